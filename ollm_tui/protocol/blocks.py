@@ -1,0 +1,129 @@
+"""Content blocks: the tagged union that every message and answer is made of.
+
+The `type` of a block is a string on the wire, not an enumeration: a block of a type this
+version does not know is kept as `UnknownContent`, shown as JSON and saved again unchanged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ollm_tui.protocol.json_types import JsonObject
+
+MediaData: TypeAlias = bytes | str
+"""Raw bytes, or base64 text as it came."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextContent:
+    """Text that a person or a model wrote."""
+
+    text: str
+    type: Literal["text"] = field(default="text", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingContent:
+    """Reasoning that is shown apart from the answer."""
+
+    text: str
+    signature: str | None = None
+    """A provider's proof of origin; it goes back to that provider unchanged."""
+    type: Literal["thinking"] = field(default="thinking", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageContent:
+    """A picture, inline or by reference."""
+
+    data: MediaData | None = None
+    url: str | None = None
+    mime_type: str | None = None
+    width: int | None = None
+    height: int | None = None
+    type: Literal["image"] = field(default="image", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudioContent:
+    """Sound, inline or by reference."""
+
+    data: MediaData | None = None
+    url: str | None = None
+    mime_type: str | None = None
+    duration_s: float | None = None
+    type: Literal["audio"] = field(default="audio", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoContent:
+    """Moving pictures, inline or by reference."""
+
+    data: MediaData | None = None
+    url: str | None = None
+    mime_type: str | None = None
+    duration_s: float | None = None
+    type: Literal["video"] = field(default="video", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingContent:
+    """A vector that stands for some content."""
+
+    vector: tuple[float, ...]
+    type: Literal["embedding"] = field(default="embedding", init=False)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of the vector."""
+        return len(self.vector)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownContent:
+    """A block of a type this version does not know."""
+
+    type: str
+    data: JsonObject
+    """The whole block as it was read, without its `type` key."""
+
+
+Block: TypeAlias = (
+    TextContent
+    | ThinkingContent
+    | ImageContent
+    | AudioContent
+    | VideoContent
+    | EmbeddingContent
+    | UnknownContent
+)
+Content: TypeAlias = str | Sequence[Block]
+
+
+def normalize_content(content: Content) -> tuple[Block, ...]:
+    """Give content as blocks; a string is one text block, an empty one is none."""
+    if isinstance(content, str):
+        return (TextContent(content),) if content else ()
+    return tuple(content)
+
+
+def content_to_text(content: Content) -> str:
+    """Join the text and thinking of content; other blocks leave no trace."""
+    if isinstance(content, str):
+        return content
+    return "".join(b.text for b in content if isinstance(b, TextContent | ThinkingContent))
+
+
+def text(value: str) -> TextContent:
+    """Make a text block."""
+    return TextContent(value)
+
+
+def image(url: str) -> ImageContent:
+    """Make a picture block that refers to `url`."""
+    return ImageContent(url=url)
+
+
+def audio(data: bytes, mime_type: str | None = None) -> AudioContent:
+    """Make a sound block from raw bytes."""
+    return AudioContent(data=data, mime_type=mime_type)

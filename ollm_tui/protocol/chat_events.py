@@ -1,0 +1,122 @@
+"""What one prompt yields to any front end, in order, with one `Finish` or `ErrorEvent` at the end.
+
+Deltas are for drawing and may be joined; a consumer that ignores them all and reads the
+history afterwards misses nothing. `turn` counts from 1; `block` names the part of the answer
+that a delta belongs to and is unique in the conversation.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import FinishReason, Timings, Usage
+from ollm_tui.protocol.model import Modality
+from ollm_tui.protocol.tools import ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """A further piece of the answer."""
+
+    delta: str
+    turn: int
+    block: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta:
+    """A further piece of the reasoning."""
+
+    delta: str
+    turn: int
+    block: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallStart:
+    """A tool begins to run."""
+
+    call: ToolCall
+    turn: int
+    block: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallResult:
+    """A tool ended, well or not."""
+
+    call: ToolCall
+    result: ToolResult
+    turn: int
+    block: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextWarning:
+    """The prompt nears or passes what the model can hold; counts in tokens."""
+
+    used: int
+    limit: int
+    estimated: bool
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrying:
+    """The request is sent again after a fault before its first byte."""
+
+    attempt: int
+    wait_s: float
+    error: AIError
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaDelta:
+    """A piece or a step of a picture, sound or video."""
+
+    modality: Modality
+    data: bytes
+    step: int | None
+    total_steps: int | None
+    turn: int
+    block: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnComplete:
+    """One request and its tools are done; another turn may follow."""
+
+    turn_number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """The prompt is answered, stopped (`abort`) or out of turns (`max_turns`)."""
+
+    reason: FinishReason
+    usage: Usage | None = None
+    timings: Timings | None = None
+    turn: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorEvent:
+    """The prompt failed; what came before it stands and is in the history."""
+
+    error: AIError
+    turn: int = 1
+
+
+ChatEvent: TypeAlias = (
+    TextDelta
+    | ThinkingDelta
+    | ToolCallStart
+    | ToolCallResult
+    | ContextWarning
+    | Retrying
+    | MediaDelta
+    | TurnComplete
+    | Finish
+    | ErrorEvent
+)

@@ -1,0 +1,308 @@
+"""Blocks, messages, calls and events to JSON-safe data and back.
+
+One shape serves `--json`, the store and exports. Everything carries `type`; what is None or
+empty is left out. Raw bytes travel as base64 under `data` with `encoding: base64`.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import assert_never
+
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    Block,
+    EmbeddingContent,
+    ImageContent,
+    MediaData,
+    TextContent,
+    ThinkingContent,
+    UnknownContent,
+    VideoContent,
+)
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.protocol.message import Message, Timings, Usage
+from ollm_tui.protocol.tools import ToolCall, ToolResult
+
+
+def _present(**values: JsonValue) -> JsonObject:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _media_to_json(data: MediaData | None) -> JsonObject:
+    match data:
+        case None:
+            return {}
+        case bytes():
+            return {"data": base64.b64encode(data).decode("ascii"), "encoding": "base64"}
+        case str():
+            return {"data": data}
+        case _:
+            assert_never(data)
+
+
+def block_to_json(block: Block) -> JsonObject:
+    """Give a block as data; an unknown one exactly as it was read."""
+    match block:
+        case UnknownContent():
+            return {"type": block.type, **block.data}
+        case TextContent():
+            return {"type": "text", "text": block.text}
+        case ThinkingContent():
+            return {"type": "thinking", "text": block.text} | _present(signature=block.signature)
+        case EmbeddingContent():
+            return {"type": "embedding", "vector": list(block.vector)}
+        case ImageContent():
+            size = _present(width=block.width, height=block.height)
+        case AudioContent() | VideoContent():
+            size = _present(duration_s=block.duration_s)
+        case _:
+            assert_never(block)
+    source = _present(url=block.url, mime_type=block.mime_type)
+    return {"type": block.type} | _media_to_json(block.data) | source | size
+
+
+def _string(data: JsonMapping, key: str) -> str | None:
+    value = data.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _integer(data: JsonMapping, key: str) -> int | None:
+    value = data.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _number(data: JsonMapping, key: str) -> float | None:
+    value = data.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _object(data: JsonMapping, key: str) -> JsonObject:
+    value = data.get(key)
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _media(data: JsonMapping) -> MediaData | None:
+    value = _string(data, "data")
+    if value is not None and data.get("encoding") == "base64":
+        return base64.b64decode(value, validate=True)
+    return value
+
+
+def _text_block(data: JsonMapping) -> Block:
+    return TextContent(_need(data, "text"))
+
+
+def _thinking_block(data: JsonMapping) -> Block:
+    return ThinkingContent(_need(data, "text"), _string(data, "signature"))
+
+
+def _image_block(data: JsonMapping) -> Block:
+    return ImageContent(
+        data=_media(data),
+        url=_string(data, "url"),
+        mime_type=_string(data, "mime_type"),
+        width=_integer(data, "width"),
+        height=_integer(data, "height"),
+    )
+
+
+def _audio_block(data: JsonMapping) -> Block:
+    return AudioContent(
+        data=_media(data),
+        url=_string(data, "url"),
+        mime_type=_string(data, "mime_type"),
+        duration_s=_number(data, "duration_s"),
+    )
+
+
+def _video_block(data: JsonMapping) -> Block:
+    return VideoContent(
+        data=_media(data),
+        url=_string(data, "url"),
+        mime_type=_string(data, "mime_type"),
+        duration_s=_number(data, "duration_s"),
+    )
+
+
+def _embedding_block(data: JsonMapping) -> Block:
+    vector = data.get("vector")
+    if not isinstance(vector, list):
+        raise _malformed("embedding", "vector")
+    numbers = [float(n) for n in vector if isinstance(n, int | float)]
+    if len(numbers) != len(vector):
+        raise _malformed("embedding", "vector")
+    return EmbeddingContent(tuple(numbers))
+
+
+_READERS: Mapping[str, Callable[[JsonMapping], Block]] = {
+    "text": _text_block,
+    "thinking": _thinking_block,
+    "image": _image_block,
+    "audio": _audio_block,
+    "video": _video_block,
+    "embedding": _embedding_block,
+}
+
+
+def _malformed(what: str, key: str) -> AIError:
+    return AIError(ErrorCode.BAD_REQUEST, f"A {what} has no usable {key!r}.")
+
+
+def _need(data: JsonMapping, key: str) -> str:
+    value = _string(data, key)
+    if value is None:
+        raise _malformed(str(data.get("type", "value")), key)
+    return value
+
+
+def block_from_json(data: JsonMapping) -> Block:
+    """Read a block; a type that is not known is kept whole.
+
+    Raises:
+        AIError: BAD_REQUEST when the type is missing or a known block lacks what it must have.
+    """
+    kind = _need(data, "type")
+    reader = _READERS.get(kind)
+    if reader is None:
+        return UnknownContent(kind, {key: value for key, value in data.items() if key != "type"})
+    try:
+        return reader(data)
+    except binascii.Error as error:
+        raise _malformed(kind, "data") from error
+
+
+def call_to_json(call: ToolCall) -> JsonObject:
+    """Give a tool call as data; `args` stays null where they were no JSON object."""
+    body: JsonObject = {"id": call.id, "name": call.name, "args": call.args}
+    if call.raw_args:
+        body["raw_args"] = call.raw_args
+    if call.extra:
+        body["extra"] = dict(call.extra)
+    return body
+
+
+def call_from_json(data: JsonMapping) -> ToolCall:
+    """Read a tool call.
+
+    Raises:
+        AIError: BAD_REQUEST when it has no id or name.
+    """
+    args = data.get("args")
+    return ToolCall(
+        id=_need(data, "id"),
+        name=_need(data, "name"),
+        args=args if isinstance(args, dict) else None,
+        raw_args=_string(data, "raw_args") or "",
+        extra=_object(data, "extra"),
+    )
+
+
+def result_to_json(result: ToolResult) -> JsonObject:
+    """Give a tool's result as data."""
+    return {
+        "call_id": result.call_id,
+        "name": result.name,
+        "content": result.content,
+        "is_error": result.is_error,
+    } | _present(display=result.display)
+
+
+def message_to_json(message: Message) -> JsonObject:
+    """Give a message as data, metadata included: strip that yourself before sending it away."""
+    body: JsonObject = {
+        "role": message.role,
+        "content": [block_to_json(block) for block in message.content],
+    }
+    body |= _present(
+        name=message.name,
+        tool_call_id=message.tool_call_id,
+        template_format=message.template_format,
+    )
+    if message.tool_calls:
+        body["tool_calls"] = [call_to_json(call) for call in message.tool_calls]
+    if message.metadata:
+        body["metadata"] = dict(message.metadata)
+    return body
+
+
+def message_from_json(data: JsonMapping) -> Message:
+    """Read a message; `content` may be a string.
+
+    Raises:
+        AIError: BAD_REQUEST when something it must have is missing.
+    """
+    content = data.get("content", "")
+    if isinstance(content, list):
+        blocks = tuple(block_from_json(b) for b in content if isinstance(b, dict))
+    else:
+        blocks = (TextContent(content),) if isinstance(content, str) and content else ()
+    calls = data.get("tool_calls")
+    return Message(
+        _need(data, "role"),
+        blocks,
+        name=_string(data, "name"),
+        tool_calls=[call_from_json(c) for c in calls if isinstance(c, dict)]
+        if isinstance(calls, list)
+        else (),
+        tool_call_id=_string(data, "tool_call_id"),
+        template_format=_string(data, "template_format"),
+        metadata=_object(data, "metadata"),
+    )
+
+
+def usage_to_json(usage: Usage) -> JsonObject:
+    """Give token counts as data."""
+    counts = _present(
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        total_tokens=usage.total_tokens,
+    )
+    return counts | ({"extra": dict(usage.extra)} if usage.extra else {})
+
+
+def usage_from_json(data: JsonMapping) -> Usage:
+    """Read token counts."""
+    return Usage(
+        prompt_tokens=_integer(data, "prompt_tokens"),
+        completion_tokens=_integer(data, "completion_tokens"),
+        total_tokens=_integer(data, "total_tokens"),
+        extra=_object(data, "extra"),
+    )
+
+
+def timings_to_json(timings: Timings) -> JsonObject:
+    """Give timings as data, in seconds."""
+    return _present(**{f.name: getattr(timings, f.name) for f in fields(timings)})
+
+
+def timings_from_json(data: JsonMapping) -> Timings:
+    """Read timings."""
+    return Timings(**{f.name: _number(data, f.name) for f in fields(Timings)})
+
+
+def error_to_json(error: AIError) -> JsonObject:
+    """Give an error as data."""
+    body: JsonObject = {
+        "code": int(error.code),
+        "name": error.known_code.name,
+        "message": error.message,
+        "retryable": error.retryable,
+    }
+    body |= _present(hint=error.hint, status=error.status, provider=error.provider)
+    return body | ({"details": dict(error.details)} if error.details else {})
+
+
+def error_from_json(data: JsonMapping) -> AIError:
+    """Read an error."""
+    return AIError(
+        _integer(data, "code") or ErrorCode.INTERNAL_ERROR,
+        _string(data, "message") or "Unknown error.",
+        hint=_string(data, "hint"),
+        status=_integer(data, "status"),
+        provider=_string(data, "provider"),
+        details=_object(data, "details"),
+        retryable=data.get("retryable") is True,
+    )

@@ -1,0 +1,88 @@
+"""One message of a conversation, and what the end of an answer reports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.tools import ToolCall
+
+Role: TypeAlias = str
+"""`system`, `user`, `assistant`, `tool`, or any other string a provider understands."""
+
+FinishReason: TypeAlias = str
+"""`stop`, `length`, `content_filter`, `tool_calls`, `abort`, `error`, or as the server sent it."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Message:
+    """One turn of a conversation.
+
+    Raises:
+        AIError: BAD_REQUEST when the role is empty, or there is neither a block nor a call.
+    """
+
+    role: Role
+    content: tuple[Block, ...]
+    name: str | None
+    """Name of the tool whose result this is, or a display name."""
+    tool_calls: tuple[ToolCall, ...]
+    tool_call_id: str | None
+    template_format: str | None
+    metadata: Mapping[str, JsonValue] = field(compare=True)
+    """Keys of the application; they never go on the wire."""
+
+    def __init__(  # noqa: PLR0913 -- the vocabulary fixes these fields
+        self,
+        role: Role,
+        content: Content = "",
+        *,
+        name: str | None = None,
+        tool_calls: tuple[ToolCall, ...] | list[ToolCall] = (),
+        tool_call_id: str | None = None,
+        template_format: str | None = None,
+        metadata: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        blocks = normalize_content(content)
+        if not role:
+            raise AIError(ErrorCode.BAD_REQUEST, "A message needs a role.")
+        if not blocks and not tool_calls and role != "tool":
+            raise AIError(ErrorCode.BAD_REQUEST, f"The {role} message is empty.")
+        put = object.__setattr__
+        put(self, "role", role)
+        put(self, "content", blocks)
+        put(self, "name", name)
+        put(self, "tool_calls", tuple(tool_calls))
+        put(self, "tool_call_id", tool_call_id)
+        put(self, "template_format", template_format)
+        put(self, "metadata", dict(metadata or {}))
+
+    @property
+    def text(self) -> str:
+        """The message's text without its thinking."""
+        return content_to_text([b for b in self.content if b.type == "text"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Token counts as the server reported them; None is unknown, not zero."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    extra: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """How long the parts of an answer took, in seconds; None is unknown."""
+
+    first_token_s: float | None = None
+    """From sending the request to the first text or thinking, seen from here."""
+    total_s: float | None = None
+    load_s: float | None = None
+    prompt_s: float | None = None
+    generation_s: float | None = None
+    tokens_per_s: float | None = None

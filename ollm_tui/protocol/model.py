@@ -1,0 +1,135 @@
+"""What models are and can do: modalities, features, capabilities, aliases and listings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from ollm_tui.protocol.json_types import JsonValue
+
+Modality: TypeAlias = str
+"""`text`, `image`, `audio`, `video`, `embedding`, or a kind that came later."""
+Feature: TypeAlias = str
+"""What a model can do beside in and out: see FEATURES; providers may add their own."""
+Knowledge: TypeAlias = Literal["known", "assumed"]
+
+MODALITIES = frozenset({"text", "image", "audio", "video", "embedding"})
+FEATURES = frozenset(
+    {"stream", "multi_turn", "tool_use", "infill", "system_prompt", "thinking", "json_mode"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCapability:
+    """What goes in, what comes out, and what else a model can do."""
+
+    input: frozenset[Modality] = frozenset()
+    output: frozenset[Modality] = frozenset()
+    features: frozenset[Feature] = frozenset()
+
+    def covers(self, other: "ModelCapability") -> bool:
+        """Whether this has every modality and feature of `other`."""
+        return (
+            self.input >= other.input
+            and self.output >= other.output
+            and self.features >= other.features
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAlias:
+    """A short name for a kind of model; only its modalities are matched."""
+
+    input: frozenset[Modality]
+    output: frozenset[Modality]
+    typical_features: frozenset[Feature] = frozenset()
+
+
+def _alias(given: str, made: str, *features: Feature) -> ModelAlias:
+    return ModelAlias(frozenset(given.split()), frozenset(made.split()), frozenset(features))
+
+
+MODEL_ALIASES: Mapping[str, ModelAlias] = MappingProxyType(
+    {
+        "chat": _alias("text", "text", "multi_turn", "system_prompt", "stream"),
+        "vision": _alias("text image", "text", "multi_turn", "stream"),
+        "stt": _alias("audio", "text"),
+        "tts": _alias("text", "audio", "stream"),
+        "drawing": _alias("text", "image"),
+        "img2img": _alias("text image", "image"),
+        "embedding": _alias("text", "embedding"),
+        "infill": _alias("text", "text", "infill"),
+        "music": _alias("text", "audio"),
+        "video_gen": _alias("text", "video"),
+    }
+)
+
+
+def from_alias(alias: str) -> ModelCapability | None:
+    """Give the capability an alias stands for, with its typical features; None if unknown."""
+    known = MODEL_ALIASES.get(alias)
+    if known is None:
+        return None
+    return ModelCapability(known.input, known.output, known.typical_features)
+
+
+def matches_alias(
+    capability: ModelCapability, alias: str, *, require_features: Iterable[Feature] = ()
+) -> bool:
+    """Whether a model is of the kind `alias`: its modalities contain the alias's.
+
+    Features count only where `require_features` names them. An unknown alias matches nothing.
+    """
+    known = MODEL_ALIASES.get(alias)
+    return (
+        known is not None
+        and capability.input >= known.input
+        and capability.output >= known.output
+        and capability.features >= frozenset(require_features)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """One model of one provider; every field but the name may be unknown."""
+
+    name: str
+    label: str | None = None
+    description: str | None = None
+    size_bytes: int | None = None
+    modified_at: str | None = None
+    """ISO 8601, as the server sent it."""
+    capability: ModelCapability | None = None
+    context: int | None = None
+    """The window the engine uses for this model, in tokens; not what it was trained with."""
+    loaded: bool | None = None
+    details: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Whatever else is known: `family`, `parameter_size`, `quantization`, `context_trained`, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRef:
+    """A model and the provider that has it."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        """Give the address as a person writes it."""
+        return f"{self.provider}://{self.model}"
+
+    @classmethod
+    def parse(cls, address: str) -> "ModelRef | None":
+        """Read `provider://model`; None for a bare name."""
+        provider, mark, model = address.partition("://")
+        return cls(provider, model) if mark and provider and model else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullProgress:
+    """How far a download is, in bytes; None while unknown."""
+
+    status: str
+    digest: str | None = None
+    completed: int | None = None
+    total: int | None = None

@@ -1,0 +1,173 @@
+"""The interfaces that layers are joined by; `runtime` fills them in.
+
+Only `ProviderAdapter` is required of a provider. Everything else is a Protocol of its own: ask
+`isinstance(adapter, SupportsPull)` and offer the action only then.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
+from ollm_tui.protocol.provider_events import ProviderEvent
+from ollm_tui.protocol.request import Request, Response
+
+StreamingFormat: TypeAlias = Literal["sse", "ndjson", "none"]
+ProviderStream: TypeAlias = AbstractAsyncContextManager[AsyncIterator[ProviderEvent]]
+
+
+@runtime_checkable
+class ProviderAdapter(Protocol):
+    """A way to talk to one backend."""
+
+    @property
+    def name(self) -> str:
+        """The instance's name, unique in a registry: the scheme of `provider://model`."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """The name a person reads."""
+        ...
+
+    @property
+    def streaming_format(self) -> StreamingFormat:
+        """How answers come over the wire."""
+        ...
+
+    def chat_stream(self, request: Request) -> ProviderStream:
+        """Ask, and give the events as they come.
+
+        Leaving the block, by any road, has closed the connection. Every failure is the one
+        closing `ErrorEvent`; `request.signal` ends the stream with `Finish("abort")`; a task
+        cancellation propagates.
+        """
+        ...
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        """Ask for a whole `Response`, or with `request.stream` for a stream.
+
+        Raises:
+            AIError: any failure; UNSUPPORTED_FEATURE when streaming is asked for and not there.
+        """
+        ...
+
+    def capabilities(self) -> Sequence[ModelCapability]:
+        """What models of this provider can do as far as it is known without asking."""
+        ...
+
+
+@runtime_checkable
+class SupportsTokenCount(Protocol):
+    """Counts with the engine's own tokenizer."""
+
+    async def count_tokens(self, request: Request) -> int:
+        """Tokens of the whole request, through the model's template."""
+        ...
+
+
+@runtime_checkable
+class SupportsList(Protocol):
+    """Lists its models."""
+
+    async def list_models(self) -> Sequence[ModelInfo]:
+        """Give every model the provider has."""
+        ...
+
+
+@runtime_checkable
+class SupportsShow(Protocol):
+    """Describes one model."""
+
+    async def show_model(self, name: str) -> ModelInfo:
+        """Give all that is known about one model."""
+        ...
+
+
+@runtime_checkable
+class SupportsPull(Protocol):
+    """Fetches models."""
+
+    def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
+        """Fetch a model; a repeated call goes on where the last one stopped."""
+        ...
+
+
+@runtime_checkable
+class SupportsDelete(Protocol):
+    """Deletes models."""
+
+    async def delete_model(self, name: str) -> None:
+        """Remove a model for good."""
+        ...
+
+
+@runtime_checkable
+class SupportsCopy(Protocol):
+    """Copies models under another name."""
+
+    async def copy_model(self, source: str, destination: str) -> None:
+        """Give a model a second name."""
+        ...
+
+
+@runtime_checkable
+class SupportsLoad(Protocol):
+    """Brings models into memory ahead of use."""
+
+    async def load_model(self, name: str) -> None:
+        """Load a model and wait until it is ready."""
+        ...
+
+
+@runtime_checkable
+class SupportsUnload(Protocol):
+    """Frees a model's memory on demand."""
+
+    async def unload_model(self, name: str) -> None:
+        """Drop a model from memory."""
+        ...
+
+
+@runtime_checkable
+class SupportsRunning(Protocol):
+    """Tells which models are in memory."""
+
+    async def list_running(self) -> Sequence[ModelInfo]:
+        """Give the loaded models."""
+        ...
+
+
+@runtime_checkable
+class SupportsInitialize(Protocol):
+    """Wants to be woken before first use."""
+
+    async def initialize(self) -> None:
+        """Prepare; called once, before the first request."""
+        ...
+
+
+@runtime_checkable
+class SupportsDispose(Protocol):
+    """Holds something that has to be given back."""
+
+    async def dispose(self) -> None:
+        """Close connections and end child processes."""
+        ...
+
+
+class ModelLibrary(Protocol):
+    """The model files on this machine, as the embedded provider sees them."""
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Give the files that can be chatted with."""
+        ...
+
+    def path_of(self, name: str) -> Path:
+        """Give the file of a model.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND.
+        """
+        ...

@@ -1,0 +1,76 @@
+"""What one provider call yields, in order, with exactly one `Finish` or `ErrorEvent` at the end.
+
+`index` tells parallel answers apart; only `invoke` gives other values than 0.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import FinishReason, Timings, Usage
+from ollm_tui.protocol.model import Modality
+from ollm_tui.protocol.tools import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A further piece of the answer."""
+
+    delta: str
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A further piece of the reasoning."""
+
+    delta: str
+    index: int = 0
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEvent:
+    """A finished call; whether it may run is told by `call.args`."""
+
+    call: ToolCall
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaDelta:
+    """A piece or a step of a picture, sound or video."""
+
+    modality: Modality
+    data: bytes
+    step: int | None = None
+    total_steps: int | None = None
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The answer is complete."""
+
+    reason: FinishReason
+    usage: Usage | None = None
+    timings: Timings | None = None
+    index: int = 0
+    raw_reason: str | None = None
+    """The reason as the server sent it; None when it sent none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEvent:
+    """The answer failed; what came before it stands."""
+
+    error: AIError
+    index: int = 0
+    usage: Usage | None = None
+
+
+ProviderEvent: TypeAlias = (
+    TextDelta | ThinkingDelta | ToolCallEvent | MediaDelta | Finish | ErrorEvent
+)
+End: TypeAlias = Finish | ErrorEvent
+EndKind: TypeAlias = Literal["finish", "error"]

@@ -1,0 +1,107 @@
+"""What a provider is asked, and the whole answer when it is not streamed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.protocol.message import FinishReason, Message, Usage
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolSchema
+
+RESERVED_BODY_KEYS = frozenset({"model", "messages", "stream"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationOptions:
+    """Sampling and length; None is the server's default and is left out of the request.
+
+    Raises:
+        AIError: BAD_REQUEST when `extra_body` would replace the model, messages or streaming.
+    """
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repeat_penalty: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] | None = None
+    response_format: Literal["json"] | JsonObject | None = None
+    """`json`, or a JSON Schema that the answer has to satisfy."""
+    num_ctx: int | None = None
+    """Context window to load the model with, in tokens, where the engine lets a request choose."""
+    keep_alive: str | float | None = None
+    """How long the engine keeps the model after the answer: seconds or text like `5m`."""
+    extra_body: JsonMapping | None = None
+    """Further keys for the request body; passed through untouched."""
+
+    def __post_init__(self) -> None:
+        taken = RESERVED_BODY_KEYS.intersection(self.extra_body or {})
+        if taken:
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                f"extra_body may not set {', '.join(sorted(taken))}.",
+                hint="Use the request's own fields for these.",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call of one model: a conversation (`messages`) or a single input, never both."""
+
+    model: str
+    messages: Sequence[Message] | None = None
+    input: Content | None = None
+    system_prompt: str | None = None
+    tools: Sequence[ToolSchema] = ()
+    tool_choice: ToolChoice | None = None
+    should_think: ShouldThink | None = None
+    options: GenerationOptions = field(default_factory=GenerationOptions)
+    stream: bool = True
+    template_format: str | None = None
+    signal: AbortSignal | None = None
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise AIError(ErrorCode.BAD_REQUEST, "The request names no model.")
+        if (self.messages is None) == (self.input is None):
+            raise AIError(
+                ErrorCode.BAD_REQUEST, "A request takes either messages or an input, not both."
+            )
+        if self.messages is not None and not self.messages and not self.system_prompt:
+            raise AIError(ErrorCode.BAD_REQUEST, "The conversation is empty.")
+
+    @property
+    def offered_tools(self) -> tuple[ToolSchema, ...]:
+        """The tools that count: none with a single input, none when the choice is `none`."""
+        if self.input is not None or self.tool_choice == "none":
+            return ()
+        return tuple(self.tools)
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """The messages; a single input counts as one user message."""
+        if self.messages is not None:
+            return tuple(self.messages)
+        return (Message("user", normalize_content(self.input or "")),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """A whole answer."""
+
+    content: tuple[Block, ...]
+    finish_reason: FinishReason | None = None
+    usage: Usage | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The answer's text without its thinking."""
+        return content_to_text([b for b in self.content if b.type == "text"])
