@@ -1,0 +1,1 @@
+"""Parsers without input or output: bytes and text in, values out."""

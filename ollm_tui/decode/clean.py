@@ -1,0 +1,110 @@
+"""Show control characters in foreign text instead of obeying them.
+
+Text from models, tools, servers and files is data. Every control character becomes a visible sign
+in its place; nothing is dropped and nothing is interpreted. So cutting a text anywhere and cleaning
+the parts gives the same result as cleaning the whole (a `Cleaner` keeps that true for the three
+flags that are spelled with tag characters).
+
+A carriage return is a control character like any other and becomes `␍`: whether it belongs to a
+line feed cannot be known at a cut, so who wants CRLF to be a line end normalises before cleaning.
+"""
+
+import re
+from types import MappingProxyType
+from typing import Final
+
+_FLAG_BASE: Final = "\U0001f3f4"
+_FLAG_REGIONS: Final = ("gbeng", "gbsct", "gbwls")
+_FLAGS: Final = tuple(
+    _FLAG_BASE + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
+    for region in _FLAG_REGIONS
+)
+# The common beginning stands once, so that a text of black flags is searched in linear time.
+_FLAG: Final = re.compile(f"({_FLAG_BASE}(?:{'|'.join(flag[1:] for flag in _FLAGS)}))")
+_LONGEST_START: Final = len(_FLAGS[0]) - 1
+_FLAG_STARTS: Final = frozenset(flag[:end] for flag in _FLAGS for end in range(1, len(flag)))
+
+_SUSPECT: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+# Characters that draw nothing although Unicode counts them as letters or marks: fillers, joiners
+# and variation selectors. `str.isprintable` knows the rest.
+_INVISIBLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0000-\U000e0fff]"
+)
+_LINE_ENDS: Final = re.compile("\r\n|[\n\t\v\f\x85\u2028\u2029]")
+
+
+def _mark(character: str) -> str:
+    return f"⟦U+{ord(character):04X}⟧"
+
+
+_SIGNS: Final = MappingProxyType(
+    {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
+    | {0x7F: "␡"}
+    | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+    | {
+        code: _mark(chr(code))
+        for block in (range(0x80, 0xA0), range(0x202A, 0x202F), range(0xE0000, 0xE0080))
+        for code in block
+    }
+)
+
+
+def clean(text: str) -> str:
+    r"""Return `text` with every control character but \n and \t shown as a sign.
+
+    C0 and DEL become control pictures (`␛`), C1, bidirectional embeddings and overrides and tag
+    characters become `⟦U+202E⟧`, lone surrogates become U+FFFD. Right-to-left letters, isolates,
+    joiners, variation selectors and the flags of England, Scotland and Wales stay as they are.
+    """
+    if _SUSPECT.search(text) is None:
+        return text
+    if _FLAG_BASE not in text:
+        return text.translate(_SIGNS)
+    # With one group, split puts the flags at the odd places.
+    pieces = _FLAG.split(text)
+    pieces[::2] = [piece.translate(_SIGNS) for piece in pieces[::2]]
+    return "".join(pieces)
+
+
+def clean_line(text: str) -> str:
+    """Return `text` cleaned for one line of chrome: what would end the line becomes a space."""
+    return clean(_LINE_ENDS.sub(" ", text))
+
+
+def clean_name(text: str) -> str:
+    """Return a file, link, tool or model name with every character that draws nothing spelled out.
+
+    Stricter than `clean`: who decides by a name has to see joiners, unusual spaces and fillers too.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character
+        if character.isprintable() and _INVISIBLE.match(character) is None
+        else _mark(character)
+        for character in text
+    )
+
+
+class Cleaner:
+    """Clean a text that arrives in parts; holds back at most the start of one flag."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, part: str) -> str:
+        """Return what can be said for sure of everything fed so far."""
+        text = self._held + part
+        start = text.rfind(_FLAG_BASE, max(0, len(text) - _LONGEST_START))
+        cut = start if start >= 0 and text[start:] in _FLAG_STARTS else len(text)
+        self._held = text[cut:]
+        return clean(text[:cut])
+
+    def finish(self) -> str:
+        """Return what was held back; the cleaner is as new afterwards."""
+        held, self._held = self._held, ""
+        return clean(held)
