@@ -30,7 +30,7 @@ UNTOUCHED = [
     "שָׁלוֹם",
     "العدد ١٢٣ في النص",
     "mixed עברית and English",
-    "\u2067שלום\u2069 and \u2066left\u2069 and \u2068first strong\u2069",
+    "\u2067שב\u2069 and \u2066left\u2069 and \u2068first strong\u2069",
     "mark \u200e and \u200f and \u061c",
     "👨\u200d👩\u200d👧\u200d👦",
     "👩🏽\u200d🚀",
