@@ -275,7 +275,8 @@ def usage_from_json(data: JsonMapping) -> Usage:
 
 def timings_to_json(timings: Timings) -> JsonObject:
     """Give timings as data, in seconds."""
-    return _present(**{f.name: getattr(timings, f.name) for f in fields(timings)})
+    numbers: dict[str, float | None] = {f.name: getattr(timings, f.name) for f in fields(timings)}
+    return _present(**numbers)
 
 
 def timings_from_json(data: JsonMapping) -> Timings:

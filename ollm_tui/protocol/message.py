@@ -31,7 +31,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...]
     tool_call_id: str | None
     template_format: str | None
-    metadata: Mapping[str, JsonValue] = field(compare=True)
+    metadata: Mapping[str, JsonValue]
     """Keys of the application; they never go on the wire."""
 
     def __init__(  # noqa: PLR0913 -- the vocabulary fixes these fields
