@@ -202,12 +202,13 @@ def call_from_json(data: JsonMapping) -> ToolCall:
 
 def result_to_json(result: ToolResult) -> JsonObject:
     """Give a tool's result as data."""
-    return {
+    body: JsonObject = {
         "call_id": result.call_id,
         "name": result.name,
         "content": result.content,
         "is_error": result.is_error,
-    } | _present(display=result.display)
+    }
+    return body | _present(display=result.display)
 
 
 def message_to_json(message: Message) -> JsonObject:
