@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import Request, Response
@@ -73,6 +74,16 @@ class SupportsList(Protocol):
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Give every model the provider has."""
+        ...
+
+
+@runtime_checkable
+class RemembersListError(Protocol):
+    """Lists nothing when its server cannot be asked, and keeps the reason."""
+
+    @property
+    def last_error(self) -> AIError | None:
+        """Why the last listing is empty; None when it is right."""
         ...
 
 

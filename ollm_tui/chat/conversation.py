@@ -1,0 +1,49 @@
+"""A conversation: its messages, and with what model and settings it goes on."""
+
+from dataclasses import dataclass, field
+
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.thinking import ShouldThink
+
+
+@dataclass(slots=True, kw_only=True)
+class Conversation:
+    """The state that a chat client reads and extends."""
+
+    model: str | None = None
+    """`provider://model` or a bare name; None until one is chosen."""
+    system_prompt: str | None = None
+    options: GenerationOptions = field(default_factory=GenerationOptions)
+    should_think: ShouldThink | None = None
+    messages: list[Message] = field(default_factory=list)
+    blocks_used: int = 0
+    """How many block ids were given out, so that the next one is new."""
+
+    @property
+    def title(self) -> str | None:
+        """The first line of the first question; None before it."""
+        for message in self.messages:
+            if message.role == "user" and message.text.strip():
+                return message.text.strip().splitlines()[0]
+        return None
+
+    def last_answer(self) -> str | None:
+        """The text of the newest answer, stopped or not."""
+        for message in reversed(self.messages):
+            if message.role == "assistant" and message.text:
+                return message.text
+        return None
+
+    def rewind_to_prompt(self) -> bool:
+        """Drop everything after the newest question; False when there is none."""
+        for position in range(len(self.messages) - 1, -1, -1):
+            if self.messages[position].role == "user":
+                del self.messages[position + 1 :]
+                return True
+        return False
+
+    def next_block(self) -> str:
+        """Give a block id that this conversation has not used."""
+        self.blocks_used += 1
+        return f"b{self.blocks_used}"

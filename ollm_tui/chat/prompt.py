@@ -1,0 +1,51 @@
+"""From a conversation to the request for the next answer; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import GenerationOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """What one prompt may ask for in place of the conversation's own settings."""
+
+    model: str | None = None
+    system_prompt: str | None = None
+    options: GenerationOptions | None = None
+
+
+def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> GenerationOptions:
+    """Lay options that are set over others."""
+    if over is None:
+        return base
+    chosen = {f.name: getattr(over, f.name) for f in fields(over)}
+    return replace(base, **{name: value for name, value in chosen.items() if value is not None})
+
+
+def messages_to_send(history: Sequence[Message]) -> tuple[Message, ...]:
+    """Make a history that strict chat templates accept.
+
+    A question whose answer failed leaves two questions in a row: they are sent as one. Answers
+    of nothing but thinking are left out, since on the wire they would be empty.
+    """
+    sent: list[Message] = []
+    for message in history:
+        if message.role == "assistant" and not message.tool_calls and not _says_something(message):
+            continue
+        if sent and message.role == "user" and sent[-1].role == "user":
+            sent[-1] = _joined(sent[-1], message)
+        else:
+            sent.append(message)
+    return tuple(sent)
+
+
+def _says_something(message: Message) -> bool:
+    return any(not isinstance(block, ThinkingContent) for block in message.content)
+
+
+def _joined(first: Message, second: Message) -> Message:
+    content: list[Block] = [*first.content, TextContent("\n\n"), *second.content]
+    return Message("user", content, name=second.name, metadata=second.metadata)

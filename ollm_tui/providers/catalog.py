@@ -1,0 +1,169 @@
+"""The models of all providers in one list, asked for in parallel and kept for a while."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList
+from ollm_tui.providers.registry import ProviderRegistry
+
+Gate = Callable[[str], Awaitable[bool]]
+"""Tells whether a provider is worth asking: a preset whose port is silent is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What one provider answered."""
+
+    provider: str
+    label: str
+    models: tuple[ModelInfo, ...] = ()
+    problem: AIError | None = None
+    """Why there are no models; None when the list is right."""
+    absent: bool = False
+    """Nobody answers at a place that was only tried on the chance."""
+    taken_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """One model and where it is."""
+
+    ref: ModelRef
+    info: ModelInfo
+
+
+async def _always(_name: str) -> bool:
+    return True
+
+
+class ModelCatalog:
+    """Listings of every provider, cached for `max_age_s` seconds."""
+
+    def __init__(
+        self,
+        registry: ProviderRegistry,
+        *,
+        gate: Gate = _always,
+        max_age_s: float = 30.0,
+        clock: Callable[[], float] = anyio.current_time,
+    ) -> None:
+        self._registry = registry
+        self._gate = gate
+        self._max_age_s = max_age_s
+        self._clock = clock
+        self._listings: dict[str, Listing] = {}
+
+    def cached(self) -> tuple[Listing, ...]:
+        """Give what is known without asking, however old, in order of priority."""
+        names = [adapter.name for adapter in self._registry.by_priority()]
+        return tuple(self._listings[name] for name in names if name in self._listings)
+
+    def find(self, ref: ModelRef) -> ModelInfo | None:
+        """Give what the last listing said of a model."""
+        listing = self._listings.get(ref.provider)
+        models = listing.models if listing else ()
+        return next((info for info in models if info.name == ref.model), None)
+
+    def forget(self, provider: str | None = None) -> None:
+        """Ask again next time: one provider, or all."""
+        if provider is None:
+            self._listings.clear()
+        else:
+            self._listings.pop(provider, None)
+
+    async def listing(self, provider: str, *, within_s: float | None = None) -> Listing:
+        """Give one provider's models, from the cache while that is fresh.
+
+        A provider that takes longer than `within_s` is listed with a TIMEOUT problem.
+
+        Raises:
+            AIError: BAD_REQUEST when there is no such provider.
+        """
+        adapter = self._registry.get(provider)
+        if adapter is None:
+            raise self._registry.unknown(provider)
+        known = self._listings.get(provider)
+        if known and not known.problem and self._clock() - known.taken_at < self._max_age_s:
+            return known
+        listing = await self._ask_within(adapter, within_s)
+        self._listings[provider] = listing
+        return listing
+
+    @asynccontextmanager
+    async def listings(
+        self, *, within_s: float | None = None
+    ) -> AsyncIterator[ObjectReceiveStream[Listing]]:
+        """Ask all providers at once; the listings come as they are answered."""
+        adapters = self._registry.by_priority()
+        send, receive = anyio.create_memory_object_stream[Listing](max(1, len(adapters)))
+        async with anyio.create_task_group() as group, receive:
+            async with send:
+                for adapter in adapters:
+                    group.start_soon(self._report, adapter.name, within_s, send.clone())
+            yield receive
+            group.cancel_scope.cancel()
+
+    async def refresh(self, *, within_s: float | None = None) -> tuple[Listing, ...]:
+        """Ask all providers and give their listings in order of priority."""
+        async with self.listings(within_s=within_s) as answers:
+            async for _listing in answers:
+                pass
+        return self.cached()
+
+    async def entries(self, *, within_s: float | None = None) -> Sequence[CatalogEntry]:
+        """Give every model of every provider that answers."""
+        return [
+            CatalogEntry(ModelRef(listing.provider, info.name), info)
+            for listing in await self.refresh(within_s=within_s)
+            for info in listing.models
+        ]
+
+    async def _report(
+        self, provider: str, within_s: float | None, send: ObjectSendStream[Listing]
+    ) -> None:
+        async with send:
+            await send.send(await self.listing(provider, within_s=within_s))
+
+    async def _ask_within(self, adapter: ProviderAdapter, within_s: float | None) -> Listing:
+        with anyio.move_on_after(within_s):
+            return await self._ask(adapter)
+        return self._failed(
+            adapter,
+            AIError(
+                ErrorCode.TIMEOUT,
+                f"{adapter.label} did not list its models within {within_s:g} s.",
+                provider=adapter.name,
+                retryable=True,
+            ),
+        )
+
+    async def _ask(self, adapter: ProviderAdapter) -> Listing:
+        if not await self._gate(adapter.name):
+            return Listing(
+                provider=adapter.name, label=adapter.label, absent=True, taken_at=self._clock()
+            )
+        if not isinstance(adapter, SupportsList):
+            error = AIError(
+                ErrorCode.UNSUPPORTED_FEATURE, f"{adapter.label} cannot list its models."
+            )
+            return self._failed(adapter, error)
+        try:
+            models = tuple(await adapter.list_models())
+        except AIError as error:
+            return self._failed(adapter, error)
+        if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
+            return self._failed(adapter, adapter.last_error)
+        return Listing(
+            provider=adapter.name, label=adapter.label, models=models, taken_at=self._clock()
+        )
+
+    def _failed(self, adapter: ProviderAdapter, problem: AIError) -> Listing:
+        return Listing(
+            provider=adapter.name, label=adapter.label, problem=problem, taken_at=self._clock()
+        )

@@ -1,0 +1,86 @@
+"""The providers of one runtime, by name."""
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.ports import ProviderAdapter
+
+
+class ProviderRegistry:
+    """Names to adapters, other names for them, and which one is meant when none is named."""
+
+    def __init__(self) -> None:
+        self._adapters: dict[str, ProviderAdapter] = {}
+        self._priorities: dict[str, int] = {}
+        self._aliases: dict[str, str] = {}
+        self._default: str | None = None
+
+    def register(self, adapter: ProviderAdapter, *, priority: int = 0) -> None:
+        """Add an adapter under its name, in place of one of that name or an alias.
+
+        Adapters of higher priority are asked first for a bare model name.
+        """
+        self._aliases.pop(adapter.name, None)
+        self._adapters[adapter.name] = adapter
+        self._priorities[adapter.name] = priority
+
+    def get(self, name: str | None = None) -> ProviderAdapter | None:
+        """Give the adapter of exactly this name; without a name the default, if there is one."""
+        if name is None:
+            return self._adapters.get(self._default) if self._default is not None else None
+        return self._adapters.get(name)
+
+    def resolve(self, name: str) -> ProviderAdapter | None:
+        """Give the adapter of this name or alias."""
+        return self._adapters.get(name) or self._adapters.get(self._aliases.get(name, ""))
+
+    def register_alias(self, alias: str, name: str) -> None:
+        """Let `alias` mean the provider `name`, which may be registered later.
+
+        Raises:
+            AIError: BAD_REQUEST when a provider already has that name.
+        """
+        if alias in self._adapters:
+            raise AIError(
+                ErrorCode.BAD_REQUEST, f"{alias!r} is a provider and cannot be another's alias."
+            )
+        self._aliases[alias] = self._aliases.get(name, name)
+
+    def set_default(self, name: str) -> None:
+        """Choose the provider that is meant when none is named.
+
+        Raises:
+            AIError: BAD_REQUEST when there is no such provider.
+        """
+        adapter = self.resolve(name)
+        if adapter is None:
+            raise self.unknown(name)
+        self._default = adapter.name
+
+    def get_default(self) -> ProviderAdapter:
+        """Give the default provider.
+
+        Raises:
+            AIError: BAD_REQUEST when none is set.
+        """
+        adapter = self.get(None)
+        if adapter is None:
+            raise AIError(
+                ErrorCode.BAD_REQUEST, "No provider is set as the default.", hint="Name one."
+            )
+        return adapter
+
+    def list(self) -> list[str]:
+        """Give the names, in the order of registration."""
+        return [*self._adapters]
+
+    def by_priority(self) -> tuple[ProviderAdapter, ...]:
+        """Give the adapters, the one to ask first in front; equals in order of registration."""
+        return tuple(sorted(self._adapters.values(), key=lambda a: -self._priorities[a.name]))
+
+    def unknown(self, name: str) -> AIError:
+        """Make the error for a name that is no provider."""
+        known = ", ".join(self._adapters) or "none"
+        return AIError(
+            ErrorCode.BAD_REQUEST,
+            f"There is no provider named {name!r}.",
+            hint=f"Known providers: {known}.",
+        )

@@ -1,0 +1,130 @@
+"""From what a person calls a model to the provider that has it.
+
+`provider://model` goes straight to that provider. `local://model` means this machine: Ollama if
+it has the model, else the embedded engine, and with neither the error of connecting to Ollama.
+A bare name is looked for in the listings of all providers, by priority.
+"""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.protocol.ports import ProviderAdapter, ProviderStream
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.catalog import Listing, ModelCatalog
+from ollm_tui.providers.registry import ProviderRegistry
+
+LOCAL, EMBEDDED = "local", "embedded"
+PATIENCE_S = 1.0
+"""What a silent server may cost a look-up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedModel:
+    """A model, the adapter that serves it, and what its listing said."""
+
+    provider: ProviderAdapter
+    ref: ModelRef
+    info: ModelInfo | None = None
+
+
+def same_model(asked: str, listed: str) -> bool:
+    """Whether two names mean one model: Ollama's `name` is `name:latest`."""
+    return asked == listed or f"{asked}:latest" == listed or asked == f"{listed}:latest"
+
+
+class Router:
+    """Finds the provider for a model."""
+
+    def __init__(self, registry: ProviderRegistry, catalog: ModelCatalog) -> None:
+        self._registry = registry
+        self._catalog = catalog
+
+    async def resolve(
+        self, model: str, requirement: ModelCapability | None = None
+    ) -> ResolvedModel:
+        """Find a model.
+
+        Raises:
+            AIError: BAD_REQUEST for an unknown provider; MODEL_NOT_FOUND, naming who was asked.
+        """
+        ref = ModelRef.parse(model)
+        if ref is None:
+            return await self._search(model.strip(), requirement)
+        adapter = self._registry.resolve(ref.provider)
+        if adapter is None:
+            raise self._registry.unknown(ref.provider)
+        if ref.provider == LOCAL:
+            return await self._on_this_machine(adapter, ref.model)
+        direct = ModelRef(adapter.name, ref.model)
+        return ResolvedModel(adapter, direct, self._catalog.find(direct))
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        """Send a request to the provider that has its model.
+
+        Raises:
+            AIError: as `resolve` and the provider's own `invoke`.
+        """
+        found = await self.resolve(request.model)
+        return await found.provider.invoke(replace(request, model=found.ref.model))
+
+    async def _on_this_machine(self, ollama: ProviderAdapter, model: str) -> ResolvedModel:
+        listing = await self._catalog.listing(ollama.name, within_s=PATIENCE_S)
+        if found := self._in_listing(listing, model, None):
+            return found
+        if self._registry.get(EMBEDDED) is not None:
+            library = await self._catalog.listing(EMBEDDED, within_s=PATIENCE_S)
+            if found := self._in_listing(library, model, None):
+                return found
+        if listing.problem is not None:
+            raise listing.problem
+        return ResolvedModel(ollama, ModelRef(ollama.name, model))
+
+    async def _search(self, name: str, requirement: ModelCapability | None) -> ResolvedModel:
+        if found := self._first_in(self._catalog.cached(), name, requirement):
+            return found
+        listings = await self._catalog.refresh(within_s=PATIENCE_S)
+        if found := self._first_in(listings, name, requirement):
+            return found
+        raise self._not_found(name, listings, requirement)
+
+    def _first_in(
+        self, listings: Sequence[Listing], name: str, requirement: ModelCapability | None
+    ) -> ResolvedModel | None:
+        for listing in listings:
+            if found := self._in_listing(listing, name, requirement):
+                return found
+        return None
+
+    def _in_listing(
+        self, listing: Listing, name: str, requirement: ModelCapability | None
+    ) -> ResolvedModel | None:
+        adapter = self._registry.get(listing.provider)
+        for info in listing.models:
+            if adapter and same_model(name, info.name) and _fits(info, requirement):
+                return ResolvedModel(adapter, ModelRef(listing.provider, info.name), info)
+        return None
+
+    def _not_found(
+        self, name: str, listings: Sequence[Listing], requirement: ModelCapability | None
+    ) -> AIError:
+        asked = [entry.provider for entry in listings if not entry.absent and not entry.problem]
+        silent = [entry.provider for entry in listings if entry.problem]
+        names = {info.name for listing in listings for info in listing.models}
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        message = f"There is no model named {name!r}"
+        if requirement is not None and any(same_model(name, known) for known in names):
+            message = f"The model {name!r} cannot do what is asked of it"
+        hint = f"Asked: {', '.join(asked) or 'nobody'}."
+        if silent:
+            hint += f" No answer from: {', '.join(silent)}."
+        if near:
+            hint += f" Did you mean {' or '.join(near)}?"
+        return AIError(ErrorCode.MODEL_NOT_FOUND, f"{message}.", hint=hint)
+
+
+def _fits(info: ModelInfo, requirement: ModelCapability | None) -> bool:
+    """Whether a model can do what is required; one of which nothing is known may."""
+    return requirement is None or info.capability is None or info.capability.covers(requirement)

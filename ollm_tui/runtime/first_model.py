@@ -1,0 +1,70 @@
+"""Which model a person gets who has not chosen one.
+
+In this order: the one used last, the starter model that came with the program, one that an
+engine has loaded already, the smallest that can chat. Nothing is loaded unasked but the starter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, matches_alias
+from ollm_tui.providers.catalog import CatalogEntry, Listing
+
+STARTER_REASON = "the starter model that comes with ollm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstModel:
+    """The choice, and what a first screen can say about it."""
+
+    ref: ModelRef | None
+    reason: str
+    """Why this one, to go after its name: `used last`, `already loaded`, ..."""
+    found: tuple[str, ...] = ()
+    """Labels of the providers that answered with models."""
+    silent: tuple[str, ...] = ()
+    """Labels of the providers that were asked in vain."""
+
+
+def choose_first(
+    listings: Sequence[Listing], *, last: str | None, starter: ModelRef | None
+) -> FirstModel:
+    """Choose from what the providers list."""
+    entries = [
+        CatalogEntry(ModelRef(listing.provider, info.name), info)
+        for listing in listings
+        for info in listing.models
+        if can_chat(info)
+    ]
+    ref, reason = _pick(entries, last, starter)
+    return FirstModel(
+        ref=ref,
+        reason=reason,
+        found=tuple(listing.label for listing in listings if listing.models),
+        silent=tuple(listing.label for listing in listings if listing.problem or listing.absent),
+    )
+
+
+def can_chat(info: ModelInfo) -> bool:
+    """Whether a model takes part in conversations, as far as is known."""
+    if info.details.get("problem"):
+        return False
+    capability = info.capability or ModelCapability()
+    return capability == ModelCapability() or matches_alias(capability, "chat")
+
+
+def _pick(
+    entries: Sequence[CatalogEntry], last: str | None, starter: ModelRef | None
+) -> tuple[ModelRef | None, str]:
+    refs = {str(entry.ref): entry.ref for entry in entries}
+    if last in refs:
+        return refs[last], "used last"
+    if starter is not None and starter in refs.values():
+        return starter, STARTER_REASON
+    for entry in entries:
+        if entry.info.loaded:
+            return entry.ref, "already loaded"
+    if entries:
+        smallest = min(entries, key=lambda e: (e.info.size_bytes is None, e.info.size_bytes or 0))
+        return smallest.ref, "the smallest one found"
+    return None, "no model was found"
