@@ -1,0 +1,12 @@
+"""Slash commands: what each one is called, takes, completes and does, without any front end.
+
+What a command needs of the outside it asks of a `CommandHost`; drawing and keys belong to `tui`.
+"""
+
+from typing import Final
+
+from ollm_tui.commands import conversation, model, view
+from ollm_tui.commands.registry import Command, commands_of
+
+COMMANDS: Final[tuple[Command, ...]] = commands_of(view, conversation, model)
+"""Every command, in the order `/help` and the completion list show them."""

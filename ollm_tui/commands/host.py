@@ -1,0 +1,73 @@
+"""`CommandHost`: what a command may ask of the front end that runs it."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from ollm_tui.protocol.request import GenerationOptions
+
+NoteKind: TypeAlias = Literal["info", "warning", "error"]
+View: TypeAlias = Literal["help", "models", "palette", "themes"]
+
+
+class OptionRefused(ValueError):
+    """A value that an option does not take; the text says which ones it does."""
+
+
+class CommandHost(Protocol):
+    """A chat as the commands see it."""
+
+    def say(self, text: str, kind: NoteKind = "info") -> None:
+        """Show a note beside the conversation; it never goes to a model."""
+
+    def show(self, view: View) -> None:
+        """Open one of the front end's own views."""
+
+    async def new_chat(self) -> None:
+        """Begin an empty conversation with the same model and settings."""
+
+    async def set_model(self, address: str) -> None:
+        """Use another model from the next prompt on.
+
+        Raises:
+            AIError: no provider has it.
+        """
+
+    def model_addresses(self) -> Sequence[str]:
+        """Give the known models, recently used ones first; asks no server."""
+
+    def current_model(self) -> str | None:
+        """Give the address of the model in use."""
+
+    def system_prompt(self) -> str | None:
+        """Give the system prompt of this conversation."""
+
+    def set_system_prompt(self, text: str | None) -> None:
+        """Replace the system prompt; None is none at all."""
+
+    def options(self) -> GenerationOptions:
+        """Give the sampling options of this conversation."""
+
+    def set_option(self, name: str, value_text: str) -> str:
+        """Change one option and say so in a sentence; see `options.change_option`.
+
+        Raises:
+            OptionRefused: there is no such option, or it does not take this value.
+        """
+
+    async def retry(self) -> None:
+        """Ask for the last answer once more."""
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard and say whether that worked."""
+
+    def last_answer(self) -> str | None:
+        """Give the newest answer as the model wrote it; None before the first."""
+
+    def theme_names(self) -> Sequence[str]:
+        """Give the themes there are."""
+
+    def set_theme(self, name: str) -> None:
+        """Use a theme and remember it."""
+
+    def quit(self) -> None:
+        """Leave the program."""

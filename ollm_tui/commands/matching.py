@@ -1,0 +1,40 @@
+"""Fuzzy matching: which of the known words somebody means."""
+
+import re
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+Rank: TypeAlias = tuple[int, int]
+"""Smaller is better; equal ranks keep their order."""
+
+_WORD_START: Final = re.compile(r"(?<![^\W_])(?=\w)")
+
+
+def rank(query: str, word: str) -> Rank | None:
+    """Say how well `word` answers `query`: whole, beginning, a word in it, inside, scattered."""
+    query, word = query.casefold(), word.casefold()
+    if query == word:
+        return (0, 0)
+    if word.startswith(query):
+        return (1, 0)
+    place = word.find(query)
+    if place >= 0:
+        starts = (start.start() for start in _WORD_START.finditer(word))
+        return (2 if any(word.startswith(query, start) for start in starts) else 3, place)
+    return _scattered(query, word)
+
+
+def _scattered(query: str, word: str) -> Rank | None:
+    place = -1
+    first = None
+    for letter in query:
+        place = word.find(letter, place + 1)
+        if place < 0:
+            return None
+        first = place if first is None else first
+    return (4, place - (first or 0))
+
+
+def best_rank(query: str, words: Iterable[str]) -> Rank | None:
+    """Give the best rank any of the words has."""
+    return min((found for word in words if (found := rank(query, word))), default=None)

@@ -1,0 +1,120 @@
+"""Commands about the model and how it answers: /model /system /set."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from ollm_tui.commands.host import CommandHost, OptionRefused
+from ollm_tui.commands.options import CLEARED, OPTION_FORMS, option_name, show_value
+from ollm_tui.commands.registry import Completion, command
+from ollm_tui.decode.clean import clean
+
+_SHOWN_PROMPT: Final = 200
+
+
+def _models(host: CommandHost, _argument: str) -> Sequence[Completion]:
+    current = host.current_model()
+    return [
+        Completion(address, "in use" if address == current else "")
+        for address in host.model_addresses()
+    ]
+
+
+@command("model", usage="[NAME]", complete=_models)
+async def choose_model(host: CommandHost, argument: str) -> None:
+    """Choose the model that answers."""
+    if argument:
+        await host.set_model(argument)
+    else:
+        host.show("models")
+
+
+@command("system", usage="[TEXT | none]")
+async def system_prompt(host: CommandHost, argument: str) -> None:
+    """Show or change the system prompt."""
+    if not argument:
+        host.say(_system_sentence(host.system_prompt()))
+    elif argument.casefold() in CLEARED:
+        host.set_system_prompt(None)
+        host.say("The system prompt is empty now.")
+    else:
+        host.set_system_prompt(_unquoted(argument))
+        host.say("The system prompt counts from the next answer on.")
+
+
+def _system_sentence(prompt: str | None) -> str:
+    if not prompt:
+        return "There is no system prompt. /system TEXT sets one."
+    return f"System prompt: {clean(prompt)}"
+
+
+def _unquoted(text: str) -> str:
+    for mark in ('"""', '"'):
+        if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
+            return text[len(mark) : -len(mark)]
+    return text
+
+
+def _options(host: CommandHost, argument: str) -> Sequence[Completion]:
+    options = host.options()
+    name, _, value = argument.removeprefix("parameter ").partition(" ")
+    if value or argument.endswith(" "):
+        return _values(argument.removesuffix(value), name)
+    names = [
+        Completion(known, _now(getattr(options, known), form.form), takes_more=True)
+        for known, form in OPTION_FORMS.items()
+    ]
+    return [*names, Completion("system", "the system prompt", takes_more=True)]
+
+
+def _values(written: str, name: str) -> Sequence[Completion]:
+    form = OPTION_FORMS.get(name)
+    if form is None:
+        return ()
+    return (
+        Completion(f"{written}{form.example}", form.form),
+        Completion(f"{written}none", "the model's default"),
+    )
+
+
+def _now(value: object, form: str) -> str:
+    return form if value is None else f"now {show_value(value)}; {form}"
+
+
+@command("set", usage="[OPTION VALUE]", complete=_options)
+async def set_option(host: CommandHost, argument: str) -> None:
+    """Show or change how answers are sampled."""
+    name, _, value = argument.partition(" ")
+    if name.casefold() == "parameter":  # as Ollama's own prompt has it
+        name, _, value = value.strip().partition(" ")
+    if not name:
+        host.say(_listing(host))
+    elif name.casefold() == "system":
+        await system_prompt.run(host, value.strip())
+    else:
+        _set(host, name, value.strip())
+
+
+def _set(host: CommandHost, name: str, value: str) -> None:
+    try:
+        if not value:
+            known = option_name(name)
+            now = getattr(host.options(), known)
+            host.say(f"{known} is {_or_default(now)}. It takes {OPTION_FORMS[known].form}.")
+        else:
+            host.say(host.set_option(name, value))
+    except OptionRefused as refusal:
+        host.say(str(refusal), "error")
+
+
+def _or_default(value: object) -> str:
+    return "the model's default" if value is None else show_value(value)
+
+
+def _listing(host: CommandHost) -> str:
+    options = host.options()
+    rows = [(name, _or_default(getattr(options, name))) for name in OPTION_FORMS]
+    prompt = host.system_prompt()
+    # One line, however long: the rows below it have to stay a list.
+    system = clean(prompt[:_SHOWN_PROMPT]).replace("\n", " ") if prompt else "none"
+    lines = [f"{name:<16} {value}" for name, value in (*rows, ("system", system))]
+    return "\n".join(("/set OPTION VALUE changes one, /set OPTION none clears it.", *lines))

@@ -1,0 +1,78 @@
+"""Tell a command from a prompt."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ollm_tui.commands.host import CommandHost
+from ollm_tui.commands.registry import Command
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.errors import AIError
+
+# A path (`/etc/hosts`) is no command, so a name ends at a space or at the end.
+_CALL: Final = re.compile(r"/(?P<name>[\w?-]*)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
+_SHOWN_NAME: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCall:
+    """A command and what was written behind its name."""
+
+    command: Command
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCommand:
+    """Something that looks like a command but is none."""
+
+    name: str
+    nearest: str | None
+
+    @property
+    def sentence(self) -> str:
+        """What to tell the person."""
+        if not self.name:
+            return "A command has a name: /help lists them."
+        shown = clean_name(self.name[:_SHOWN_NAME])
+        meant = f"Did you mean /{self.nearest}?" if self.nearest else "/help lists the commands."
+        return f"There is no command /{shown}. {meant}"
+
+
+def parse(text: str, commands: Sequence[Command]) -> CommandCall | UnknownCommand | None:
+    """Read what was typed; None is a prompt. `//` begins a prompt that begins with a slash."""
+    match = _CALL.match(text.strip())
+    if match is None:
+        return None
+    name = match["name"].casefold()
+    for command in commands:
+        if name in command.names:
+            return CommandCall(command, (match["argument"] or "").strip())
+    return UnknownCommand(match["name"], _nearest(name, commands))
+
+
+def prompt_text(text: str) -> str:
+    """Give what a prompt says: without the slash that only kept it from being a command."""
+    return text[1:] if text.startswith("//") else text
+
+
+def _nearest(name: str, commands: Sequence[Command]) -> str | None:
+    # Costs a few milliseconds of start-up and is only needed after a typing mistake.
+    from difflib import get_close_matches
+
+    names = [known for command in commands for known in command.names]
+    beginnings = [known for known in names if name and known.startswith(name)]
+    close = beginnings or get_close_matches(name[:_SHOWN_NAME], names, n=1, cutoff=0.5)
+    return close[0] if close else None
+
+
+async def run_command(call: CommandCall | UnknownCommand, host: CommandHost) -> None:
+    """Run a command; what it cannot do is said in a sentence."""
+    if isinstance(call, UnknownCommand):
+        host.say(call.sentence, "error")
+        return
+    try:
+        await call.command.run(host, call.argument)
+    except AIError as error:
+        host.say(f"{error.message} {error.hint}" if error.hint else error.message, "error")

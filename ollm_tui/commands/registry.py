@@ -1,0 +1,85 @@
+"""`@command` turns a function into a `Command`; its help is the first line of the docstring."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TypeAlias
+
+from ollm_tui.commands.host import CommandHost
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One way to go on typing."""
+
+    value: str
+    help: str = ""
+    takes_more: bool = False
+    """Whether something has to follow, so that completing it adds a space."""
+
+
+CommandFunction: TypeAlias = Callable[[CommandHost, str], Awaitable[None]]
+Completer: TypeAlias = Callable[[CommandHost, str], Sequence[Completion]]
+
+
+def complete_nothing(_host: CommandHost, _argument: str) -> Sequence[Completion]:
+    """Know no argument."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A slash command."""
+
+    name: str
+    aliases: tuple[str, ...]
+    usage: str
+    """What follows the name, as `[NAME]`; empty when nothing does."""
+    help: str
+    run: CommandFunction
+    complete: Completer = complete_nothing
+    """Gives whole arguments that may be meant; the caller keeps those that match."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and its aliases."""
+        return (self.name, *self.aliases)
+
+    @property
+    def signature(self) -> str:
+        """How it is written: `/set [OPTION VALUE]`."""
+        return f"/{self.name} {self.usage}".rstrip()
+
+
+def command(
+    name: str,
+    aliases: tuple[str, ...] = (),
+    usage: str = "",
+    complete: Completer = complete_nothing,
+) -> Callable[[CommandFunction], Command]:
+    """Make a `Command` of the function below."""
+
+    def decorate(run: CommandFunction) -> Command:
+        first_line = (inspect.getdoc(run) or "").partition("\n")[0]
+        if not first_line:
+            raise TypeError(f"/{name} needs a docstring: its first line is the help.")
+        return Command(name, aliases, usage, first_line, run, complete)
+
+    return decorate
+
+
+def commands_of(*modules: ModuleType) -> tuple[Command, ...]:
+    """Collect the commands of modules, in the order they are written.
+
+    Raises:
+        TypeError: two of them share a name.
+    """
+    found = tuple(
+        value for module in modules for value in vars(module).values() if isinstance(value, Command)
+    )
+    names = [name for one in found for name in one.names]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise TypeError(f"Two commands are called /{twice[0]}.")
+    return found

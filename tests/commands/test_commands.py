@@ -1,0 +1,145 @@
+"""What each command asks of its host."""
+
+import pytest
+
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.parse import parse, run_command
+from tests.commands.recording_host import RecordingHost
+
+ANSWER = """Here:
+
+```python
+print(1)
+```
+
+and
+
+~~~~
+a ~~~ b
+~~~
+~~~~
+"""
+
+
+async def run(text: str, host: RecordingHost | None = None) -> RecordingHost:
+    host = host or RecordingHost()
+    parsed = parse(text, COMMANDS)
+    assert parsed is not None
+    await run_command(parsed, host)
+    return host
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("/help", ("show", "help")),
+        ("/new", ("new_chat",)),
+        ("/clear", ("new_chat",)),
+        ("/model", ("show", "models")),
+        ("/model qwen3:8b", ("set_model", "qwen3:8b")),
+        ("/retry", ("retry",)),
+        ("/theme", ("show", "themes")),
+        ("/theme LIGHT", ("set_theme", "light")),
+        ("/theme terminal", ("set_theme", "Terminal")),
+        ("/theme pink", ("error", "There is no theme pink. There are dark, light, Terminal.")),
+        ("/quit", ("quit",)),
+        ("/bye", ("quit",)),
+        ("/copy", ("info", "There is no answer to copy yet.")),
+    ],
+)
+async def test_a_command_asks_its_host_for_one_thing(text: str, asked: tuple[str, ...]) -> None:
+    assert (await run(text)).asked == [asked]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("/copy", ("copy", ANSWER)),
+        ("/copy 1", ("copy", "print(1)")),
+        ("/copy 2", ("copy", "a ~~~ b\n~~~")),
+        ("/copy 3", ("error", "The last answer has 2 code blocks: /copy 1 to /copy 2.")),
+        ("/copy x", ("error", "The last answer has 2 code blocks: /copy 1 to /copy 2.")),
+        ("/copy 0", ("error", "The last answer has 2 code blocks: /copy 1 to /copy 2.")),
+    ],
+)
+async def test_copy_takes_the_answer_or_one_of_its_code_blocks(
+    text: str, asked: tuple[str, ...]
+) -> None:
+    assert (await run(text, RecordingHost(answer=ANSWER))).asked == [asked]
+
+
+async def test_copying_a_code_block_of_an_answer_without_one_says_so() -> None:
+    host = await run("/copy 1", RecordingHost(answer="No code."))
+    assert host.asked == [
+        ("error", "The last answer has no code block. /copy alone copies all of it.")
+    ]
+
+
+async def test_an_unclosed_code_block_reaches_to_the_end() -> None:
+    host = await run("/copy 1", RecordingHost(answer="```\nhalf"))
+    assert host.asked == [("copy", "half")]
+
+
+async def test_the_system_prompt_is_shown_changed_and_cleared() -> None:
+    host = await run("/system")
+    assert host.asked.pop() == ("info", "There is no system prompt. /system TEXT sets one.")
+    await run('/system """Be brief.\nAlways."""', host)
+    assert host.prompt == "Be brief.\nAlways."
+    await run("/system", host)
+    assert host.asked.pop() == ("info", "System prompt: Be brief.\nAlways.")
+    await run("/system none", host)
+    assert host.prompt is None
+
+
+async def test_control_characters_of_a_system_prompt_are_shown_not_sent() -> None:
+    host = await run("/system", RecordingHost(prompt="a\x1b[2Jb"))
+    assert host.asked == [("info", "System prompt: a␛[2Jb")]
+
+
+async def test_set_without_an_argument_lists_every_option_and_its_value() -> None:
+    host = RecordingHost(prompt="one\ntwo")
+    await run("/set temperature 0.25", host)
+    await run("/set", host)
+    listing = host.asked[-1][1].splitlines()
+    assert listing[0] == "/set OPTION VALUE changes one, /set OPTION none clears it."
+    assert "temperature      0.25" in listing
+    assert "seed             the model's default" in listing
+    assert listing[-1] == "system           one two"
+
+
+async def test_set_with_a_name_alone_tells_what_it_takes() -> None:
+    host = await run("/set top_p")
+    assert host.asked == [("info", "top_p is the model's default. It takes a number from 0 to 1.")]
+
+
+async def test_set_understands_the_way_ollama_writes_it() -> None:
+    host = await run("/set parameter temperature 0.2")
+    assert host.sampling.temperature == 0.2
+    assert host.asked == [("info", "temperature is now 0.2.")]
+    await run("/set parameter num_predict 100", host)
+    assert host.sampling.max_tokens == 100
+    await run("/set format json", host)
+    assert host.sampling.response_format == "json"
+    await run('/set system "Be brief."', host)
+    assert host.prompt == "Be brief."
+
+
+async def test_a_bad_value_is_refused_in_one_sentence_with_the_form() -> None:
+    host = await run("/set temperature hot")
+    assert host.asked == [
+        (
+            "error",
+            "temperature does not take hot. It takes a number from 0, usually up to 2, or none: "
+            "/set temperature 0.2",
+        )
+    ]
+    assert host.sampling.temperature is None
+
+
+async def test_an_unknown_option_names_the_nearest() -> None:
+    assert (await run("/set temprature 1")).asked == [
+        ("error", "There is no option temprature. Did you mean temperature?")
+    ]
+    assert (await run("/set qqqq")).asked == [
+        ("error", "There is no option qqqq. /set alone lists them.")
+    ]
