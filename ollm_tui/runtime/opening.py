@@ -1,0 +1,101 @@
+"""Open a runtime behind a screen that is already there.
+
+Importing this module costs next to nothing: settings, the HTTP client and the providers are
+loaded in a thread when `start` is called, which a full-screen program does after its first frame.
+Leaving the block closes whatever was opened, however the program ends.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from anyio.abc import TaskGroup
+
+    from ollm_tui.config.flags import Flags
+    from ollm_tui.runtime.compose import Runtime
+
+logger = logging.getLogger(__name__)
+CLOSING_S = 3.0
+
+
+class Opening:
+    """A runtime on its way; states: waiting -> loading -> open (or failed) -> closed."""
+
+    def __init__(self, group: "TaskGroup", flags: "Flags") -> None:
+        self._group = group
+        self._flags = flags
+        self._started = False
+        self._settled = anyio.Event()
+        self._leave = anyio.Event()
+        self._closed = anyio.Event()
+        self._runtime: Runtime | None = None
+        self._error: Exception | None = None
+
+    def start(self) -> None:
+        """Begin to load; a second call does nothing."""
+        if not self._started:
+            self._started = True
+            self._group.start_soon(self._hold)
+
+    async def runtime(self) -> "Runtime":
+        """Give the runtime as soon as it is open; starts it if nobody has.
+
+        Raises:
+            AIError: the runtime could not be opened.
+        """
+        self.start()
+        await self._settled.wait()
+        if self._error is not None:
+            raise self._error
+        if self._runtime is None:
+            raise RuntimeError("the runtime was closed before it was open")
+        return self._runtime
+
+    async def close(self) -> None:
+        """Give everything back; waits until that is done."""
+        self._leave.set()
+        if self._started:
+            await self._closed.wait()
+
+    async def _hold(self) -> None:
+        try:
+            opener = await anyio.to_thread.run_sync(_load, self._flags)
+            async with opener() as runtime:
+                self._runtime = runtime
+                self._settled.set()
+                await self._leave.wait()
+        except Exception as error:  # kept for `runtime()`, which raises it where it can be shown
+            logger.exception("The runtime could not be opened")
+            self._error = error
+        finally:
+            self._settled.set()
+            self._closed.set()
+
+
+def _load(flags: "Flags") -> "Callable[[], AbstractAsyncContextManager[Runtime]]":
+    """Import and read everything that takes time; runs in a thread."""
+    # httpx and pydantic take 130 ms to import, which the first frame does not wait for
+    from ollm_tui.runtime.compose import load_runtime
+
+    return load_runtime(flags)
+
+
+@asynccontextmanager
+async def opening(flags: "Flags") -> AsyncIterator[Opening]:
+    """Give an `Opening` whose runtime ends with the block."""
+    async with anyio.create_task_group() as group:
+        held = Opening(group, flags)
+        try:
+            yield held
+        finally:
+            with anyio.move_on_after(CLOSING_S, shield=True):
+                await held.close()
+            group.cancel_scope.cancel()

@@ -1,0 +1,103 @@
+"""Listing all providers at once."""
+
+import anyio
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.catalog import Listing, ModelCatalog
+from ollm_tui.providers.registry import ProviderRegistry
+from tests.support.providers import ScriptedProvider
+
+
+def registry_of(*providers: ScriptedProvider) -> ProviderRegistry:
+    registry = ProviderRegistry()
+    for provider in providers:
+        registry.register(provider)
+    return registry
+
+
+async def test_listings_come_as_they_are_answered() -> None:
+    gate = anyio.Event()
+    slow = ScriptedProvider("slow", list_gate=gate)
+    quick = ScriptedProvider("quick", models=[ModelInfo(name="m")])
+    seen = []
+    async with ModelCatalog(registry_of(slow, quick)).listings() as answers:
+        async for listing in answers:
+            seen.append(listing.provider)
+            gate.set()
+    assert seen == ["quick", "slow"]
+
+
+async def test_leaving_early_stops_asking() -> None:
+    slow = ScriptedProvider("slow", list_gate=anyio.Event())
+    async with ModelCatalog(registry_of(slow)).listings():
+        pass
+
+
+async def test_a_failure_is_one_listing_and_is_asked_again() -> None:
+    broken = ScriptedProvider("a", list_error=AIError(ErrorCode.AUTH_FAILED, "Wrong key."))
+    catalog = ModelCatalog(registry_of(broken, ScriptedProvider("b", models=[ModelInfo(name="m")])))
+    first, second = await catalog.refresh()
+    assert first.problem == AIError(ErrorCode.AUTH_FAILED, "Wrong key.")
+    assert [m.name for m in second.models] == ["m"]
+    broken.list_error = None
+    assert (await catalog.listing("a")).problem is None
+
+
+async def test_a_slow_provider_is_listed_with_the_time_it_was_given() -> None:
+    catalog = ModelCatalog(registry_of(ScriptedProvider("a", list_gate=anyio.Event())))
+    listing = await catalog.listing("a", within_s=0.01)
+    assert listing.problem is not None
+    assert "0.01 s" in listing.problem.message
+
+
+async def test_a_listing_is_asked_for_again_when_it_is_old() -> None:
+    now = [0.0]
+    provider = ScriptedProvider("a")
+    catalog = ModelCatalog(registry_of(provider), max_age_s=30, clock=lambda: now[0])
+    await catalog.listing("a")
+    now[0] = 29
+    await catalog.listing("a")
+    assert provider.listed == 1
+    now[0] = 31
+    await catalog.listing("a")
+    assert provider.listed == 2
+
+
+async def test_a_forgotten_listing_is_asked_for_again() -> None:
+    provider = ScriptedProvider("a")
+    catalog = ModelCatalog(registry_of(provider))
+    await catalog.refresh()
+    catalog.forget("a")
+    await catalog.refresh()
+    catalog.forget()
+    await catalog.refresh()
+    assert provider.listed == 3
+
+
+async def test_a_gate_keeps_a_preset_that_nobody_answers_for_out() -> None:
+    provider = ScriptedProvider("lmstudio")
+
+    async def nobody(_name: str) -> bool:
+        return False
+
+    listing = await ModelCatalog(registry_of(provider), gate=nobody).listing("lmstudio")
+    assert listing.absent
+    assert provider.listed == 0
+
+
+async def test_a_model_is_found_in_what_was_listed() -> None:
+    catalog = ModelCatalog(registry_of(ScriptedProvider("a", models=[ModelInfo(name="m")])))
+    ref = ModelRef("a", "m")
+    assert catalog.find(ref) is None
+    entries = await catalog.entries()
+    assert [entry.ref for entry in entries] == [ref]
+    assert catalog.find(ref) == ModelInfo(name="m")
+
+
+async def test_an_empty_listing_with_a_remembered_error_is_a_problem() -> None:
+    class Remembering(ScriptedProvider):
+        last_error = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Nobody there.")
+
+    listing: Listing = await ModelCatalog(registry_of(Remembering("a"))).listing("a")
+    assert listing.problem == Remembering.last_error

@@ -1,0 +1,93 @@
+"""Names, aliases and the default of the provider registry."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers.registry import ProviderRegistry
+from tests.support.providers import ScriptedProvider
+
+NAMES = st.lists(st.text(min_size=1), unique=True, min_size=1, max_size=12)
+
+
+def filled(names: list[str]) -> tuple[ProviderRegistry, dict[str, ScriptedProvider]]:
+    registry, adapters = ProviderRegistry(), {name: ScriptedProvider(name) for name in names}
+    for adapter in adapters.values():
+        registry.register(adapter)
+    return registry, adapters
+
+
+# Feature: stage-02-core-provider, Property 1: Provider Registration and Retrieval
+@given(names=NAMES)
+def test_a_registered_adapter_is_found_by_its_name(names: list[str]) -> None:
+    registry, adapters = filled(names)
+    assert all(registry.get(name) is adapter for name, adapter in adapters.items())
+
+
+# Feature: stage-02-core-provider, Property 2: Default Provider Resolution
+@given(names=NAMES, data=st.data())
+def test_the_default_is_what_is_given_without_a_name(names: list[str], data: st.DataObject) -> None:
+    registry, adapters = filled(names)
+    chosen = data.draw(st.sampled_from(names))
+    registry.set_default(chosen)
+    assert registry.get_default() is adapters[chosen]
+    assert registry.get() is adapters[chosen]
+    assert registry.get(None) is adapters[chosen]
+
+
+# Feature: stage-02-core-provider, Property 3: Provider List Completeness
+@given(names=NAMES)
+def test_the_list_holds_each_name_once(names: list[str]) -> None:
+    registry, _adapters = filled([*names, *names])
+    assert registry.list() == names
+
+
+def test_without_a_default_nothing_is_given_and_asking_for_it_raises() -> None:
+    registry = ProviderRegistry()
+    assert registry.get(None) is None
+    with pytest.raises(AIError, match="default"):
+        registry.get_default()
+
+
+def test_an_unknown_default_is_refused_and_the_known_ones_are_named() -> None:
+    registry, _ = filled(["local", "embedded"])
+    with pytest.raises(AIError, match="local, embedded"):
+        registry.set_default("nobody")
+
+
+def test_an_alias_is_followed_by_resolve_and_not_by_get() -> None:
+    registry, adapters = filled(["local"])
+    registry.register_alias("ollama", "local")
+    registry.register_alias("o", "ollama")
+    assert registry.resolve("ollama") is adapters["local"]
+    assert registry.resolve("o") is adapters["local"]
+    assert registry.get("ollama") is None
+
+
+def test_registering_a_name_removes_the_alias_of_that_name() -> None:
+    registry, _ = filled(["local"])
+    registry.register_alias("ollama", "local")
+    own = ScriptedProvider("ollama")
+    registry.register(own)
+    assert registry.resolve("ollama") is own
+
+
+def test_an_alias_never_hides_a_provider() -> None:
+    registry, _ = filled(["local", "vllm"])
+    with pytest.raises(AIError, match="vllm"):
+        registry.register_alias("vllm", "local")
+
+
+def test_a_circle_of_aliases_resolves_to_nothing() -> None:
+    registry = ProviderRegistry()
+    registry.register_alias("a", "b")
+    registry.register_alias("b", "a")
+    assert registry.resolve("a") is None
+
+
+def test_higher_priority_comes_first_and_equals_keep_their_order() -> None:
+    registry = ProviderRegistry()
+    for name, priority in [("a", 0), ("b", 5), ("c", 0), ("d", 5)]:
+        registry.register(ScriptedProvider(name), priority=priority)
+    assert [adapter.name for adapter in registry.by_priority()] == ["b", "d", "a", "c"]
