@@ -299,9 +299,10 @@ def error_to_json(error: AIError) -> JsonObject:
 
 def error_from_json(data: JsonMapping) -> AIError:
     """Read an error."""
+    message = _string(data, "message")
     return AIError(
         _integer(data, "code") or ErrorCode.INTERNAL_ERROR,
-        _string(data, "message") or "Unknown error.",
+        "Unknown error." if message is None else message,
         hint=_string(data, "hint"),
         status=_integer(data, "status"),
         provider=_string(data, "provider"),

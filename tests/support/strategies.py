@@ -1,0 +1,115 @@
+"""Hypothesis strategies for the vocabulary."""
+
+from hypothesis import strategies as st
+
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    Block,
+    EmbeddingContent,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    UnknownContent,
+    VideoContent,
+)
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.message import Message, Timings, Usage
+from ollm_tui.protocol.model import FEATURES, MODALITIES, ModelCapability
+from ollm_tui.protocol.tools import ToolCall, ToolResult
+
+NAMES = st.text(min_size=1, max_size=20)
+COUNTS = st.none() | st.integers(min_value=0, max_value=10**9)
+SECONDS = st.none() | st.floats(min_value=0, max_value=1e6)
+JSON: st.SearchStrategy[JsonValue] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+JSON_OBJECTS: st.SearchStrategy[JsonObject] = st.dictionaries(st.text(), JSON, max_size=4)
+MEDIA = st.none() | st.binary(max_size=40) | st.text(max_size=20)
+
+KNOWN_TYPES = {"text", "thinking", "image", "audio", "video", "embedding"}
+
+
+def blocks() -> st.SearchStrategy[Block]:
+    optional = st.none() | st.text()
+    timed = {"data": MEDIA, "url": optional, "mime_type": optional, "duration_s": SECONDS}
+    return st.one_of(
+        st.builds(TextContent, st.text()),
+        st.builds(ThinkingContent, st.text(), optional),
+        st.builds(
+            ImageContent,
+            data=MEDIA,
+            url=optional,
+            mime_type=optional,
+            width=COUNTS,
+            height=COUNTS,
+        ),
+        st.builds(AudioContent, **timed),
+        st.builds(VideoContent, **timed),
+        st.builds(EmbeddingContent, st.lists(st.floats(allow_nan=False)).map(tuple)),
+        st.builds(
+            UnknownContent,
+            NAMES.filter(lambda kind: kind not in KNOWN_TYPES),
+            JSON_OBJECTS.map(lambda data: {k: v for k, v in data.items() if k != "type"}),
+        ),
+    )
+
+
+def tool_calls() -> st.SearchStrategy[ToolCall]:
+    return st.builds(
+        ToolCall,
+        id=NAMES,
+        name=NAMES,
+        args=st.none() | JSON_OBJECTS,
+        raw_args=st.text(),
+        extra=JSON_OBJECTS,
+    )
+
+
+def tool_results() -> st.SearchStrategy[ToolResult]:
+    return st.builds(
+        ToolResult, call_id=NAMES, name=NAMES, content=st.text(), is_error=st.booleans()
+    )
+
+
+def messages() -> st.SearchStrategy[Message]:
+    return st.builds(
+        Message,
+        NAMES,
+        st.lists(blocks(), min_size=1, max_size=4),
+        name=st.none() | NAMES,
+        tool_calls=st.lists(tool_calls(), max_size=3),
+        tool_call_id=st.none() | NAMES,
+        template_format=st.none() | NAMES,
+        metadata=JSON_OBJECTS,
+    )
+
+
+def usages() -> st.SearchStrategy[Usage]:
+    return st.builds(
+        Usage,
+        prompt_tokens=COUNTS,
+        completion_tokens=COUNTS,
+        total_tokens=COUNTS,
+        extra=JSON_OBJECTS,
+    )
+
+
+def timings() -> st.SearchStrategy[Timings]:
+    return st.builds(
+        Timings,
+        first_token_s=SECONDS,
+        total_s=SECONDS,
+        load_s=SECONDS,
+        prompt_s=SECONDS,
+        generation_s=SECONDS,
+        tokens_per_s=SECONDS,
+    )
+
+
+def capabilities() -> st.SearchStrategy[ModelCapability]:
+    def some(values: frozenset[str]) -> st.SearchStrategy[frozenset[str]]:
+        return st.frozensets(st.sampled_from(sorted(values)))
+
+    return st.builds(ModelCapability, some(MODALITIES), some(MODALITIES), some(FEATURES))
