@@ -1,0 +1,116 @@
+"""What happens when the app fails: a report in a file, one sentence on the screen, exit code 1.
+
+Textual's own way prints a traceback with the values of local variables, keys and prompts among
+them, and ends with exit code 0 unless the caller asks for more.
+"""
+
+import contextlib
+import logging
+import os
+import platform
+import time
+import traceback
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from textual.app import App, ReturnType
+from textual.worker import WorkerFailed
+
+from ollm_tui import __version__
+from ollm_tui.decode.clean import clean
+
+logger = logging.getLogger(__name__)
+
+Redactor = Callable[[str], str]
+
+REPORT_LIMIT: Final = 256 * 1024
+KEPT_REPORTS: Final = 20
+_CUT: Final = "\n[...]\n"
+
+
+def write_report(error: BaseException, directory: Path, redact: Redactor) -> Path:
+    """Write the traceback of an error, without any values, to a new file only its owner can read.
+
+    Raises:
+        OSError: The directory or the file cannot be written.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    path = directory / f"crash-{stamp}-{os.getpid()}-{time.monotonic_ns() % 10**6:06}.txt"
+    text = clean(redact(describe(error)))
+    if len(text) > REPORT_LIMIT:
+        text = text[: REPORT_LIMIT // 2] + _CUT + text[-REPORT_LIMIT // 2 :]
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+    _forget_old_reports(directory)
+    return path
+
+
+def describe(error: BaseException) -> str:
+    """Return versions and traceback; neither local variables nor the environment."""
+    lines = [
+        f"ollm_tui {__version__}, textual {metadata.version('textual')}",
+        f"Python {platform.python_version()} on {platform.platform()}, {os.environ.get('TERM')}",
+        time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "",
+        *traceback.TracebackException.from_exception(error, capture_locals=False).format(),
+    ]
+    return "\n".join(line.rstrip("\n") for line in lines) + "\n"
+
+
+def _forget_old_reports(directory: Path) -> None:
+    for old in sorted(directory.glob("crash-*.txt"))[:-KEPT_REPORTS]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+
+
+class CrashReports(App[ReturnType]):
+    """An app whose crash is reported to a file and not to the screen.
+
+    Set `crash_directory` and `redact` before running; without a directory only the sentence is
+    shown. The caller ends with `sys.exit(app.return_code or 0)`.
+    """
+
+    crash_directory: Path | None = None
+    redact: Redactor = staticmethod(str)
+
+    _crash_sentence: str | None = None
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Take the place of Textual's handler, which every unhandled exception reaches."""
+        self._return_code = 1
+        if self._exception is None:
+            # A test that drives the app raises it again.
+            self._exception = error
+            self._exception_event.set()
+            self._crash_sentence = self._report(error)
+        self._close_messages_no_wait()
+
+    def _report(self, error: Exception) -> str:
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        sentence = f"ollm had to stop: an unexpected {type(cause).__name__}."
+        if self.crash_directory is None:
+            return sentence
+        try:
+            path = write_report(cause, self.crash_directory, self.redact)
+        except Exception as failure:  # noqa: BLE001 - nothing may keep a crashing app from ending
+            reason = failure.strerror if isinstance(failure, OSError) else type(failure).__name__
+            return f"{sentence} The report could not be written: {reason}."
+        logger.error("crash report written to %s", path)
+        return f"{sentence} The report is in\n{path}"
+
+    def _fatal_error(self) -> None:
+        """Print no traceback; Textual calls this for what it could not even hand over."""
+        self._return_code = 1
+        self._close_messages_no_wait()
+
+    def _print_error_renderables(self) -> None:
+        if self._crash_sentence is None:
+            super()._print_error_renderables()
+            return
+        self._exit_renderables.clear()
+        sentence, self._crash_sentence = self._crash_sentence, None
+        self.error_console.print(clean(sentence), soft_wrap=True)

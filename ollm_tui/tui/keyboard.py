@@ -1,0 +1,202 @@
+"""Turn the bytes a terminal sends into Textual's messages, whatever the bytes are.
+
+Wraps Textual's parser, which raises on some sequences and then is dead, waits long for the rest of
+a lone Esc, and swallows every key after a paste that is never closed. Does no input or output and
+has no clock of its own: `feed` and `tick` are told the time, `deadline` says when to call `tick`.
+
+    keys  --start mark-->  paste  --end mark-->  pasted  --pause-->  keys
+                             |-- pause without an end mark ----------^
+
+`pasted` exists because a text may contain the end mark: the terminal sends the last one, so all
+that arrives in one go up to the last mark is text. Nothing in a paste can therefore press a key.
+"""
+
+import codecs
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from textual import constants, events
+from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
+from textual.message import Message
+
+from ollm_tui.decode.clean import clean
+
+logger = logging.getLogger(__name__)
+
+LONE_ESCAPE_S: Final = 0.02
+"""How long a lone Esc may be the start of a sequence; the rest of one comes in the same packet."""
+SEQUENCE_S: Final = 0.1
+"""How long a sequence that has begun may stay unfinished."""
+PASTE_PAUSE_S: Final = 1.0
+"""After this silence a paste without an end mark is over."""
+PASTED_PAUSE_S: Final = 0.02
+"""After this silence an end mark was the last one."""
+PASTED_LIMIT_S: Final = 0.1
+"""At the latest then, so that keys that never pause are not taken for text."""
+PASTE_LIMIT: Final = 16 * 2**20
+"""A paste of more characters than this is handed over in parts."""
+TYPED_BYTES: Final = 32
+"""A read of at most this size after a while is a key press, not more of a paste."""
+WIDEST, TALLEST = 2000, 1000
+
+_ESCAPE: Final = "\x1b"
+_SEQUENCES: Final = re.compile(f"(?={_ESCAPE})")
+_START_BEGINNINGS: Final = tuple(
+    BRACKETED_PASTE_START[:length] for length in range(len(BRACKETED_PASTE_START) - 1, 0, -1)
+)
+# What Textual's parser raises at numbers out of range and states it does not expect.
+_PARSER_ERRORS: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+class Keyboard:
+    """A parser of terminal input that cannot die, hang or be held open by a paste."""
+
+    def __init__(self, debug: bool = False) -> None:
+        self._debug = debug
+        self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        self._parser = XTermParser(debug)
+        # Over a slow link a user may have told every program to wait longer.
+        patience = constants.ESCAPE_DELAY if "ESCDELAY" in os.environ else 0.0
+        self._lone_escape_s = max(LONE_ESCAPE_S, patience)
+        self._sequence_s = max(SEQUENCE_S, patience)
+        self._held = ""
+        self._paste: list[str] | None = None
+        self._paste_length = 0
+        self._pasted_at: float | None = None
+        self._last_read = 0.0
+        self.deadline: float | None = None
+
+    def feed(self, data: bytes, now: float) -> list[Message]:
+        """Return the messages that the bytes complete."""
+        text = self._decode(data)
+        if self._paste is None:
+            messages = self._keys(self._held + text, now)
+        else:
+            messages = self._collect(text, len(data) <= TYPED_BYTES, now)
+        self._last_read = now
+        return list(_without_storms(messages))
+
+    def tick(self, now: float) -> list[Message]:
+        """Return what silence decides: an Esc is an Esc, a sequence or a paste is over."""
+        if self.deadline is None or now < self.deadline:
+            return []
+        self.deadline = None
+        if self._paste is not None:
+            return list(_without_storms(self._end_paste(now)))
+        held, self._held = self._held, ""
+        return [*self._parse(held), *self._give_up()]
+
+    def _keys(self, text: str, now: float) -> list[Message]:
+        before, mark, pasted = text.partition(BRACKETED_PASTE_START)
+        if mark:
+            self._held = ""
+            messages = [*self._parse(before), *self._give_up()]
+            self._paste, self._paste_length, self._pasted_at = [], 0, None
+            return messages + self._collect(pasted, False, now)
+        self._held = next((part for part in _START_BEGINNINGS if text.endswith(part)), "")
+        messages = list(self._parse(text.removesuffix(self._held)))
+        if self._held == _ESCAPE:
+            self.deadline = now + self._lone_escape_s
+        elif self._held or self._parser._timeout_time is not None:
+            self.deadline = now + self._sequence_s
+        else:
+            self.deadline = None
+        return messages
+
+    def _collect(self, text: str, is_typed: bool, now: float) -> list[Message]:
+        assert self._paste is not None
+        # An end mark may have been cut, so it is looked for across the last two parts.
+        recent = (self._paste.pop() if self._paste else "") + text
+        self._paste.append(recent)
+        self._paste_length += len(text)
+        if self._pasted_at is None and BRACKETED_PASTE_END in recent:
+            self._pasted_at = now
+        elif len(recent) > len(BRACKETED_PASTE_END):
+            cut = len(recent) - len(BRACKETED_PASTE_END)
+            self._paste[-1:] = [recent[:cut], recent[cut:]]
+        is_more = not is_typed or now - self._last_read < SEQUENCE_S
+        if self._pasted_at is not None:
+            self._pasted_at = self._pasted_at if is_typed else now
+            self.deadline = min(now + PASTED_PAUSE_S, self._pasted_at + PASTED_LIMIT_S)
+        elif is_more or self.deadline is None:
+            self.deadline = now + PASTE_PAUSE_S
+        return self._hand_over_part()
+
+    def _hand_over_part(self) -> list[Message]:
+        if self._paste is None or self._paste_length <= PASTE_LIMIT or self._pasted_at is not None:
+            return []
+        part, self._paste = "".join(self._paste[:-1]), self._paste[-1:]
+        self._paste_length = 0
+        return [_paste_event(part)]
+
+    def _end_paste(self, now: float) -> list[Message]:
+        whole = "".join(self._paste or ())
+        text, mark, rest = whole.rpartition(BRACKETED_PASTE_END)
+        if not mark:
+            text, rest = whole, ""
+        self._paste = self._pasted_at = None
+        return [_paste_event(text), *self._keys(rest, now)]
+
+    def _parse(self, text: str) -> Iterator[Message]:
+        """Feed the parser a sequence at a time, so that a bad one costs no other."""
+        for part in filter(None, _SEQUENCES.split(text)):
+            try:
+                yield from self._parser.feed(part)
+            except _PARSER_ERRORS as error:
+                self._start_anew(error)
+
+    def _give_up(self) -> list[Message]:
+        """Tell the parser that nothing follows what it has begun."""
+        if self._parser._timeout_time is None:
+            return []
+        self._parser._timeout_time = 0.0
+        try:
+            return list(self._parser.tick())
+        except _PARSER_ERRORS as error:
+            self._start_anew(error)
+            return []
+
+    def _start_anew(self, error: Exception) -> None:
+        logger.warning("terminal input not understood: %s", type(error).__name__)
+        old, self._parser = self._parser, XTermParser(self._debug)
+        self._parser.terminal_size = old.terminal_size
+        self._parser.terminal_pixel_size = old.terminal_pixel_size
+        self._parser.mouse_pixels = old.mouse_pixels
+
+
+def _paste_event(text: str) -> events.Paste:
+    for stray in (BRACKETED_PASTE_START, BRACKETED_PASTE_END):
+        text = text.replace(stray, "")
+    # Terminals send a carriage return where the text had a line end.
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    return events.Paste(clean(text))
+
+
+def _without_storms(messages: Iterable[Message]) -> Iterator[Message]:
+    """Leave out sizes no terminal has, and of the focus changes in one read all but the last."""
+    wanted = [message for message in messages if not _is_absurd(message)]
+    focus = [
+        place
+        for place, message in enumerate(wanted)
+        if isinstance(message, events.AppFocus | events.AppBlur)
+    ]
+    superseded = frozenset(focus[:-1])
+    return (message for place, message in enumerate(wanted) if place not in superseded)
+
+
+def _is_absurd(message: Message) -> bool:
+    if not isinstance(message, events.Resize):
+        return False
+    width, height = message.size
+    return not (0 < width <= WIDEST and 0 < height <= TALLEST)
