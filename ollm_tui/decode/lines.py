@@ -1,0 +1,103 @@
+"""Cut a byte stream into lines of text.
+
+States and transitions:
+
+* ``filling``: bytes of the open line are collected. A terminator completes the line. In an event
+  stream a CR completes it at once, without waiting for the LF that may follow.
+* ``after CR``: as ``filling``, but an LF that comes first belongs to the CR and is dropped.
+* ``failed``: a line went over the limit. Lines completed before it are still returned; every
+  later call raises.
+
+No terminator byte can occur inside a UTF-8 character, so whole lines are decoded, which gives the
+same text as decoding the whole body. Only LF, CR and CRLF end a line: U+2028, U+0085, VT and FF
+appear unescaped inside JSON strings.
+"""
+
+import codecs
+import re
+from enum import Enum
+
+MAX_LINE_BYTES = 8 * 1024 * 1024
+_EVENT_STREAM_END = re.compile(rb"\r\n|\r|\n")
+
+
+class LineTooLong(ValueError):
+    """A server sent more than the limit without ending the line."""
+
+    def __init__(self, limit: int, what: str = "line") -> None:
+        super().__init__(f"the server sent a {what} longer than {limit} bytes")
+        self.limit = limit
+
+
+class LineMode(Enum):
+    """Which bytes end a line."""
+
+    EVENT_STREAM = "LF, CRLF or CR"
+    NDJSON = "LF"
+
+
+class LineDecoder:
+    """Turn chunks of bytes into lines without their terminators."""
+
+    def __init__(self, mode: LineMode, *, limit: int = MAX_LINE_BYTES) -> None:
+        self._mode = mode
+        self._limit = limit
+        self._open = bytearray()
+        self._at_start = True
+        self._after_cr = False
+        self._failed = False
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """Return the lines that this chunk completes.
+
+        Raises:
+            LineTooLong: when a line is over the limit and no earlier line is left to return.
+        """
+        self._raise_if_failed()
+        *ended, rest = self._split(chunk)
+        lines: list[str] = []
+        for piece in ended:
+            self._open += piece
+            if self._over_limit():
+                return self._fail(lines)
+            lines.append(self._take())
+        self._open += rest
+        return self._fail(lines) if self._over_limit() else lines
+
+    def finish(self) -> list[str]:
+        """Return the unfinished last line, if there is one."""
+        self._raise_if_failed()
+        last = self._take()
+        return [last] if last else []
+
+    def _split(self, chunk: bytes) -> list[bytes]:
+        if self._mode is LineMode.NDJSON:
+            return chunk.split(b"\n")
+        if self._after_cr and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._after_cr = False
+        if chunk.endswith(b"\r"):
+            self._after_cr = True
+        return _EVENT_STREAM_END.split(chunk)
+
+    def _take(self) -> str:
+        line = bytes(self._open)
+        self._open.clear()
+        if self._at_start:
+            line = line.removeprefix(codecs.BOM_UTF8)
+            self._at_start = False
+        return line.decode("utf-8", errors="replace")
+
+    def _over_limit(self) -> bool:
+        return len(self._open) > self._limit
+
+    def _fail(self, lines: list[str]) -> list[str]:
+        self._failed = True
+        self._open.clear()
+        if not lines:
+            self._raise_if_failed()
+        return lines
+
+    def _raise_if_failed(self) -> None:
+        if self._failed:
+            raise LineTooLong(self._limit)

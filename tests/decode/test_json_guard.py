@@ -1,0 +1,83 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json, parse_json_objects
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+VALUES = st.recursive(
+    SCALARS | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "{", "NaN", "[Infinity]", "[-Infinity]", "[1e999]", "[-1e999]", "1" * 5000),
+        *("[" * 100_000, '{"a":' * 100_000, "{'a': 1}", '{"a": 1,}', '"a\nb"', "\ufeff{}", "{} x"),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_what_cannot_be_passed_on_is_bad_json(text: str) -> None:
+    with pytest.raises(BadJson):
+        parse_json(text)
+    with pytest.raises(BadJson):
+        parse_json_objects(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'"\ud800"', "\ufffd"),
+        (r'"\udc00x\ud83d"', "\ufffdx\ufffd"),
+        (r'"\ud83d\ude00"', "😀"),
+        (r'"\uD83D\uDE00\uDE00"', "😀\ufffd"),
+        (r'"\ud800\ud83d\ude00"', "\ufffd😀"),
+        (r'"\\ud800"', r"\ud800"),
+        (r'"\\\ud800"', "\\\ufffd"),
+        (r'{"\ud800": ["\udfff"]}', {"\ufffd": ["\ufffd"]}),
+    ],
+)
+def test_half_surrogate_pairs_become_replacement_characters(text: str, value: object) -> None:
+    assert parse_json(text) == value
+
+
+def test_repeated_keys_are_refused_on_demand_at_any_depth() -> None:
+    text = '{"a": [{"b": 1, "b": 2}]}'
+    assert parse_json(text) == {"a": [{"b": 2}]}
+    with pytest.raises(BadJson, match="twice"):
+        parse_json(text, unique_keys=True)
+    with pytest.raises(BadJson, match="twice"):
+        parse_json(r'{"\ud800": 1, "\ud801": 2}', unique_keys=True)
+
+
+def test_objects_in_a_row_are_all_returned() -> None:
+    assert parse_json_objects(' {"a":1} {} ') == [{"a": 1}, {}]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_that_json_lacks_are_not_written(value: float) -> None:
+    with pytest.raises(BadJson):
+        dump_json([value])
+
+
+@given(value=VALUES)
+def test_every_json_value_survives_the_way_there_and_back(value: object) -> None:
+    assert parse_json(json.dumps(value)) == value
+    assert parse_json(json.dumps(value, ensure_ascii=False)) == value
+
+
+@given(text=st.text(alphabet='\\ud8Dc0fFe"{}[]:,x', max_size=40))
+def test_whatever_is_accepted_can_be_encoded(text: str) -> None:
+    for candidate in (text, f'"{text}"'):
+        try:
+            value = parse_json(candidate)
+        except BadJson:
+            continue
+        dump_json(value).encode("utf-8")
