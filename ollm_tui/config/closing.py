@@ -1,0 +1,87 @@
+"""Which providers cannot be used, and which nobody asked for."""
+
+from collections.abc import Iterable, Mapping
+
+from ollm_tui.config.environment import ENGINE_VARIABLES
+from ollm_tui.config.layers import Layers
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.presets import BUILT_IN_PROVIDERS
+from ollm_tui.config.schema import ProviderSettings
+
+_SAFE_TO_REPLACE = frozenset(
+    {"label", "connect_timeout_s", "first_byte_timeout_s", "idle_timeout_s", "priority"}
+)
+_KEY_VARIABLES = frozenset(name for name, path in ENGINE_VARIABLES.items() if "api_key" in path)
+_NOT_THERE_YET: Mapping[str, str] = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+}
+
+
+def mark_providers(
+    providers: Mapping[str, ProviderSettings],
+    layers: Layers,
+    problems: Iterable[ConfigProblem],
+    configured: frozenset[str],
+) -> dict[str, ProviderSettings]:
+    """Give the providers with what closes each one, and whether anybody asked for it."""
+    closing: dict[str, ConfigProblem] = {}
+    for problem in problems:
+        if closes(problem):
+            closing.setdefault(problem.path[1], problem)
+    return {
+        name: settings.marked(
+            problem=closing.get(name) or _unusable(name, settings, layers),
+            preset=name not in configured,
+        )
+        for name, settings in sorted(providers.items(), key=lambda item: _place(item[0]))
+    }
+
+
+def _place(name: str) -> int:
+    known = list(BUILT_IN_PROVIDERS)
+    return known.index(name) if name in known else len(known)
+
+
+def closes(problem: ConfigProblem) -> bool:
+    """Whether a problem is about where a provider is or who may use it."""
+    path = problem.path
+    if problem.severity != "error" or path[:1] != ("providers",) or len(path) == 1:
+        return False
+    # A value that was refused, not a key that does not exist: there is nothing to replace it with.
+    return len(path) == 2 or (
+        path[2] in ProviderSettings.model_fields and path[2] not in _SAFE_TO_REPLACE
+    )
+
+
+def configured(layers: Layers) -> frozenset[str]:
+    """Give the providers a person said anything about but what their key would be."""
+    return frozenset(
+        said.path[1]
+        for said in layers.below(("providers",))
+        if said.rank > 0 and said.path[1:] and said.origin.name not in _KEY_VARIABLES
+    )
+
+
+def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigProblem | None:
+    path: KeyPath = ("providers", name)
+    said = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
+    if settings.kind in _NOT_THERE_YET:
+        return ConfigProblem(
+            f"Providers of kind {settings.kind!r} are not there yet.",
+            said,
+            (*path, "kind"),
+            hint='Use kind = "openai-compatible" with '
+            f'base_url = "{_NOT_THERE_YET[settings.kind]}" where the service offers that.',
+        )
+    if settings.kind != "embedded" and settings.base_url is None:
+        return ConfigProblem(
+            f"The provider `{name}` has no address.",
+            said,
+            (*path, "base_url"),
+            hint=f"Set base_url below [providers.{name}], or use --provider {name} --host URL.",
+        )
+    if settings.ca_file is not None and not settings.ca_file.is_file():
+        at = (*path, "ca_file")
+        return ConfigProblem(f"`{dotted(at)}` names a file that is not there.", said, at)
+    return None

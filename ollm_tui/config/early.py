@@ -1,0 +1,54 @@
+"""Theme and keys for the first frame: the standard library only, and nothing else of the file."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths, config_path
+
+DEFAULT_THEME = "dusk"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlySettings:
+    """What has to be known before anything is drawn."""
+
+    theme: str = DEFAULT_THEME
+    keymap: Mapping[str, str] = field(default_factory=dict)
+    problem: str | None = None
+    """Why the file could not be read; the full settings say it better a moment later."""
+
+
+def early_settings(
+    paths: AppPaths, environ: Mapping[str, str], flags: Flags | None = None
+) -> EarlySettings:
+    """Read theme and keymap; what is missing or of the wrong type is the default."""
+    flags = flags or Flags()
+    values, problem = _read(paths, environ, flags)
+    said = values.get("theme")
+    in_file = said if isinstance(said, str) and said and "${" not in said else DEFAULT_THEME
+    keys = values.get("keymap")
+    keymap = dict(_bindings(keys)) if isinstance(keys, dict) else {}
+    return EarlySettings(flags.theme or environ.get("OLLM_THEME") or in_file, keymap, problem)
+
+
+def _bindings(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
+    """Give id and keys; `chat.send = ...` below [keymap] means the id "chat.send"."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _bindings(value, f"{above}{key}.")
+        elif isinstance(value, str):
+            yield f"{above}{key}", value
+
+
+def _read(
+    paths: AppPaths, environ: Mapping[str, str], flags: Flags
+) -> tuple[Mapping[str, object], str | None]:
+    path = config_path(paths, environ, flags.config_path)
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")), None
+    except FileNotFoundError:
+        return {}, None
+    except (OSError, ValueError, RecursionError):
+        return {}, f"{path} cannot be read; the defaults are used."

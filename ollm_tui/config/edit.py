@@ -1,0 +1,94 @@
+"""Change one key of the settings file and leave the rest as its owner wrote it."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
+
+from ollm_tui.config.paths import private_folder
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+TomlValue = str | int | float | bool | list[str]
+_PRIVATE = 0o600
+
+
+def set_key(path: Path, dotted_key: str, value: TomlValue | None) -> None:
+    """Write one value; None takes the key out. Comments stay, and a crash leaves the old file.
+
+    Raises:
+        AIError: CONFLICT when the file is not valid TOML or the key is taken by something else;
+            INTERNAL_ERROR when it cannot be written.
+    """
+    try:
+        _write(path, _changed(_text(path), dotted_key, value))
+    except (TOMLKitError, UnicodeDecodeError, RecursionError) as error:
+        raise AIError(
+            ErrorCode.CONFLICT,
+            f"{path} is not valid TOML, so it was left as it is.",
+            hint="`ollm config check` names the line.",
+        ) from error
+    except OSError as error:
+        raise AIError(
+            ErrorCode.INTERNAL_ERROR, f"{path} cannot be written: {error.strerror}."
+        ) from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return ""
+
+
+def _changed(text: str, dotted_key: str, value: TomlValue | None) -> str:
+    document = tomlkit.parse(text)
+    *tables, key = [str(part) for part in _parts(dotted_key)]
+    node: Container | Table = document
+    for part in tables:
+        if part not in node:
+            if value is None:
+                return text
+            node[part] = tomlkit.table()
+        child = node[part]
+        if not isinstance(child, Mapping):
+            raise AIError(ErrorCode.CONFLICT, f"`{part}` is a value in the file, not a table.")
+        node = child  # type: ignore[assignment] -- every table kind of tomlkit is one of these
+    if value is None:
+        node.pop(key, None)
+    else:
+        node[key] = value
+    return tomlkit.dumps(document)
+
+
+def _parts(dotted_key: str) -> list[str]:
+    """Part a key as TOML does: quoted parts may hold dots."""
+    parts: list[str] = []
+    node: object = tomlkit.parse(f"{dotted_key} = 0").unwrap()
+    while isinstance(node, dict):
+        key, node = next(iter(node.items()))
+        parts.append(key)
+    return parts
+
+
+def _write(path: Path, text: str) -> None:
+    target = path.resolve()  # a link to a dotfiles folder stays a link
+    private_folder(target.parent)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".config-", suffix=".toml")
+    fresh = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.chmod(_PRIVATE)
+        fresh.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            fresh.unlink()
+        raise

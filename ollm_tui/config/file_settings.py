@@ -1,0 +1,50 @@
+"""Settings from the file."""
+
+from collections.abc import Iterator, Mapping
+
+from ollm_tui.config.interpolate import UndefinedVariableError, expand_all
+from ollm_tui.config.layers import Setting, leaves
+from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted
+from ollm_tui.config.toml_file import TomlFile
+
+FILE_RANK = 1
+_READABLE_BY_OTHERS = 0o077
+
+
+def file_settings(file: TomlFile, environ: Mapping[str, str]) -> Iterator[Setting | ConfigProblem]:
+    """Give what the file says, its references to the environment replaced."""
+    if file.problem is not None:
+        yield file.problem
+    for written, value in leaves(file.values):
+        origin, path = file.origin(written), _key_id(written)
+        try:
+            yield Setting(path, expand_all(value, environ), origin, FILE_RANK)
+        except UndefinedVariableError as error:
+            waits = path[0] == "providers"
+            yield ConfigProblem(f"`{dotted(path)}`: {error}", origin, path, waits=waits)
+
+
+def _key_id(path: KeyPath) -> KeyPath:
+    """Take `[keymap] chat.send = ...` for `"chat.send" = ...`: ids of actions hold dots."""
+    return (path[0], ".".join(path[1:])) if path[0] == "keymap" and len(path) > 1 else path
+
+
+def exposure(file: TomlFile) -> ConfigProblem | None:
+    """Warn of a key that other users of the machine can read."""
+    literal = next(
+        (path for path, value in leaves(file.values) if _is_literal_key(path, value)), None
+    )
+    if literal is None or not file.path.stat().st_mode & _READABLE_BY_OTHERS:
+        return None
+    return ConfigProblem(
+        f"`{dotted(literal)}` stands in a file that others on this machine can read.",
+        file.origin(literal),
+        literal,
+        hint=f"Run `chmod 600 {file.path}`, or use api_key_env.",
+        severity="warning",
+    )
+
+
+def _is_literal_key(path: KeyPath, value: object) -> bool:
+    secret = path[0] == "providers" and ("api_key" in path[2:3] or "headers" in path[2:3])
+    return secret and isinstance(value, str) and bool(value) and "${" not in value

@@ -1,0 +1,103 @@
+"""Addresses as people write them, to base URLs that can be dialled.
+
+The rules are those of Ollama's OLLAMA_HOST: blanks and quotes around the value are trimmed, a bare
+host gets the engine's port, `http://host` means port 80, the address "everything" is dialled as
+loopback. Servers of other kinds differ in one thing: a port that is none is an error there.
+"""
+
+import re
+from ipaddress import IPv6Address
+
+OLLAMA_PORT = 11434
+_STANDARD_PORTS = (("http", 80), ("https", 443))
+_ANY_ADDRESS = (("", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "::1"))
+_FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f?#\\<>\"']")
+_HIGHEST_PORT = 65535
+
+
+def ollama_url(text: str) -> str:
+    """Give the base URL that OLLAMA_HOST means.
+
+    Raises:
+        ValueError: a sentence that does not repeat the text.
+    """
+    text = text.strip().strip("\"'").strip()
+    if text == "ollama.com":
+        return "https://ollama.com"
+    return _base_url(text, OLLAMA_PORT, lenient=True)
+
+
+def server_url(text: str, default_port: int | None = None) -> str:
+    """Give the base URL of any other server; `default_port` counts when no scheme is written.
+
+    Raises:
+        ValueError: a sentence that does not repeat the text.
+    """
+    text = text.strip().strip("\"'").strip()
+    if not text:
+        raise ValueError("The address is empty.")
+    return _base_url(text, default_port or 80, lenient=False)
+
+
+def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
+    head, mark, rest = text.partition("://")
+    scheme, rest = (head.lower(), rest) if mark else ("http", text)
+    standard_port = dict(_STANDARD_PORTS).get(scheme)
+    if standard_port is None:
+        raise ValueError("An address begins with http:// or https://.")
+    if _FORBIDDEN.search(rest):
+        raise ValueError("An address holds no blanks, quotes, `?` or `#`.")
+    place, _, path = rest.partition("/")
+    user, at, place = place.rpartition("@")
+    default_port = standard_port if mark else bare_port
+    host, port_text = _split(place)
+    host = dict(_ANY_ADDRESS).get(host, host)
+    port = _port(port_text, default_port, lenient=lenient)
+    shown_host = f"[{host}]" if ":" in host else host
+    shown_port = "" if port == standard_port else f":{port}"
+    path = path.rstrip("/")
+    return f"{scheme}://{user}{at}{shown_host}{shown_port}" + (f"/{path}" if path else "")
+
+
+def _split(place: str) -> tuple[str, str | None]:
+    """Part host and port; an IPv6 address may stand without brackets when it has no port."""
+    if place.startswith("["):
+        host, closed, tail = place[1:].partition("]")
+        if not closed or (tail and not tail.startswith(":")):
+            raise ValueError("The brackets of the IPv6 address do not match.")
+        return _ipv6(host), tail[1:] or None
+    if place.count(":") > 1:
+        return _ipv6(place), None
+    host, colon, port = place.partition(":")
+    return host, port if colon else None
+
+
+def _ipv6(host: str) -> str:
+    try:
+        return str(IPv6Address(host))
+    except ValueError as error:
+        raise ValueError("The IPv6 address is not one.") from error
+
+
+def _port(text: str | None, default: int, *, lenient: bool) -> int:
+    if text is None:
+        return default
+    if text.isascii() and text.isdigit() and 0 < int(text[:6]) <= _HIGHEST_PORT:
+        return int(text)
+    if lenient:
+        return default
+    raise ValueError(f"A port is a number from 1 to {_HIGHEST_PORT}.")
+
+
+def url_origin(url: str) -> str:
+    """Give scheme, host and port: what a key is bound to."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}".lower()
+
+
+def shown_url(url: str) -> str:
+    """Give an address without the name and password that may stand in it."""
+    scheme, mark, rest = url.partition("://")
+    place, slash, path = rest.partition("/")
+    user, at, host = place.rpartition("@")
+    return f"{scheme}{mark}{'«set»' if user else ''}{at}{host}{slash}{path}"

@@ -1,0 +1,84 @@
+"""Values from several places, one above the other, each leaf knowing its place."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ollm_tui.config.origin import KeyPath, Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One value at one key, from one place."""
+
+    path: KeyPath
+    value: object = field(repr=False)
+    origin: Origin
+    rank: int
+    """0 is a default, 1 the file, 2 the environment, 3 the command line."""
+
+
+def leaves(values: Mapping[str, object], base: KeyPath = ()) -> Iterator[tuple[KeyPath, object]]:
+    """Give each key of nested tables with its value; an empty table is a value."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, (*base, key))
+        else:
+            yield (*base, key), value
+
+
+class Layers:
+    """All that was said, from which bad values can be taken out so that lower ones show."""
+
+    def __init__(self) -> None:
+        self._stacks: dict[KeyPath, list[Setting]] = {}
+
+    def add(self, setting: Setting) -> None:
+        """Lay a value over what was said before about the same key."""
+        stack = self._stacks.setdefault(setting.path, [])
+        stack.append(setting)
+        stack.sort(key=lambda said: said.rank)
+
+    def top(self, path: KeyPath) -> Setting | None:
+        """Give the value that counts at a key."""
+        stack = self._stacks.get(path)
+        return stack[-1] if stack else None
+
+    def all_of(self, path: KeyPath) -> tuple[Setting, ...]:
+        """Give everything said about one key, the lowest first."""
+        return tuple(self._stacks.get(path, ()))
+
+    def below(self, path: KeyPath) -> tuple[Setting, ...]:
+        """Give the values that count at a key and at every key below it."""
+        return tuple(
+            stack[-1] for at, stack in self._stacks.items() if stack and at[: len(path)] == path
+        )
+
+    def drop(self, setting: Setting) -> None:
+        """Take a value out."""
+        self._stacks[setting.path].remove(setting)
+
+    def winners(self) -> dict[KeyPath, Setting]:
+        """Give the values that count; one that is no table hides what lies below its key."""
+        tops = {path: stack[-1] for path, stack in self._stacks.items() if stack}
+        hidden = {path for path in tops if self._is_covered(path, tops)}
+        return {path: said for path, said in tops.items() if path not in hidden}
+
+    @staticmethod
+    def _is_covered(path: KeyPath, tops: Mapping[KeyPath, Setting]) -> bool:
+        above = (tops.get(path[:end]) for end in range(1, len(path)))
+        return any(said is not None and not isinstance(said.value, Mapping) for said in above)
+
+    def nested(self) -> dict[str, object]:
+        """Give the values that count as nested tables."""
+        root: dict[str, object] = {}
+        for path, said in sorted(self.winners().items(), key=lambda item: len(item[0])):
+            node = root
+            for part in path[:-1]:
+                child = node.setdefault(part, {})
+                assert isinstance(child, dict)
+                node = child
+            if said.value == {}:
+                node.setdefault(path[-1], {})
+            else:
+                node[path[-1]] = said.value
+        return root

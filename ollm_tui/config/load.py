@@ -1,0 +1,132 @@
+"""Load all settings: defaults < file < environment < command line.
+
+Loading never fails and never writes. What is wrong becomes a `ConfigProblem`, and the value below
+it counts; a provider whose address or key is wrong is closed instead, because another address or
+no key would send a request to the wrong place.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ollm_tui.config.closing import configured, mark_providers
+from ollm_tui.config.connection import prepare, provider_defaults
+from ollm_tui.config.environment import environment_settings
+from ollm_tui.config.file_settings import exposure, file_settings
+from ollm_tui.config.flag_settings import flag_settings
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.layers import Layers, Setting
+from ollm_tui.config.names import name_problems, settle_names
+from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.paths import AppPaths, config_path
+from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
+from ollm_tui.config.relative import with_whole_paths
+from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.toml_file import read_toml
+from ollm_tui.config.validate import fit
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """The settings, where each came from, and what was wrong."""
+
+    config: AppConfig
+    path: Path
+    """The settings file, whether it is there or not."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """By dotted key; a key that is not here has its default."""
+    problems: tuple[ConfigProblem, ...] = ()
+    """To be said at the start. A provider's undefined variable waits until it is used."""
+
+    def origin_of(self, key: str) -> Origin:
+        """Give the place of a value by its dotted key."""
+        return self.origins.get(key, DEFAULT)
+
+    @property
+    def all_problems(self) -> tuple[ConfigProblem, ...]:
+        """What `ollm config check` reports: also why configured providers are closed."""
+        closed = [p.problem for p in self.config.providers.values() if p.problem and not p.preset]
+        return (*self.problems, *(p for p in closed if p not in self.problems))
+
+
+class _Loading:
+    """What is known so far, while one source after another is read."""
+
+    def __init__(self) -> None:
+        self.layers = Layers()
+        self.problems: list[ConfigProblem] = []
+
+    def take(self, said: Iterable[Setting | ConfigProblem]) -> None:
+        """Sort what a source says into settings and problems."""
+        for item in said:
+            if isinstance(item, Setting):
+                self.layers.add(item)
+            else:
+                self.problems.append(item)
+
+    def provider_names(self) -> tuple[str, ...]:
+        """Give the built-in providers and all that were named so far, in this order."""
+        named = (said.path[1] for said in self.layers.below(("providers",)) if len(said.path) > 1)
+        return tuple(dict.fromkeys([*BUILT_IN_PROVIDERS, *named, *self.failed_names()]))
+
+    def failed_names(self) -> tuple[str, ...]:
+        """Give the providers about which something was said that cannot be used."""
+        paths = (problem.path for problem in self.problems)
+        return tuple(path[1] for path in paths if path[:1] == ("providers",) and path[1:])
+
+    def assume_defaults(self) -> None:
+        """Lay the defaults of each provider below what was said about it."""
+        for name in self.provider_names():
+            if not any(said.rank == 0 for said in self.layers.below(("providers", name))):
+                self.take(provider_defaults(name))
+
+    def origin_of(self, path: KeyPath) -> Origin:
+        """Give the place of a key, or of the first thing said below it."""
+        said = self.layers.top(path) or next(iter(self.layers.below(path)), None)
+        return said.origin if said else DEFAULT
+
+
+def load_config(
+    paths: AppPaths, environ: Mapping[str, str], flags: Flags | None = None
+) -> LoadedConfig:
+    """Resolve every setting; see the module for what happens to mistakes."""
+    flags = flags or Flags()
+    path = config_path(paths, environ, flags.config_path)
+    loading = _Loading()
+    _read_sources(loading, path, environ, flags)
+    asked_for = configured(loading.layers) | frozenset(loading.failed_names())
+    for name in loading.provider_names():
+        loading.take(prepare(loading.layers, name, environ))
+    config, misfits = fit(loading.layers)
+    loading.problems.extend(misfits)
+    config = with_whole_paths(config, path.absolute().parent)
+    loading.take(name_problems(config, loading.origin_of))
+    providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
+    config = settle_names(config.model_copy(update={"providers": providers}))
+    origins = {
+        dotted(at): said.origin for at, said in loading.layers.winners().items() if said.rank > 0
+    }
+    return LoadedConfig(config, path, origins, _worth_saying(loading.problems))
+
+
+def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], flags: Flags) -> None:
+    file = read_toml(path)
+    if flags.config_path is not None and not path.exists():
+        origin = Origin("flag", "--config")
+        loading.problems.append(ConfigProblem(f"There is no file {path}.", origin))
+    for alias, target in BUILT_IN_ALIASES.items():
+        loading.take([Setting(("aliases", alias), target, DEFAULT, 0)])
+    loading.take(file_settings(file, environ))
+    exposed = exposure(file)
+    loading.take([exposed] if exposed else [])
+    names = frozenset(loading.provider_names())
+    loading.take(environment_settings(environ, names))
+    loading.assume_defaults()
+    loading.take(flag_settings(flags, loading.layers))
+    loading.assume_defaults()
+
+
+def _worth_saying(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
+    """Give the problems of the start, the file's in its order and then the others."""
+    at_once = [problem for problem in problems if not problem.waits]
+    return tuple(sorted(at_once, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))

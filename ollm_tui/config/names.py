@@ -1,0 +1,61 @@
+"""Names that settings refer to: aliases, and the provider to begin with."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from ollm_tui.config.explain import nearest
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.schema import AppConfig
+
+PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def name_problems(
+    config: AppConfig, origin_of: Callable[[KeyPath], Origin]
+) -> Iterator[ConfigProblem]:
+    """Say which names lead nowhere; `settle_names` leaves those out."""
+    for name in config.providers:
+        if PROVIDER_NAME.fullmatch(name) is None:
+            path: KeyPath = ("providers", name)
+            hint = "Use letters, digits, `.`, `_` and `-`."
+            yield ConfigProblem(
+                f"`{dotted(path)}` cannot stand in an address.", origin_of(path), path, hint=hint
+            )
+    for alias, target in config.aliases.items():
+        if target not in config.providers:
+            yield _nowhere(config, ("aliases", alias), target, origin_of)
+    if config.provider is not None and not _leads(config, config.provider):
+        yield _nowhere(config, ("provider",), config.provider, origin_of)
+
+
+def _leads(config: AppConfig, name: str) -> bool:
+    return name in config.providers or config.aliases.get(name) in config.providers
+
+
+def _nowhere(
+    config: AppConfig, path: KeyPath, name: str, origin_of: Callable[[KeyPath], Origin]
+) -> ConfigProblem:
+    near = nearest(name, [*config.providers, *config.aliases])
+    known = ", ".join(config.providers)
+    hint = f"Did you mean `{near}`?" if near else f"There are: {known}."
+    origin = origin_of(path)
+    place = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"
+    return ConfigProblem(f"{place} names a provider that is not there.", origin, path, hint=hint)
+
+
+def settle_names(config: AppConfig) -> AppConfig:
+    """Leave out names that lead nowhere, and aliases that a configured provider has taken."""
+    providers = {n: p for n, p in config.providers.items() if PROVIDER_NAME.fullmatch(n)}
+    aliases = {
+        alias: target
+        for alias, target in config.aliases.items()
+        if target in providers and alias not in providers
+    }
+    known = config.provider in providers or config.provider in aliases
+    return config.model_copy(
+        update={
+            "providers": providers,
+            "aliases": aliases,
+            "provider": config.provider if known else None,
+        }
+    )

@@ -1,0 +1,56 @@
+"""The directories of the app; nothing else knows them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import PlatformDirs
+
+APP_NAME = "ollm"
+CONFIG_VARIABLE = "OLLM_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class AppPaths:
+    """Where the app keeps what belongs to the user; none of them has to exist."""
+
+    config_dir: Path
+    data_dir: Path
+    state_dir: Path
+    cache_dir: Path
+
+    @property
+    def config_file(self) -> Path:
+        """The settings, unless a flag or the environment names another file."""
+        return self.config_dir / "config.toml"
+
+    @property
+    def models_dir(self) -> Path:
+        """Model files of the embedded engine."""
+        return self.data_dir / "models"
+
+
+def default_paths() -> AppPaths:
+    """Give the platform's directories; the XDG variables are honoured."""
+    # A relative XDG directory would depend on where the app was started; the standard ignores it.
+    dirs = PlatformDirs(APP_NAME, appauthor=False)
+    return AppPaths(
+        config_dir=dirs.user_config_path.absolute(),
+        data_dir=dirs.user_data_path.absolute(),
+        state_dir=dirs.user_state_path.absolute(),
+        cache_dir=dirs.user_cache_path.absolute(),
+    )
+
+
+def config_path(paths: AppPaths, environ: Mapping[str, str], chosen: Path | None = None) -> Path:
+    """Give the settings file: the one chosen on the command line, else OLLM_CONFIG's, else ours."""
+    named = environ.get(CONFIG_VARIABLE)
+    if chosen is not None:
+        return chosen.expanduser()
+    return Path(named).expanduser() if named else paths.config_file
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder that only its owner may enter, whatever the umask says."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

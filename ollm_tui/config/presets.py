@@ -1,0 +1,51 @@
+"""The provider instances that exist before anybody configures one."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+DEFAULT_PROVIDER = "local"
+PRESET_PRIORITY = -10
+BUILT_IN_ALIASES: Mapping[str, str] = MappingProxyType({"ollama": "local"})
+OPENAI_COMPATIBLE = "openai-compatible"
+
+
+def _engine(backend: str, port: int) -> Mapping[str, object]:
+    return MappingProxyType(
+        {
+            "kind": OPENAI_COMPATIBLE,
+            "base_url": f"http://127.0.0.1:{port}",
+            "backend": backend,
+            "priority": PRESET_PRIORITY,
+        }
+    )
+
+
+BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
+    {
+        "local": MappingProxyType(
+            {"kind": "ollama", "base_url": "http://127.0.0.1:11434", "priority": 20}
+        ),
+        "embedded": MappingProxyType({"kind": "embedded", "priority": 10}),
+        OPENAI_COMPATIBLE: MappingProxyType({"kind": OPENAI_COMPATIBLE}),
+        "vllm": _engine("vllm", 8000),
+        "lmstudio": _engine("lmstudio", 1234),
+        "localai": _engine("localai", 8080),
+        "kobold": _engine("kobold", 5001),
+        "llamacpp": _engine("llamacpp", 8080),
+    }
+)
+"""`local` and `embedded` are always there; the others are offered when configured or answering."""
+
+ALWAYS_THERE = frozenset({"local", "embedded"})
+_KINDS_BY_NAME = frozenset({"ollama", "embedded", "openai", "anthropic"})
+
+
+def defaults_of(name: str) -> Mapping[str, object]:
+    """Give what is assumed of an instance; a name nobody knows is an OpenAI-like server."""
+    known = BUILT_IN_PROVIDERS.get(name)
+    if known is not None:
+        return known
+    kind = name if name in _KINDS_BY_NAME else OPENAI_COMPATIBLE
+    return (
+        {"kind": kind, "base_url": "http://127.0.0.1:11434"} if kind == "ollama" else {"kind": kind}
+    )

@@ -1,0 +1,243 @@
+"""Every setting: its type, its default, and what it means in one sentence.
+
+The example file, `ollm config schema` and the reference page are made from these types.
+"""
+
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PrivateAttr,
+    SecretStr,
+    field_validator,
+)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from ollm_tui.config.early import DEFAULT_THEME
+from ollm_tui.config.origin import ConfigProblem
+from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
+from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions
+
+ENVIRONMENT_PREFIX = "OLLM_"
+NESTING = "__"
+ProviderKind = Literal["ollama", "openai-compatible", "embedded", "openai", "anthropic"]
+Backend = Literal["lmstudio", "localai", "kobold", "llamacpp", "vllm"]
+
+
+def _no_switch(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("has to be a number, not true or false")  # noqa: TRY004 -- pydantic's way
+    return value
+
+
+_NoSwitch = BeforeValidator(_no_switch)
+
+
+def _how_long(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError('has to be a number of seconds or text like "5m"')  # noqa: TRY004 -- as above
+    return value
+
+
+Seconds = Annotated[float, _NoSwitch, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Whole = Annotated[int, _NoSwitch]
+Number = Annotated[float, _NoSwitch, Field(allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """What all tables of the file have in common: fixed once read, closed to unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class UiSettings(Section):
+    """How the screen looks and behaves."""
+
+    show_thinking: bool = Field(
+        True,
+        description="Show a model's reasoning while it streams; it folds when the answer starts.",
+    )
+    mouse: bool = Field(True, description="Take mouse clicks, wheel and selection.")
+    animations: bool = Field(True, description="Move things on the screen; off for slow terminals.")
+
+
+class GenerationSettings(Section):
+    """What every chat starts with; a key that is not set is left to the server."""
+
+    temperature: Number | None = Field(
+        None, ge=0, description="Randomness: 0 picks the likeliest token, 1 is lively."
+    )
+    max_tokens: Whole | None = Field(None, ge=1, description="Longest answer, in tokens.")
+    top_p: Number | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Sample from the likeliest tokens that make up this probability.",
+    )
+    top_k: Whole | None = Field(None, ge=0, description="Sample from this many likeliest tokens.")
+    min_p: Number | None = Field(
+        None, ge=0, le=1, description="Leave out tokens below this share of the likeliest one."
+    )
+    repeat_penalty: Number | None = Field(
+        None, ge=0, description="Make repetition less likely; 1 is off."
+    )
+    seed: Whole | None = Field(
+        None, ge=-(2**63), lt=2**63, description="The same seed gives the same answer again."
+    )
+    stop: list[str] | None = Field(None, description="Texts at which the answer ends.")
+    num_ctx: Whole | None = Field(
+        None, ge=1, description="Context window to load a model with, in tokens."
+    )
+    keep_alive: Annotated[str | int | float, BeforeValidator(_how_long)] | None = Field(
+        None, description='How long Ollama keeps the model loaded: seconds or text like "5m".'
+    )
+    extra_body: dict[str, JsonValue] | None = Field(
+        None, description="Further keys for the request body, passed through as they are."
+    )
+
+    @field_validator("extra_body")
+    @classmethod
+    def _reserved(cls, body: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+        taken = sorted(RESERVED_BODY_KEYS.intersection(body or {}))
+        if taken:
+            raise ValueError(f"may not set {', '.join(taken)}: the request itself does")
+        return body
+
+    def to_options(self) -> GenerationOptions:
+        """Give the options of a request."""
+        said = self.model_dump(exclude_none=True)
+        stop = said.pop("stop", None)
+        return GenerationOptions(**said, stop=tuple(stop) if stop else None)
+
+
+class EmbeddedConfig(Section):
+    """The engine that runs model files in this app's own child process."""
+
+    idle_unload_s: Annotated[float, _NoSwitch] = Field(
+        300,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds idle until a model leaves memory; 0 keeps it.",
+    )
+    threads: Whole | None = Field(
+        None, ge=1, le=1024, description="Processor threads; not set is half of the cores."
+    )
+    context: Whole = Field(
+        4096, ge=256, description="Context window of a loaded model, in tokens, at most its own."
+    )
+    model_folders: list[Path] = Field(
+        [], description="Folders searched for GGUF files beside the app's own models folder."
+    )
+
+
+class ProviderSettings(Section):
+    """One place that has models: `[providers.NAME]`."""
+
+    kind: ProviderKind = Field("openai-compatible", description="Which protocol it speaks.")
+    label: str | None = Field(None, description="Name shown instead of the key.")
+    base_url: str | None = Field(
+        None, description="Its address; without a version in the path, /v1 is added where needed."
+    )
+    api_key: SecretStr | None = Field(
+        None, description='Its key, best as "${NAME}"; api_key_env is better still.'
+    )
+    api_key_env: str | None = Field(
+        None, description="Name of the environment variable that holds the key."
+    )
+    headers: dict[str, SecretStr] = Field({}, description="Further headers of every request.")
+    ca_file: Path | None = Field(
+        None, description="PEM file with the certificates to trust instead of the usual ones."
+    )
+    backend: Backend | None = Field(
+        None, description="Which server it is, for what the protocol leaves open."
+    )
+    connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection.")
+    first_byte_timeout_s: Seconds = Field(
+        300, description="Seconds to wait for an answer to begin; loading a model counts."
+    )
+    idle_timeout_s: Seconds = Field(60, description="Seconds of silence that end a started answer.")
+    enabled: bool = Field(True, description="Whether it is used at all.")
+    priority: Whole = Field(0, description="Where a bare model name is looked for first: highest.")
+
+    _problem: ConfigProblem | None = PrivateAttr(None)
+    _preset: bool = PrivateAttr(False)
+
+    @property
+    def problem(self) -> ConfigProblem | None:
+        """Why this provider cannot be used; to be said where somebody uses it."""
+        return self._problem
+
+    @property
+    def preset(self) -> bool:
+        """Whether nobody configured it, so that it is offered only when it answers."""
+        return self._preset
+
+    def marked(self, *, problem: ConfigProblem | None, preset: bool) -> "ProviderSettings":
+        """Give a copy with these marks; the file cannot set them."""
+        copy = self.model_copy()
+        copy._problem, copy._preset = problem, preset
+        return copy
+
+
+def _built_in() -> dict[str, ProviderSettings]:
+    return {
+        name: ProviderSettings.model_validate(dict(values)).marked(problem=None, preset=True)
+        for name, values in BUILT_IN_PROVIDERS.items()
+    }
+
+
+class AppConfig(BaseSettings):
+    """All settings, resolved."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        env_prefix=ENVIRONMENT_PREFIX,
+        env_nested_delimiter=NESTING,
+        env_ignore_empty=True,
+        case_sensitive=False,
+    )
+
+    theme: str = Field(DEFAULT_THEME, min_length=1, description="Name of a colour theme.")
+    model: str | None = Field(
+        None,
+        description="Model to start with: a name, or provider://name; not set is the last used.",
+    )
+    provider: str | None = Field(
+        None, description="Provider that --host and --api-key mean, and that is asked first."
+    )
+    system_prompt: str | None = Field(
+        None, description="What every new chat tells the model first."
+    )
+    ui: UiSettings = Field(UiSettings(), description="How the screen looks and behaves.")
+    keymap: dict[str, str] = Field({}, description="Keys by the id of the action: see F1.")
+    options: GenerationSettings = Field(
+        GenerationSettings(), description="What every chat starts with."
+    )
+    embedded: EmbeddedConfig = Field(
+        EmbeddedConfig(), description="The engine that runs model files in a child process."
+    )
+    aliases: dict[str, str] = Field(
+        dict(BUILT_IN_ALIASES), description="Further names of providers: name to provider."
+    )
+    providers: dict[str, ProviderSettings] = Field(
+        default_factory=_built_in, description="Places that have models, by name."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take only what the loader hands over: it reads each source itself, to know origins."""
+        return (init_settings,)

@@ -1,0 +1,123 @@
+"""The settings file as text: its values, and the line of each key."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin
+
+LARGEST_FILE_BYTES = 1_000_000
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:\\.|[^"\\\n])*"|'
+    r"'[^'\n]*'|#[^\n]*|[\[\]{}\n=]|[^\[\]{}\n=\"'#]+|.",
+    re.DOTALL,
+)
+_PLACE = re.compile(r" \((at line (\d+), column \d+|at end of document)\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class TomlFile:
+    """What a file says; a file that cannot be read says nothing and has a problem."""
+
+    path: Path
+    values: Mapping[str, object] = field(default_factory=dict)
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    problem: ConfigProblem | None = None
+
+    def origin(self, path: KeyPath) -> Origin:
+        """Give the place of a key, or of the nearest table that holds it."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.lines:
+                return Origin("file", str(self.path), self.lines[path[:end]])
+        return Origin("file", str(self.path))
+
+
+def read_toml(path: Path) -> TomlFile:
+    """Read a settings file; one that is not there is empty."""
+    try:
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            return _unreadable(path, f"The file is over {LARGEST_FILE_BYTES // 1000} kB.")
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return TomlFile(path)
+    except OSError as error:
+        return _unreadable(path, f"The file cannot be read: {error.strerror}.")
+    try:
+        return _parse(path, content.decode("utf-8-sig").replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        return _unreadable(path, "The file is not UTF-8 text.", line)
+
+
+def _parse(path: Path, text: str) -> TomlFile:
+    try:
+        return TomlFile(path, tomllib.loads(text), key_lines(text))
+    except tomllib.TOMLDecodeError as error:
+        return _malformed(path, text, str(error))
+    except (ValueError, RecursionError):
+        return _unreadable(path, "The file holds a number or a nesting beyond all measure.")
+
+
+def _unreadable(path: Path, message: str, line: int | None = None) -> TomlFile:
+    problem = ConfigProblem(
+        message, Origin("file", str(path), line), hint="Nothing of it is used until this is mended."
+    )
+    return TomlFile(path, problem=problem)
+
+
+def _malformed(path: Path, text: str, said: str) -> TomlFile:
+    place = _PLACE.search(said)
+    line = int(place.group(2)) if place and place.group(2) else text.count("\n") + 1
+    return _unreadable(path, f"The file is not valid TOML: {_PLACE.sub('', said)}.", line)
+
+
+def key_lines(text: str) -> dict[KeyPath, int]:
+    """Find the line of each table and key of a valid TOML text, in one pass over its tokens."""
+    lines: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    for line, head, is_value in _statements(text):
+        path = _key_path(head)
+        if not is_value:
+            table = path
+        lines.setdefault(path if not is_value else table + path, line)
+    return lines
+
+
+def _statements(text: str) -> list[tuple[int, str, bool]]:
+    """Part a text into (line, key, whether a value follows): `[a.b]` has none, `a.b = 1` has."""
+    found: list[tuple[int, str, bool]] = []
+    line, depth, head, is_value = 1, 0, "", False
+    for token in [*_TOKEN.findall(text), "\n"]:
+        if token == "\n" and depth == 0:
+            if head.strip():
+                found.append((line - head.count("\n"), head.strip(), is_value))
+            head, is_value = "", False
+        elif token in {"[", "{"} and is_value:
+            depth += 1
+        elif token in {"]", "}"} and is_value:
+            depth -= 1
+        elif token == "=" and depth == 0:
+            is_value = True
+        elif not is_value and not token.startswith("#"):
+            head += token
+        if is_value and head:
+            found.append((line, head.strip(), True))
+            head = ""
+        line += token.count("\n")
+    return found
+
+
+def _key_path(head: str) -> KeyPath:
+    statement = head if head.startswith("[") else f"{head} = 0"
+    path: list[str] = []
+    node: object = tomllib.loads(statement)
+    while isinstance(node, list):
+        node = node[0]
+    while isinstance(node, dict) and node:
+        key, node = next(iter(node.items()))
+        path.append(key)
+        while isinstance(node, list) and node:
+            node = node[0]
+    return tuple(path)
