@@ -1,0 +1,63 @@
+# Everything runs from a virtual environment in .venv that these targets make themselves.
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(if $(shell $(p) -c 'import sys; print(sys.version_info >= (3, 11) or "")' 2>/dev/null),$(p))))
+BIN := .venv/bin
+BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
+
+.PHONY: help run test test-fast check fmt docs snapshots screenshot smoke bench-startup bench-abort clean need-python
+
+help:  ## Explain these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+need-python:
+	@test -n "$(PYTHON)" || { echo "ollm: Python 3.11 or later was not found; install it, then run make again." >&2; exit 1; }
+
+run: need-python  ## Install what is missing, fetch the starter model, open the app (ARGS="..." are passed on)
+	@$(BOOTSTRAP) run
+	@$(BIN)/ollm $(ARGS)
+
+test: need-python  ## Install what the tests need and run them (ARGS="..." are passed on)
+	@$(BOOTSTRAP) test
+	$(BIN)/python -X dev -m pytest -q $(ARGS)
+
+test-fast: need-python  ## The tests without the real engine and the pseudo-terminal
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m pytest -q -m "not pty and not engine" $(ARGS)
+
+check: need-python  ## Format, lint, types, import contracts: all that a change has to pass beside the tests
+	@$(BOOTSTRAP) check
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+fmt: need-python  ## Format and sort what can be done by machine
+	@$(BOOTSTRAP) check
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+docs: need-python  ## Write the reference pages anew from the code
+	@$(BOOTSTRAP) test
+	$(BIN)/python scripts/write_docs.py
+
+snapshots: need-python  ## Take the reviewed pictures of the screens anew
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m pytest -q tests/tui --snapshot-update
+
+screenshot: need-python  ## Draw the pictures of the README from the app itself
+	@$(BOOTSTRAP) test
+	$(BIN)/python scripts/screenshot.py docs/images
+
+smoke: need-python  ## Drive `make run` on a pseudo-terminal as a newcomer would
+	@$(BOOTSTRAP) test
+	$(BIN)/python scripts/smoke.py
+
+bench-startup: need-python  ## Time to a usable prompt, against a minimal Textual app
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.startup
+
+bench-abort: need-python  ## From the Esc byte to the disconnect, 200 times
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.abort
+
+clean:  ## Remove what these targets made, except models and settings
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,135 @@
+"""`Runtime`: settings turned into providers, a router, a catalog and chat clients."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+
+import anyio
+
+from ollm_tui.chat.client import ChatClient
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.load import LoadedConfig, load_config
+from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
+from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
+from ollm_tui.runtime.choices import Choices, load_choices, save_choices
+from ollm_tui.runtime.first_model import FirstModel, choose_first
+from ollm_tui.runtime.presets import PresetGate
+from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
+
+DISPOSE_S = 2.0
+PATIENCE_S = 1.5
+"""How long the first screen waits for engines before it chooses among those that answered."""
+
+
+class Runtime:
+    """Everything below a front end, running; use `open_runtime` to have one."""
+
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        paths: AppPaths,
+        registry: ProviderRegistry,
+        catalog: ModelCatalog,
+    ) -> None:
+        self.config = loaded.config
+        self.problems: tuple[str, ...] = tuple(str(problem) for problem in loaded.problems)
+        """Sentences about settings that could not be used."""
+        self.paths = paths
+        self.registry = registry
+        self.catalog = catalog
+        self.router = Router(registry, catalog)
+        self._choices_file = paths.state_dir / "choices.json"
+        self._choices: Choices = load_choices(self._choices_file)
+
+    def new_client(self, model: str | None = None) -> ChatClient:
+        """Begin a conversation with what the settings say."""
+        conversation = Conversation(
+            model=model or self.config.model,
+            system_prompt=self.config.system_prompt,
+            options=self.config.options.to_options(),
+        )
+        return ChatClient(self.router, conversation)
+
+    def recent_models(self) -> Sequence[str]:
+        """Give the addresses chatted with before, the latest first."""
+        return self._choices.recent_models
+
+    def remember_model(self, address: str) -> None:
+        """Put a model in front of the recent ones, and keep that for the next run."""
+        self._choices = self._choices.with_model(address)
+        save_choices(self._choices_file, self._choices)
+
+    async def first_model(self) -> FirstModel:
+        """Choose what to chat with: as configured, else as `choose_first` says."""
+        if self.config.model:
+            return await self._configured(self.config.model)
+        listings = await self.catalog.refresh(within_s=PATIENCE_S)
+        starter = self._starter()
+        return choose_first(listings, last=self._choices.last_model, starter=starter)
+
+    async def model_info(self, ref: ModelRef) -> ModelInfo | None:
+        """Ask again what is known of a model: its window can change when it is loaded."""
+        self.catalog.forget(ref.provider)
+        await self.catalog.listing(ref.provider, within_s=PATIENCE_S)
+        return self.catalog.find(ref)
+
+    async def _configured(self, model: str) -> FirstModel:
+        found = await self.router.resolve(self.address(model))
+        return FirstModel(ref=found.ref, reason="as configured")
+
+    def address(self, model: str) -> str:
+        """Give the address of a model named beside a provider: `--provider X --model m`."""
+        provider = self.config.provider
+        return model if "://" in model or not provider else f"{provider}://{model}"
+
+    def _starter(self) -> ModelRef | None:
+        from ollm_tui.library.starter import STARTER_NAME
+
+        return ModelRef(EMBEDDED, STARTER_NAME)
+
+
+def load_runtime(
+    flags: Flags,
+    environ: Mapping[str, str] | None = None,
+    paths: AppPaths | None = None,
+) -> Callable[[], AbstractAsyncContextManager[Runtime]]:
+    """Read the settings (blocking) and give what opens a runtime from them."""
+    where = paths or default_paths()
+    loaded = load_config(where, os.environ if environ is None else environ, flags)
+    return partial(open_runtime, loaded, where)
+
+
+@asynccontextmanager
+async def open_runtime(
+    loaded: LoadedConfig, paths: AppPaths, *, embedded: EmbeddedFactory = embedded_factory
+) -> AsyncIterator[Runtime]:
+    """Give a runtime; leaving the block ends every connection and child within two seconds."""
+    config = loaded.config
+    registry = ProviderRegistry()
+    async with AsyncExitStack() as stack:
+        adapters = await make_providers(config, paths, stack, embedded)
+        for adapter in adapters:
+            registry.register(adapter, priority=config.providers[adapter.name].priority)
+        for alias, name in config.aliases.items():
+            if alias not in registry.list():
+                registry.register_alias(alias, name)
+        registry.set_default(config.provider or LOCAL)
+        catalog = ModelCatalog(registry, gate=PresetGate(config.providers))
+        try:
+            yield Runtime(loaded, paths, registry, catalog)
+        finally:
+            await _dispose(adapters)
+
+
+async def _dispose(adapters: Sequence[ProviderAdapter]) -> None:
+    with anyio.move_on_after(DISPOSE_S, shield=True):
+        async with anyio.create_task_group() as group:
+            for adapter in adapters:
+                if isinstance(adapter, SupportsDispose):
+                    group.start_soon(adapter.dispose)

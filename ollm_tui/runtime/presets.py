@@ -1,0 +1,23 @@
+"""Which of the usual ports somebody answers on: nobody has to configure an engine to find it."""
+
+from collections.abc import Mapping
+
+from ollm_tui.config.presets import ALWAYS_THERE
+from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.providers.discovery import answers_as
+
+
+class PresetGate:
+    """Lets a provider be asked for models: a configured one always, a preset if it answers."""
+
+    def __init__(self, providers: Mapping[str, ProviderSettings]) -> None:
+        self._providers = providers
+
+    async def __call__(self, name: str) -> bool:
+        """Whether this provider is worth asking; costs at most a second."""
+        settings = self._providers.get(name)
+        if settings is None or not settings.preset or name in ALWAYS_THERE:
+            return True
+        if settings.base_url is None or settings.backend is None:
+            return False
+        return await answers_as(settings.backend, settings.base_url)

@@ -1,0 +1,65 @@
+"""The providers that the settings ask for, made but not yet connected."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.schema import AppConfig, ProviderSettings
+from ollm_tui.library.files import FolderLibrary
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.embedded.provider import EmbeddedProvider
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.unusable import UnusableProvider
+from ollm_tui.runtime.specs import embedded_settings, provider_spec
+
+EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[ProviderAdapter]]
+
+
+async def make_providers(
+    config: AppConfig, paths: AppPaths, stack: AsyncExitStack, embedded: EmbeddedFactory
+) -> list[ProviderAdapter]:
+    """Make an adapter for every enabled provider; one that cannot be made says why when used."""
+    adapters = []
+    for name, settings in config.providers.items():
+        if not settings.enabled or _unconfigured(settings):
+            continue
+        spec = provider_spec(name, settings)
+        if spec.problem is not None:
+            adapters.append(_unusable(spec, spec.problem))
+        elif settings.kind == "embedded":
+            adapters.append(await embedded(config, paths, stack))
+        else:
+            adapters.append(_remote(spec))
+    return adapters
+
+
+async def embedded_factory(
+    config: AppConfig, paths: AppPaths, stack: AsyncExitStack
+) -> ProviderAdapter:
+    """Make the provider that runs model files of this machine in a child process."""
+    library = FolderLibrary(model_folders(config, paths))
+    provider = EmbeddedProvider(library, embedded_settings(config.embedded))
+    return await stack.enter_async_context(provider)
+
+
+def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
+    """Give the folders with model files, the app's own first."""
+    return [paths.models_dir, *(folder.expanduser() for folder in config.embedded.model_folders)]
+
+
+def _unconfigured(settings: ProviderSettings) -> bool:
+    return settings.kind == "openai-compatible" and settings.base_url is None and settings.preset
+
+
+def _remote(spec: ProviderSpec) -> ProviderAdapter:
+    try:
+        return create_provider(spec)
+    except AIError as error:
+        return _unusable(spec, error)
+
+
+def _unusable(spec: ProviderSpec, problem: AIError) -> ProviderAdapter:
+    return UnusableProvider(spec.name, spec.label or spec.name, problem)

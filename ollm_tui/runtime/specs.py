@@ -1,0 +1,56 @@
+"""From what a person configured to what an adapter has to know."""
+
+from ollm_tui.config.origin import ConfigProblem
+from ollm_tui.config.schema import EmbeddedConfig, ProviderSettings
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.providers.spec import ProviderSpec
+
+PRESET_LABELS = {
+    "local": "Ollama",
+    "embedded": "Embedded",
+    "vllm": "vLLM",
+    "lmstudio": "LM Studio",
+    "localai": "LocalAI",
+    "kobold": "KoboldCpp",
+    "llamacpp": "llama.cpp",
+    "openai-compatible": "OpenAI-compatible server",
+}
+
+
+def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
+    """Give the spec of one configured provider; this is where its secrets are opened."""
+    return ProviderSpec(
+        name=name,
+        kind=settings.kind,
+        label=settings.label or PRESET_LABELS.get(name),
+        base_url=settings.base_url,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        headers={key: value.get_secret_value() for key, value in settings.headers.items()},
+        backend=settings.backend,
+        ca_file=settings.ca_file,
+        connect_timeout_s=settings.connect_timeout_s,
+        first_byte_timeout_s=settings.first_byte_timeout_s,
+        idle_timeout_s=settings.idle_timeout_s,
+        problem=settings_error(settings.problem, name) if settings.problem else None,
+    )
+
+
+def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIError:
+    """Give a problem of the settings as an error for the one who runs into it."""
+    place = "" if problem.origin.kind == "default" else f" ({problem.origin})"
+    return AIError(
+        ErrorCode.BAD_REQUEST,
+        f"{problem.message.rstrip('.')}{place}.",
+        hint=problem.hint or "Mend the settings: `ollm config check` lists what is wrong.",
+        provider=provider,
+    )
+
+
+def embedded_settings(config: EmbeddedConfig) -> EmbeddedSettings:
+    """Give the engine's settings."""
+    return EmbeddedSettings(
+        context=config.context,
+        threads=config.threads,
+        idle_unload_s=config.idle_unload_s or None,
+    )

@@ -1,0 +1,150 @@
+"""Prepare this checkout: a virtual environment, the package in it, and the starter model.
+
+    python scripts/bootstrap.py run     the app with its embedded engine, and the starter model
+    python scripts/bootstrap.py test    what the tests need
+    python scripts/bootstrap.py check   what the static checks need
+
+Needs nothing but Python's standard library. What is done is noted in the environment, so a later
+run finds everything in place and needs no network. Every failure is one line that says what to do.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = Path(os.environ.get("OLLM_VENV", ROOT / ".venv"))
+BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+OLDEST = (3, 11)
+GROUPS = {"run": (), "test": ("test",), "check": ("test", "check")}
+
+
+class CannotGoOn(Exception):
+    """What a person has to do first, in one line."""
+
+
+def say(text: str) -> None:
+    """Tell a person what is being done."""
+    sys.stderr.write(f"ollm: {text}\n")
+    sys.stderr.flush()
+
+
+def ask_for(text: str) -> CannotGoOn:
+    """Make the one line that ends the run."""
+    return CannotGoOn(text)
+
+
+def make_environment() -> None:
+    """Make the virtual environment unless a working one is there."""
+    if PYTHON.exists() and run_quietly([PYTHON, "-c", "import pip"]) == 0:
+        return
+    say(f"making a virtual environment in {ENVIRONMENT.name}")
+    shutil.rmtree(ENVIRONMENT, ignore_errors=True)
+    if run_quietly([sys.executable, "-m", "venv", ENVIRONMENT]) != 0:
+        shutil.rmtree(ENVIRONMENT, ignore_errors=True)
+        raise ask_for(
+            "this Python cannot make virtual environments. Install its venv module "
+            "(Debian and Ubuntu: apt install python3-venv), then run make again."
+        )
+
+
+def run_quietly(command: Sequence[str | Path]) -> int:
+    """Run a command unseen; gives its exit status."""
+    return subprocess.run(command, capture_output=True, check=False).returncode
+
+
+def project() -> dict[str, object]:
+    """Read the project's own table of dependencies."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def group_requirements(names: Sequence[str]) -> list[str]:
+    """Give the requirements of development groups."""
+    groups = project().get("dependency-groups")
+    if not isinstance(groups, dict):
+        return []
+    return [requirement for name in names for requirement in groups[name]]
+
+
+def mark_of(what: str) -> str:
+    """Give a text that changes when `what` has to be installed again."""
+    parts = [what, sys.version, str(ROOT)]
+    parts += [(ROOT / name).read_text("utf-8") for name in ("pyproject.toml", "constraints.txt")]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def install(what: str, arguments: Sequence[str]) -> bool:
+    """Install with the package client unless it is done already; False when that failed."""
+    stamp = ENVIRONMENT / f".installed-{what}"
+    if stamp.exists() and stamp.read_text("utf-8") == mark_of(what):
+        return True
+    say(f"installing {what} (once; this can take a minute)")
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-input", "--constraint", str(ROOT / "constraints.txt"), *arguments]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+        return False
+    stamp.write_text(mark_of(what), "utf-8")
+    return True
+
+
+def install_package() -> None:
+    """Install the package itself, as it stands in this checkout."""
+    if not install("ollm_tui", ["--editable", "."]):
+        raise ask_for(
+            "the package client could not install ollm_tui: see above. "
+            "Check the network, then run make again."
+        )
+
+
+def install_engine() -> bool:
+    """Install the embedded engine; the app works without it, with servers."""
+    if install("embedded", ["--only-binary", "xllamacpp", "--editable", ".[embedded]"]):
+        return True
+    say("no embedded engine for this machine; going on without it, with servers only")
+    return False
+
+
+def prepare(target: str) -> None:
+    """Bring everything in place that a make target needs."""
+    if sys.version_info < OLDEST:
+        raise ask_for("Python 3.11 or later is needed; name one with `make PYTHON=python3.11 ...`.")
+    make_environment()
+    install_package()
+    engine = install_engine()
+    requirements = group_requirements(GROUPS[target])
+    if requirements and not install(target, requirements):
+        raise ask_for(f"what `make {target}` needs could not be installed: see above.")
+    if target == "run" and engine:
+        fetch_starter()
+
+
+def fetch_starter() -> None:
+    """Fetch the starter model unless it is there; without it the app says so itself."""
+    subprocess.run([BIN / "ollm", "models", "starter"], check=False)
+
+
+def main() -> int:
+    """Prepare for the target named on the command line."""
+    target = sys.argv[1] if len(sys.argv) > 1 else "run"
+    if target not in GROUPS:
+        say(f"unknown target {target!r}; there are {', '.join(GROUPS)}")
+        return 2
+    try:
+        prepare(target)
+    except CannotGoOn as reason:
+        say(str(reason))
+        return 1
+    except KeyboardInterrupt:
+        say("stopped")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

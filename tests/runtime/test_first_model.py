@@ -1,0 +1,67 @@
+"""What a person chats with who has not chosen a model."""
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo, ModelRef, from_alias
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.runtime.first_model import choose_first
+
+STARTER = ModelRef("embedded", "starter")
+
+
+def listing(provider: str, *models: ModelInfo, problem: AIError | None = None) -> Listing:
+    return Listing(provider=provider, label=provider.title(), models=models, problem=problem)
+
+
+BIG = ModelInfo(name="big", size_bytes=40_000, loaded=False)
+SMALL = ModelInfo(name="small", size_bytes=1_000, loaded=False)
+LOADED = ModelInfo(name="loaded", size_bytes=9_000, loaded=True)
+EMBEDDING = ModelInfo(name="embed", size_bytes=1, capability=from_alias("embedding"))
+FILE = ModelInfo(name="starter", size_bytes=500)
+
+
+def test_the_model_used_last_comes_first() -> None:
+    first = choose_first(
+        [listing("local", BIG, LOADED), listing("embedded", FILE)],
+        last="local://big",
+        starter=STARTER,
+    )
+    assert (first.ref, first.reason) == (ModelRef("local", "big"), "used last")
+
+
+def test_a_last_model_that_is_gone_does_not_count() -> None:
+    first = choose_first([listing("local", SMALL)], last="local://gone", starter=None)
+    assert first.ref == ModelRef("local", "small")
+
+
+def test_the_starter_model_comes_before_what_servers_have() -> None:
+    first = choose_first(
+        [listing("local", LOADED), listing("embedded", FILE)], last=None, starter=STARTER
+    )
+    assert first.ref == STARTER
+
+
+def test_a_loaded_model_comes_before_a_smaller_one() -> None:
+    first = choose_first([listing("local", SMALL, LOADED)], last=None, starter=STARTER)
+    assert (first.ref, first.reason) == (ModelRef("local", "loaded"), "already loaded")
+
+
+def test_else_the_smallest_that_can_chat() -> None:
+    unknown = ModelInfo(name="unknown-size")
+    first = choose_first(
+        [listing("local", unknown, EMBEDDING, BIG, SMALL)], last=None, starter=None
+    )
+    assert first.ref == ModelRef("local", "small")
+
+
+def test_an_unusable_file_is_never_chosen() -> None:
+    broken = ModelInfo(name="broken", size_bytes=1, details={"problem": "not a GGUF file"})
+    assert choose_first([listing("embedded", broken)], last=None, starter=None).ref is None
+
+
+def test_who_was_asked_in_vain_is_told() -> None:
+    refused = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Nobody there.")
+    absent = Listing(provider="lmstudio", label="LM Studio", absent=True)
+    first = choose_first([listing("local", problem=refused), absent], last=None, starter=None)
+    assert first.ref is None
+    assert first.silent == ("Local", "LM Studio")
+    assert first.found == ()
