@@ -1,0 +1,97 @@
+"""What went wrong with the engine, as sentences for a person."""
+
+import re
+import signal
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+INSTALL_HINT = "Install it with: pip install 'ollm-tui[embedded]'"
+_REASON = re.compile(r"error loading model: (?:llama_model_loader: )?(.+)")
+_MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)
+_HINTS = {
+    signal.SIGKILL: "It was killed from outside, perhaps because memory ran out.",
+    signal.SIGILL: "This processor lacks instructions that the engine was built for (AVX2).",
+}
+
+
+def not_installed() -> AIError:
+    """The optional engine is absent."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED, "The embedded engine is not installed.", hint=INSTALL_HINT
+    )
+
+
+def unusable(name: str, reason: str) -> AIError:
+    """The model's file was refused before the engine saw it."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{name} is not a usable GGUF file: {reason}.",
+        hint="Fetch the file again, or choose another model.",
+    )
+
+
+def load_refused(name: str, error: str, log: str) -> AIError:
+    """The engine ran and would not load the model; the reason stands in its log."""
+    if _MEMORY.search(log) or _MEMORY.search(error):
+        return out_of_memory(name)
+    reasons = _REASON.findall(log)
+    reason = reasons[-1].strip().rstrip(".") if reasons else error.rstrip(".") or "no reason given"
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"The engine could not load {name}: {reason}.",
+        hint="Choose another model, or update the engine.",
+    )
+
+
+def out_of_memory(name: str) -> AIError:
+    """The model does not fit."""
+    return AIError(
+        ErrorCode.OUT_OF_MEMORY,
+        f"There is not enough memory to load {name}.",
+        hint="Choose a smaller model, or a smaller context window.",
+    )
+
+
+def died_loading(name: str, ending: int, log: str) -> AIError:
+    """The process ended before it said anything."""
+    if ending == -signal.SIGKILL or _MEMORY.search(log):
+        return out_of_memory(name)
+    return stopped(ending, f" while it loaded {name}")
+
+
+def too_slow(name: str, seconds: float) -> AIError:
+    """The load took longer than it may."""
+    return AIError(
+        ErrorCode.TIMEOUT,
+        f"Loading {name} took longer than {seconds:g} s.",
+        hint="Choose a smaller model.",
+    )
+
+
+def stopped(ending: int, when: str = "") -> AIError:
+    """The process ended although nobody asked it to."""
+    how = f"signal {-ending}" if ending < 0 else f"exit code {ending}"
+    known = _HINTS.get(signal.Signals(-ending)) if ending in _SIGNALS else None
+    return AIError(
+        ErrorCode.ENGINE_ERROR,
+        f"The engine stopped{when} ({how}).",
+        hint=known or "The next message starts it again.",
+        retryable=True,
+    )
+
+
+def not_started(error: OSError) -> AIError:
+    """The operating system would not start the process."""
+    return AIError(
+        ErrorCode.ENGINE_ERROR,
+        f"The engine's process could not be started: {error.strerror or error}.",
+        retryable=True,
+    )
+
+
+def closed() -> AIError:
+    """Asked for after, or while, the provider was closed."""
+    return AIError(ErrorCode.ABORTED, "The embedded engine was closed.")
+
+
+_SIGNALS = frozenset(-number for number in signal.valid_signals())

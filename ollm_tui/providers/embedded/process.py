@@ -1,0 +1,130 @@
+"""A child process seen from its parent: started, read, watched and ended without ever hanging.
+
+`subprocess.Popen` with descriptors of our own rather than asyncio's subprocesses: those wait for
+pipes that a grandchild may hold open, and keep a thread per child. The exit is seen through a
+pidfd where there is one.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+
+import anyio
+
+LONGEST_LINE = 64 * 1024
+LOG_TAIL = 8 * 1024
+PIECE = 16 * 1024
+POLL_S = 0.02
+KILL_WAIT_S = 1.0
+
+
+class ChildProcess:
+    """One running program: `write_line` to it, `read_line` from it, `wait` for it, `stop` it.
+
+    Start it on a thread that lives as long as the child may: on Linux a child can ask to die with
+    the thread that started it.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        log_read, log_write = os.pipe()
+        os.set_blocking(log_read, False)
+        os.set_blocking(log_write, False)  # a full log drops lines; it never stops the child
+        try:
+            self._popen = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log_write,
+                bufsize=0,
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError:
+            os.close(log_read)
+            raise
+        finally:
+            os.close(log_write)
+        self._log = log_read
+        self._tail = b""
+        self._pidfd = _open_pidfd(self._popen.pid)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also its session's."""
+        return self._popen.pid
+
+    @property
+    def ending(self) -> int | None:
+        """None while it runs, else the exit code; below zero the signal that killed it."""
+        return self._popen.poll()
+
+    def write_line(self, line: bytes) -> None:
+        """Send one line; a child that is already gone is noticed elsewhere."""
+        assert self._popen.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._popen.stdin.write(line + b"\n")
+
+    async def read_line(self) -> bytes:
+        """Give the first line it prints; less when it ends before that."""
+        assert self._popen.stdout is not None
+        descriptor = self._popen.stdout.fileno()
+        line = b""
+        while not line.endswith(b"\n") and len(line) < LONGEST_LINE:
+            await anyio.wait_readable(descriptor)
+            piece = os.read(descriptor, PIECE)
+            if not piece:
+                break
+            line += piece
+        return line
+
+    def log_tail(self) -> str:
+        """Give the end of what it wrote to standard error, without waiting."""
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(self._log, PIECE):
+                self._tail = (self._tail + piece)[-LOG_TAIL:]
+        return self._tail.decode(errors="replace")
+
+    async def wait(self) -> int:
+        """Wait until it has ended, and give its exit code."""
+        while (ending := self._popen.poll()) is None:
+            if self._pidfd is None:
+                await anyio.sleep(POLL_S)
+            else:
+                await anyio.wait_readable(self._pidfd)
+        return ending
+
+    async def stop(self, grace_s: float) -> None:
+        """Close its input, give it `grace_s` to leave, then kill its whole session."""
+        self._close_pipes()
+        if grace_s:
+            with anyio.move_on_after(grace_s):
+                await self.wait()
+        if self._popen.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            with anyio.move_on_after(KILL_WAIT_S):
+                await self.wait()
+        self._close_watches()
+
+    def _close_pipes(self) -> None:
+        for pipe in (self._popen.stdin, self._popen.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _close_watches(self) -> None:
+        self.log_tail()
+        os.close(self._log)
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+            self._pidfd = None
+
+
+def _open_pidfd(pid: int) -> int | None:
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:  # an old kernel, or a sandbox that forbids it
+        return None

@@ -1,0 +1,275 @@
+"""Engines as needed: started on demand, shared, unloaded when idle, ended with their owner."""
+
+import json
+import os
+import secrets
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.process import ChildProcess
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
+
+GRACE_S = 0.5
+KEY_BYTES = 32
+ENGINE_COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
+"""Run as a file and with -P: nothing in the working directory can take a module's place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnginePlan:
+    """Which model to load and how."""
+
+    name: str
+    path: Path
+    context: int
+
+
+class Engine:
+    """One loaded model, listening on `url` for whoever has `key`."""
+
+    def __init__(
+        self,
+        plan: EnginePlan,
+        process: ChildProcess,
+        scope: anyio.CancelScope,
+        *,
+        url: str,
+        key: str,
+    ) -> None:
+        self.plan = plan
+        self.url = url
+        self.key = key
+        self.load_s = 0.0
+        self.leases = 0
+        self.exited = anyio.Event()
+        self._process = process
+        self._scope = scope
+        self._idle: anyio.CancelScope | None = None
+
+    @property
+    def pid(self) -> int:
+        """The engine's process id."""
+        return self._process.pid
+
+    @property
+    def crash(self) -> AIError | None:
+        """Why it ended, if nobody asked it to."""
+        ending = self._process.ending
+        if ending is None or self._scope.cancel_called:
+            return None
+        return failures.stopped(ending)
+
+    def stop(self) -> None:
+        """Ask its keeper to end it; `exited` tells when that is done."""
+        self._scope.cancel()
+
+    def begin_idle(self) -> anyio.CancelScope:
+        """Give the scope in which to wait before unloading; the next lease cancels it."""
+        self._idle = anyio.CancelScope()
+        return self._idle
+
+    def take(self) -> None:
+        """Count one more user."""
+        self.leases += 1
+        self.end_idle()
+
+    def end_idle(self) -> None:
+        """Take back the wish to unload: there is a user, or nothing left to unload."""
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+
+class Supervisor:
+    """Owns the engines; use it as an async context manager, which is what bounds their lives."""
+
+    def __init__(
+        self,
+        settings: EmbeddedSettings,
+        *,
+        command: Sequence[str] = ENGINE_COMMAND,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._settings = settings
+        self._command = command
+        self._sleep = sleep
+        self._engines: dict[str, Engine] = {}
+        self._scopes: set[anyio.CancelScope] = set()
+        self._lock = anyio.Lock()
+        self._group: TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        group = anyio.create_task_group()
+        await group.__aenter__()
+        self._group = group
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        group = self._group
+        assert group is not None
+        self.close()
+        # Not told of the body's error: it leaves as itself, not wrapped into a group.
+        await group.__aexit__(None, None, None)
+
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """The models in memory."""
+        return tuple(self._engines.values())
+
+    def close(self) -> None:
+        """End every engine, loading or loaded, and start no more."""
+        self._group = None
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def closed(self) -> None:
+        """Wait until every engine has ended."""
+        for engine in self.engines:
+            await engine.exited.wait()
+
+    @asynccontextmanager
+    async def lease(self, plan: EnginePlan) -> AsyncIterator[Engine]:
+        """Have the model loaded and keep it so until the block is left.
+
+        Raises:
+            AIError: it cannot be loaded; cancelling a load kills the process.
+        """
+        async with self._lock:
+            engine = await self._ready(plan)
+            engine.take()
+        try:
+            yield engine
+        finally:
+            self._release(engine)
+
+    async def unload(self, name: str) -> None:
+        """Drop a model from memory, also in the middle of an answer."""
+        engine = self._engines.get(name)
+        if engine is not None:
+            engine.stop()
+            await engine.exited.wait()
+
+    async def _ready(self, plan: EnginePlan) -> Engine:
+        engine = self._engines.get(plan.name)
+        if engine is not None and engine.crash is None:
+            if engine.plan == plan or engine.leases:
+                return engine
+            await self.unload(plan.name)
+        await self._make_room()
+        if self._group is None:
+            raise failures.closed()
+        engine = await self._group.start(self._keep, plan, name=f"engine {plan.name}")
+        assert isinstance(engine, Engine)
+        return engine
+
+    async def _make_room(self) -> None:
+        idle = [engine for engine in self.engines if not engine.leases]
+        surplus = len(self._engines) - self._settings.most_loaded + 1
+        for engine in idle[: max(0, surplus)]:
+            await self.unload(engine.plan.name)
+
+    def _release(self, engine: Engine) -> None:
+        engine.leases -= 1
+        if engine.leases or engine.exited.is_set() or self._group is None:
+            return
+        if len(self._engines) > self._settings.most_loaded:
+            engine.stop()
+        elif self._settings.idle_unload_s is not None:
+            self._group.start_soon(self._unload_later, engine, engine.begin_idle())
+
+    async def _unload_later(self, engine: Engine, idle: anyio.CancelScope) -> None:
+        with idle:
+            await self._sleep(self._settings.idle_unload_s or 0)
+            engine.stop()
+
+    async def _keep(self, plan: EnginePlan, *, task_status: TaskStatus[Engine]) -> None:
+        """Live as long as one engine does."""
+        process = _spawn(self._command)
+        engine = None
+        with anyio.CancelScope() as scope:
+            self._scopes.add(scope)
+            try:
+                engine = await self._load(plan, process, scope)
+                task_status.started(engine)
+                await process.wait()
+            finally:
+                self._scopes.discard(scope)
+                # A process that is still loading can hear nothing: it is killed at once.
+                with anyio.CancelScope(shield=True):
+                    await process.stop(GRACE_S if engine is not None else 0)
+                if engine is not None:
+                    self._forget(engine)
+        if engine is None:
+            raise failures.closed()
+
+    async def _load(
+        self, plan: EnginePlan, process: ChildProcess, scope: anyio.CancelScope
+    ) -> Engine:
+        started = time.monotonic()
+        key = secrets.token_urlsafe(KEY_BYTES)
+        process.write_line(self._instructions(plan, key))
+        try:
+            with anyio.fail_after(self._settings.load_timeout_s):
+                url = await _listening(process, plan.name)
+        except TimeoutError:
+            raise failures.too_slow(plan.name, self._settings.load_timeout_s) from None
+        engine = Engine(plan, process, scope, url=url, key=key)
+        engine.load_s = time.monotonic() - started
+        self._engines[plan.name] = engine
+        return engine
+
+    def _instructions(self, plan: EnginePlan, key: str) -> bytes:
+        return json.dumps(
+            {
+                "parent": os.getpid(),
+                "model": str(plan.path.resolve()),
+                "name": plan.name,
+                "key": key,
+                "context": plan.context,
+                "threads": self._settings.thread_count,
+            }
+        ).encode()
+
+    def _forget(self, engine: Engine) -> None:
+        if self._engines.get(engine.plan.name) is engine:
+            del self._engines[engine.plan.name]
+        engine.end_idle()
+        engine.exited.set()
+
+
+def _spawn(command: Sequence[str]) -> ChildProcess:
+    try:
+        return ChildProcess(command)
+    except OSError as error:
+        raise failures.not_started(error) from error
+
+
+async def _listening(process: ChildProcess, name: str) -> str:
+    """Wait for the report, and give the address in it."""
+    line = await process.read_line()
+    if not line.endswith(b"\n"):
+        with anyio.move_on_after(GRACE_S):
+            await process.wait()
+        raise failures.died_loading(name, process.ending or 0, process.log_tail())
+    report = json.loads(line)
+    if report.get("missing"):
+        raise failures.not_installed()
+    if "error" in report:
+        raise failures.load_refused(name, str(report["error"]), process.log_tail())
+    return str(report["url"])
