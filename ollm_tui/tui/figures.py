@@ -1,0 +1,59 @@
+"""How numbers are written for people: sizes, times, token counts and rates, with their units."""
+
+from ollm_tui.protocol.message import FinishReason, Timings, Usage
+
+
+def seconds(value: float) -> str:
+    """Write a duration: `0.31 s`, `3.2 s`, `12 s`, `2 min 5 s`."""
+    if value < 1:
+        return f"{value:.2f} s"
+    if value < 9.95:
+        return f"{value:.1f} s"
+    if value < 59.5:
+        return f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s"
+
+
+def tokens(count: int) -> str:
+    """Write a token count: `812`, `3.1k`, `32k`."""
+    if count < 1000:
+        return str(count)
+    if count < 9950:
+        return f"{count / 1000:.1f}k"
+    return f"{count / 1000:.0f}k"
+
+
+def size(count: int) -> str:
+    """Write an amount of bytes in powers of ten: `94 MB`, `4.7 GB`."""
+    if count < 1_000_000:
+        return f"{count / 1000:.0f} kB"
+    if count < 1_000_000_000:
+        return f"{count / 1e6:.0f} MB"
+    return f"{count / 1e9:.1f} GB"
+
+
+def stats_line(usage: Usage | None, timings: Timings | None) -> str:
+    """Write what the server reported of one answer, or nothing."""
+    parts = []
+    if usage and usage.completion_tokens is not None:
+        parts.append(f"{usage.completion_tokens} tokens")
+    if timings and timings.tokens_per_s is not None:
+        rate = timings.tokens_per_s
+        parts.append(f"{rate:.0f} tok/s" if rate >= 10 else f"{rate:.1f} tok/s")
+    if timings and timings.first_token_s is not None:
+        parts.append(f"first token {seconds(timings.first_token_s)}")
+    return " · ".join(parts)
+
+
+def finish_note(reason: FinishReason, *, empty: bool) -> str:
+    """Say what is special about the end of an answer; nothing for an ordinary one."""
+    match reason:
+        case "length":
+            return "The answer was cut at its length limit; ask for more, or raise max_tokens."
+        case "content_filter" | "refusal":
+            return "The server ended the answer for its content."
+        case "max_turns":
+            return "The limit of tool rounds is reached; say so to let the model go on."
+        case _:
+            return "The model gave an empty answer." if empty else ""

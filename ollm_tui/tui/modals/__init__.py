@@ -1,0 +1,1 @@
+"""The dialogs: each returns a value and knows nothing of who opened it."""

@@ -1,0 +1,138 @@
+"""The rows of the model picker: which models, in what order, and how each is written."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.tui.figures import size, tokens
+
+MARKS = (("image", "vision"), ("tool_use", "tools"), ("thinking", "thinks"))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One model that can be chosen."""
+
+    ref: ModelRef
+    info: ModelInfo
+    label: str
+    """The provider's name for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows below one heading."""
+
+    heading: str
+    rows: tuple[ModelRow, ...]
+    names_provider: bool = False
+    """Whether each row says whose it is, because the heading does not."""
+
+
+def rows_of(listing: Listing) -> list[ModelRow]:
+    """Give the models of one provider that can take part in a chat, as far as is known."""
+    return [
+        ModelRow(ModelRef(listing.provider, info.name), info, listing.label)
+        for info in listing.models
+        if _can_answer(info)
+    ]
+
+
+def _can_answer(info: ModelInfo) -> bool:
+    output = info.capability.output if info.capability else frozenset()
+    return not output or "text" in output
+
+
+def sections(rows: Sequence[ModelRow], query: str, recents: Sequence[str]) -> list[Section]:
+    """Order the rows: recent ones first, then by provider; with a query, the best match first."""
+    if query.strip():
+        ranked = [(rank, row) for row in rows if (rank := match_rank(query, row)) is not None]
+        ranked.sort(key=lambda pair: (pair[0], _recency(pair[1], recents)))
+        return [Section("", tuple(row for _rank, row in ranked), names_provider=True)]
+    recent = [row for row in rows if str(row.ref) in recents]
+    recent.sort(key=lambda row: _recency(row, recents))
+    found = [Section("Recent", tuple(recent[:5]), names_provider=True)] if recent else []
+    labels = dict.fromkeys(row.label for row in rows)
+    return found + [
+        Section(label, tuple(row for row in rows if row.label == label)) for label in labels
+    ]
+
+
+def _recency(row: ModelRow, recents: Sequence[str]) -> int:
+    address = str(row.ref)
+    return recents.index(address) if address in recents else len(recents)
+
+
+def match_rank(query: str, row: ModelRow) -> int | None:
+    """Rank how well a row fits what was typed, 0 the best; None if it does not."""
+    name, provider = row.ref.model.lower(), f"{row.ref.provider} {row.label}".lower()
+    ranks = [_term_rank(term, name, provider) for term in query.lower().split()]
+    known = [rank for rank in ranks if rank is not None]
+    return sum(known) if len(known) == len(ranks) else None
+
+
+def _term_rank(term: str, name: str, provider: str) -> int | None:
+    place = name.find(term)
+    if place == 0:
+        return 0
+    if place > 0:
+        return 1 if not name[place - 1].isalnum() else 2
+    if term in provider:
+        return 3
+    return 9 if _is_subsequence(term, name) else None
+
+
+def _is_subsequence(term: str, name: str) -> bool:
+    letters = iter(name)
+    return all(letter in letters for letter in term)
+
+
+def marks(info: ModelInfo) -> str:
+    """Write what a model can do beside text."""
+    capability = info.capability
+    if capability is None:
+        return ""
+    able = capability.input | capability.features
+    return " ".join(word for key, word in MARKS if key in able)
+
+
+def row_content(row: ModelRow, width: int, *, is_current: bool, names_provider: bool) -> Content:
+    """Write one row in `width` cells; what does not fit is left out from the right."""
+    info = row.info
+    facts = [
+        (size(info.size_bytes) if info.size_bytes else "").rjust(7),
+        (tokens(info.context) if info.context else "").rjust(5),
+        marks(info).ljust(20),
+    ]
+    room = width - 3
+    while facts and room - sum(len(fact) + 2 for fact in facts) < 28:
+        facts.pop()
+    room -= sum(len(fact) + 2 for fact in facts)
+    provider = f"  {clean_name(row.label)}" if names_provider else ""
+    name = _shortened(clean_name(row.ref.model), max(8, room - Content(provider).cell_length))
+    title = Content.assemble(
+        ("● " if info.loaded else "  ", "$success"),
+        (name, "bold $primary" if is_current else ""),
+        (provider, "$text-muted"),
+    )
+    gap = max(0, room + 2 - title.cell_length)
+    rest = "".join(f"  {fact}" for fact in facts)
+    return Content.assemble(title, " " * gap, (rest, "$text-muted"))
+
+
+def _shortened(text: str, width: int) -> str:
+    content = Content(text)
+    return text if content.cell_length <= width else content.truncate(width, ellipsis=True).plain
+
+
+def problem_lines(listings: Iterable[Listing]) -> list[str]:
+    """Write a line for each provider that gave no list."""
+    return [
+        f"{clean_name(listing.label)}: {clean_line(listing.problem.message)}"
+        for listing in listings
+        if listing.problem is not None
+    ]

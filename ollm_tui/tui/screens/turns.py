@@ -1,0 +1,95 @@
+"""One answer at a time, and the prompts that wait for it."""
+
+from collections import deque
+from collections.abc import Callable
+
+import anyio
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.tui.presenter import TurnPresenter
+from ollm_tui.tui.services import Client
+
+STOP_GRACE_S = 1.5
+"""How long a stopped answer may take to close its connection before its task is cancelled."""
+
+
+class Turns:
+    """Asks the client what is submitted, in order, and stops when told."""
+
+    def __init__(self, presenter: TurnPresenter, queue_changed: Callable[[int], None]) -> None:
+        self._presenter = presenter
+        self._queue_changed = queue_changed
+        self._waiting: deque[str] = deque()
+        self._signal: AbortSignal | None = None
+        self._scope: anyio.CancelScope | None = None
+        self.failed = False
+        """Whether the newest prompt ended in an error, so that asking again makes sense."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an answer is coming that was not stopped."""
+        return self._signal is not None and not self._signal.aborted
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a prompt has to wait: an answer is coming or its connection is closing."""
+        return self._signal is not None
+
+    def enqueue(self, text: str) -> None:
+        """Keep a prompt until the answer before it has ended."""
+        self._waiting.append(text)
+        self._queue_changed(len(self._waiting))
+
+    def take_back(self) -> str:
+        """Take all waiting prompts out of the queue, as one text for the editor."""
+        text = "\n\n".join(self._waiting)
+        self._waiting.clear()
+        self._queue_changed(0)
+        return text
+
+    def stop(self) -> None:
+        """Stop the answer: shown at once, the connection closes behind it."""
+        if self._signal is None or self._signal.aborted:
+            return
+        self._signal.abort()
+        self._presenter.stop()
+        if self._scope is not None:
+            self._scope.deadline = anyio.current_time() + STOP_GRACE_S
+
+    async def run(self, client: Client, prompt: str | None) -> None:
+        """Ask, then ask what was queued meanwhile; None asks the newest question again."""
+        await self._ask(client, prompt)
+        await self.drain(client)
+
+    async def drain(self, client: Client) -> None:
+        """Ask everything that waits."""
+        while self._waiting:
+            text = self._waiting.popleft()
+            self._queue_changed(len(self._waiting))
+            await self._ask(client, text)
+
+    async def _ask(self, client: Client, prompt: str | None) -> None:
+        self._signal = signal = AbortSignal()
+        self._presenter.begin(prompt)
+        try:
+            with anyio.CancelScope() as self._scope:
+                await self._stream(client, prompt, signal)
+        finally:
+            self._signal = self._scope = None
+        self.failed = self._presenter.failed
+
+    async def _stream(self, client: Client, prompt: str | None, signal: AbortSignal) -> None:
+        stream = (
+            client.retry(signal=signal) if prompt is None else client.chat(prompt, signal=signal)
+        )
+        try:
+            async with stream as events:
+                async for event in events:
+                    self._presenter.apply(event)
+        except AIError as error:
+            self._presenter.fail(error)
+        else:
+            self._presenter.fail(
+                AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark.")
+            )

@@ -1,0 +1,159 @@
+"""What screens may use of the runtime, as interfaces, so that a test can script them.
+
+Only names for the type checker are imported: nothing of the runtime is loaded before the first
+frame.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ollm_tui.tui.theming import ThemeShelf
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from anyio.abc import ObjectReceiveStream
+
+    from ollm_tui.chat.client import ChatStream
+    from ollm_tui.chat.conversation import Conversation
+    from ollm_tui.chat.prompt import ChatOptions
+    from ollm_tui.protocol.model import ModelInfo, ModelRef
+    from ollm_tui.protocol.signals import AbortSignal
+    from ollm_tui.providers.catalog import Listing
+
+
+class Client(Protocol):
+    """A conversation that can be asked."""
+
+    @property
+    def conversation(self) -> "Conversation":
+        """Its history, model and settings."""
+        ...
+
+    def chat(
+        self,
+        prompt: str,
+        options: "ChatOptions | None" = None,
+        signal: "AbortSignal | None" = None,
+    ) -> "ChatStream":
+        """Ask."""
+        ...
+
+    def retry(
+        self, options: "ChatOptions | None" = None, signal: "AbortSignal | None" = None
+    ) -> "ChatStream":
+        """Ask the newest question again."""
+        ...
+
+
+class Catalog(Protocol):
+    """The models of all providers."""
+
+    def listings(
+        self, *, within_s: float | None = None
+    ) -> "AbstractAsyncContextManager[ObjectReceiveStream[Listing]]":
+        """Ask all providers; listings come as they are answered."""
+        ...
+
+    def cached(self) -> "tuple[Listing, ...]":
+        """Give what is known without asking."""
+        ...
+
+    def find(self, ref: "ModelRef") -> "ModelInfo | None":
+        """Give what the last listing said of a model."""
+        ...
+
+
+class Found(Protocol):
+    """A model that a name led to."""
+
+    @property
+    def ref(self) -> "ModelRef":
+        """Which one."""
+        ...
+
+
+class Finder(Protocol):
+    """From what a person calls a model to the model."""
+
+    async def resolve(self, model: str) -> Found:
+        """Find it.
+
+        Raises:
+            AIError: no provider has it.
+        """
+        ...
+
+
+class FirstModel(Protocol):
+    """What to chat with when nothing was chosen, and what was looked for."""
+
+    @property
+    def ref(self) -> "ModelRef | None":
+        """The model; None when there is none anywhere."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why this one: `used last`, `already loaded`, ..."""
+        ...
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Labels of the providers that have models."""
+        ...
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Labels of the providers that were asked in vain."""
+        ...
+
+
+class Runtime(Protocol):
+    """The running parts below the screens."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The models there are."""
+        ...
+
+    @property
+    def router(self) -> Finder:
+        """What finds a model by its name."""
+        ...
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Sentences about settings that could not be used."""
+        ...
+
+    def new_client(self) -> Client:
+        """Begin a conversation."""
+        ...
+
+    async def first_model(self) -> FirstModel:
+        """Look for a model to begin with."""
+        ...
+
+    def recent_models(self) -> Sequence[str]:
+        """Give the addresses chatted with before, the latest first."""
+        ...
+
+    def remember_model(self, address: str) -> None:
+        """Put a model in front of the recent ones."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the app was started with."""
+
+    runtime: Callable[[], Awaitable[Runtime]]
+    """Gives the runtime; waits while it is being opened."""
+    config_file: Path
+    themes: ThemeShelf = field(default_factory=ThemeShelf)
+    keymap: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    """What was wrong with the settings that are read before the first frame."""

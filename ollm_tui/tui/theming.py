@@ -1,0 +1,122 @@
+"""Themes are TOML files; this module finds them and makes Textual themes of them.
+
+A theme file names the colours of `textual.theme.Theme` at its top level and any further CSS
+variables below `[variables]`. Only the chosen theme is read before the first frame.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+DEFAULT_THEME = "dusk"
+
+_REQUIRED = ("primary", "foreground", "background")
+_COLOURS = (
+    *_REQUIRED,
+    *("secondary", "accent", "success", "warning", "error", "surface", "panel", "boost"),
+)
+_FLAGS = ("dark", "ansi")
+_OTHER = ("label", "variables")
+
+
+class ThemeProblem(ValueError):
+    """A theme file that cannot be used, with its name and the reason."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"The theme {path.name} cannot be used: {reason}.")
+
+
+def bundled_folder() -> Path:
+    """Give the folder of the themes that come with the app, installed or in a checkout."""
+    package = Path(__file__).parent.parent
+    installed = package / "themes"
+    return installed if installed.is_dir() else package.parent / "themes"
+
+
+def read_theme(path: Path) -> Theme:
+    """Make a theme of a file; its name is the file's.
+
+    Raises:
+        ThemeProblem: the file cannot be read or says something a theme cannot be made of.
+    """
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ThemeProblem(path, error.strerror or "it cannot be read") from error
+    except ValueError as error:
+        raise ThemeProblem(path, f"it is not TOML ({error})") from error
+    return _theme(path, data)
+
+
+def _theme(path: Path, data: Mapping[str, object]) -> Theme:
+    unknown = sorted(set(data) - {*_COLOURS, *_FLAGS, *_OTHER})
+    if unknown:
+        raise ThemeProblem(path, f"it has no setting named {unknown[0]}")
+    for name in _REQUIRED:
+        if name not in data:
+            raise ThemeProblem(path, f"{name} is missing")
+    colours = {name: _colour(path, name, data[name]) for name in _COLOURS if name in data}
+    flags = {name: _flag(path, name, data[name]) for name in _FLAGS if name in data}
+    theme = Theme(
+        name=path.stem,
+        primary=colours["primary"],
+        dark=flags.get("dark", True),
+        ansi=flags.get("ansi", False),
+        variables=_variables(path, data.get("variables", {})),
+    )
+    return replace(theme, **colours)
+
+
+def _colour(path: Path, name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ThemeProblem(path, f"{name} is not a text")
+    try:
+        Color.parse(value)
+    except ColorParseError as error:
+        raise ThemeProblem(path, f"{name} is not a colour: {value}") from error
+    return value
+
+
+def _flag(path: Path, name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ThemeProblem(path, f"{name} is neither true nor false")
+    return value
+
+
+def _variables(path: Path, value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ThemeProblem(path, "variables is not a table")
+    for name, text in value.items():
+        if not isinstance(text, str):
+            raise ThemeProblem(path, f"the variable {name} is not a text")
+    return dict(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeShelf:
+    """The themes there are, by name; a later folder's file replaces an earlier one's."""
+
+    folders: tuple[Path, ...] = field(default_factory=lambda: (bundled_folder(),))
+
+    def _paths(self) -> dict[str, Path]:
+        return {path.stem: path for folder in self.folders for path in folder.glob("*.toml")}
+
+    def names(self) -> tuple[str, ...]:
+        """Give every theme's name, whether or not its file turns out to be usable."""
+        return tuple(sorted(self._paths()))
+
+    def load(self, name: str) -> Theme:
+        """Read one theme.
+
+        Raises:
+            ThemeProblem: there is none of that name, or its file cannot be used.
+        """
+        path = self._paths().get(name)
+        if path is None:
+            known = ", ".join(self.names())
+            raise ThemeProblem(Path(name), f"there is none of that name; there are {known}")
+        return read_theme(path)

@@ -1,0 +1,176 @@
+"""A chat client and a runtime whose answers a test gives piece by piece."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+
+from ollm_tui.chat.client import ChatStream
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, TextDelta, ThinkingDelta
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import FinishReason, Message, Timings, Usage
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.catalog import Listing
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectSendStream
+
+
+def text(delta: str, block: str = "answer-1") -> TextDelta:
+    return TextDelta(delta=delta, turn=1, block=block)
+
+
+def thinking(delta: str, block: str = "thinking-1") -> ThinkingDelta:
+    return ThinkingDelta(delta=delta, turn=1, block=block)
+
+
+def finish(reason: FinishReason = "stop", tokens: int = 412) -> Finish:
+    return Finish(
+        reason=reason,
+        usage=Usage(prompt_tokens=2700, completion_tokens=tokens, total_tokens=2700 + tokens),
+        timings=Timings(first_token_s=0.31, tokens_per_s=38.0),
+    )
+
+
+class ScriptedClient:
+    """Streams what the test sends; an abort ends the stream, as the real client's does."""
+
+    def __init__(self, conversation: Conversation | None = None) -> None:
+        self.conversation = conversation or Conversation(model="local://qwen3:8b")
+        self.prompts: list[str | None] = []
+        self.signals: list[AbortSignal | None] = []
+        self.hangs_on_abort = False
+        self._send: MemoryObjectSendStream[ChatEvent] | None = None
+
+    def chat(
+        self, prompt: object, options: ChatOptions | None = None, signal: AbortSignal | None = None
+    ) -> ChatStream:
+        assert isinstance(prompt, str)
+        return self._stream(prompt, signal)
+
+    def retry(
+        self, options: ChatOptions | None = None, signal: AbortSignal | None = None
+    ) -> ChatStream:
+        return self._stream(None, signal)
+
+    @property
+    def is_open(self) -> bool:
+        return self._send is not None
+
+    def give(self, *events: ChatEvent) -> None:
+        """Let these events come, at once."""
+        assert self._send is not None, "nobody asked"
+        for event in events:
+            self._send.send_nowait(event)
+
+    def answer(self, words: str) -> None:
+        """Let a whole answer come."""
+        self.give(text(words, f"answer-{len(self.prompts)}"), finish())
+
+    def fail(self, error: AIError) -> None:
+        self.give(ErrorEvent(error=error))
+
+    def hang_up(self) -> None:
+        """End the stream without an end, which a real client never does."""
+        assert self._send is not None, "nobody asked"
+        self._send.close()
+
+    @asynccontextmanager
+    async def _stream(
+        self, prompt: str | None, signal: AbortSignal | None
+    ) -> AsyncIterator[AsyncIterator[ChatEvent]]:
+        self.prompts.append(prompt)
+        self.signals.append(signal)
+        if prompt is not None:
+            self.conversation.messages.append(Message("user", prompt))
+        send, receive = anyio.create_memory_object_stream[ChatEvent](1000)
+        self._send = send
+        if signal is not None and not self.hangs_on_abort:
+            signal.subscribe(lambda: send.send_nowait(finish("abort")))
+        try:
+            async with send, receive:
+                yield _until_end(receive)
+        finally:
+            self._send = None
+
+
+async def _until_end(receive: ObjectReceiveStream[ChatEvent]) -> AsyncIterator[ChatEvent]:
+    async for event in receive:
+        yield event
+        if isinstance(event, Finish | ErrorEvent):
+            return
+
+
+@dataclass(frozen=True)
+class ScriptedFirstModel:
+    ref: ModelRef | None = field(default_factory=lambda: ModelRef("local", "qwen3:8b"))
+    reason: str = "used last"
+    found: tuple[str, ...] = ("Ollama",)
+    silent: tuple[str, ...] = ("LM Studio", "llama.cpp", "vLLM")
+
+
+class ScriptedCatalog:
+    """Gives these listings; those in `late` only when the test says so."""
+
+    def __init__(self, *listings: Listing) -> None:
+        self._listings = listings
+        self.late: dict[str, anyio.Event] = {}
+
+    def cached(self) -> tuple[Listing, ...]:
+        return self._listings
+
+    def find(self, ref: ModelRef) -> ModelInfo | None:
+        for listing in self._listings:
+            for info in listing.models:
+                if (listing.provider, info.name) == (ref.provider, ref.model):
+                    return info
+        return None
+
+    @asynccontextmanager
+    async def listings(
+        self, *, within_s: float | None = None
+    ) -> AsyncIterator[ObjectReceiveStream[Listing]]:
+        send, receive = anyio.create_memory_object_stream[Listing](len(self._listings) + 1)
+        async with anyio.create_task_group() as group, receive:
+            async with send:
+                for listing in self._listings:
+                    group.start_soon(self._answer, listing, send.clone())
+            yield receive
+            group.cancel_scope.cancel()
+
+    async def _answer(self, listing: Listing, send: ObjectSendStream[Listing]) -> None:
+        async with send:
+            if listing.provider in self.late:
+                await self.late[listing.provider].wait()
+            await send.send(listing)
+
+
+@dataclass
+class ScriptedRuntime:
+    """A runtime on scripted clients; `clients` holds those that were asked for."""
+
+    catalog: ScriptedCatalog = field(default_factory=ScriptedCatalog)
+    first: ScriptedFirstModel = field(default_factory=ScriptedFirstModel)
+    problems: Sequence[str] = ()
+    recents: list[str] = field(default_factory=list)
+    make_client: Callable[[], ScriptedClient] = ScriptedClient
+    clients: list[ScriptedClient] = field(default_factory=list)
+
+    def new_client(self) -> ScriptedClient:
+        self.clients.append(self.make_client())
+        return self.clients[-1]
+
+    async def first_model(self) -> ScriptedFirstModel:
+        return self.first
+
+    def recent_models(self) -> Sequence[str]:
+        return tuple(self.recents)
+
+    def remember_model(self, address: str) -> None:
+        self.recents = [address, *(name for name in self.recents if name != address)]

@@ -1,0 +1,61 @@
+"""SVG snapshots of a Textual app, on syrupy: one `.svg` file a picture, beside the test."""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
+from textual.app import App
+from textual.widgets import Input, TextArea
+
+SIZES = ((80, 24), (120, 40))
+SvgSnapshot: TypeAlias = Callable[[App[Any], str], None]
+
+
+def normalised(svg: str) -> str:
+    """Take out what differs between two runs that look the same."""
+    svg = re.sub(r"terminal-\d+", "terminal", svg)
+    return re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE).strip() + "\n"
+
+
+class SvgExtension(SingleFileSnapshotExtension):
+    """Writes each picture into a file of its own, so that a review can open it."""
+
+    file_extension = "svg"
+    _write_mode = WriteMode.TEXT
+
+    def serialize(
+        self,
+        data: SerializableData,
+        *,
+        exclude: PropertyFilter | None = None,
+        include: PropertyFilter | None = None,
+        matcher: PropertyMatcher | None = None,
+    ) -> SerializedData:
+        return normalised(str(data))
+
+
+def picture(app: App[Any]) -> str:
+    """Draw what the app shows."""
+    return app.export_screenshot(title="ollm", simplify=True)
+
+
+def calm(app: App[Any]) -> None:
+    """Stop what blinks, so that two pictures of one state are equal."""
+    for area in app.screen.query(TextArea):
+        area.cursor_blink = False
+    for field in app.screen.query(Input):
+        field.cursor_blink = False
+
+
+@pytest.fixture
+def svg_snapshot(snapshot: SnapshotAssertion) -> SvgSnapshot:
+    """Compare what an app shows with the stored picture of that name."""
+
+    def compare(app: App[Any], name: str) -> None:
+        assert picture(app) == snapshot(name=name, extension_class=SvgExtension)
+
+    return compare

@@ -1,0 +1,89 @@
+"""Themes: the bundled ones can be read, and broken ones say what is wrong."""
+
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+from textual.theme import Theme
+
+from ollm_tui.tui.theming import DEFAULT_THEME, ThemeProblem, ThemeShelf, bundled_folder, read_theme
+
+NAMES = ThemeShelf().names()
+PAIRS = [
+    (text, ground)
+    for text in ("foreground", "primary", "error", "warning", "success", "text-muted")
+    for ground in ("background", "surface")
+] + [("foreground", "panel"), ("block-cursor-foreground", "block-cursor-background")]
+
+
+def contrast(one: Color, other: Color) -> float:
+    """WCAG 2.1, "contrast ratio"."""
+
+    def luminance(colour: Color) -> float:
+        parts = [part / 255 for part in colour.rgb]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_contrast_of_black_and_white_is_21() -> None:
+    assert contrast(Color.parse("#000"), Color.parse("#fff")) == pytest.approx(21)
+
+
+def test_there_are_a_light_one_a_default_and_the_terminals_own() -> None:
+    themes = [ThemeShelf().load(name) for name in NAMES]
+    assert len(themes) >= 5
+    assert DEFAULT_THEME in NAMES
+    assert any(not theme.dark for theme in themes)
+    assert [theme.name for theme in themes if theme.ansi] == ["terminal"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_can_be_read_on_its_ground(name: str) -> None:
+    theme = ThemeShelf().load(name)
+    colours = theme.to_color_system().generate()
+    if theme.ansi:
+        assert not [value for value in _written(theme) if value.startswith("#")]
+        return
+    for text, ground in PAIRS:
+        ratio = contrast(Color.parse(colours[text]), Color.parse(colours[ground]))
+        assert ratio >= (7 if name == "contrast" else 4.5), (text, ground, ratio)
+
+
+def _written(theme: Theme) -> list[str]:
+    return [theme.primary, theme.background or "", *theme.variables.values()]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("primary = ", "not TOML"),
+        ('primary = "#fff"', "foreground is missing"),
+        ('primary = 1\nforeground = "#fff"\nbackground = "#000"', "primary is not a text"),
+        ('primary = "pinkish"\nforeground = "#fff"\nbackground = "#000"', "not a colour: pinkish"),
+        ('primary = "#fff"\nforeground = "#fff"\nbackground = "#000"\ndark = 1', "neither true"),
+        ('primary = "#fff"\nforeground = "#fff"\nbackground = "#000"\nfont = ""', "named font"),
+        ('primary = "#fff"\nforeground = "#fff"\nbackground = "#000"\nvariables = 1', "no"),
+    ],
+)
+def test_a_broken_theme_says_its_name_and_the_reason(
+    tmp_path: Path, words: str, reason: str
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(words, "utf-8")
+    with pytest.raises(ThemeProblem, match=reason) as caught:
+        read_theme(path)
+    assert "mine.toml" in str(caught.value)
+
+
+def test_a_missing_theme_names_the_ones_there_are() -> None:
+    with pytest.raises(ThemeProblem, match="there are contrast, dusk"):
+        ThemeShelf().load("nosuch")
+
+
+def test_a_persons_own_theme_goes_before_a_bundled_one(tmp_path: Path) -> None:
+    own = (bundled_folder() / "paper.toml").read_text("utf-8")
+    (tmp_path / "dusk.toml").write_text(own, "utf-8")
+    assert not ThemeShelf((bundled_folder(), tmp_path)).load("dusk").dark
