@@ -1,0 +1,1 @@
+"""Model files on this machine: found, described, and the starter model fetched."""
