@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import anyio
 
@@ -12,6 +13,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
 from ollm_tui.providers.catalog import ModelCatalog
@@ -22,6 +24,7 @@ from ollm_tui.runtime.first_model import FirstModel, choose_first
 from ollm_tui.runtime.presets import PresetGate
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 
+STARTER_REF = ModelRef(EMBEDDED, Path(STARTER.file_name).stem)
 DISPOSE_S = 2.0
 PATIENCE_S = 1.5
 """How long the first screen waits for engines before it chooses among those that answered."""
@@ -70,8 +73,7 @@ class Runtime:
         if self.config.model:
             return await self._configured(self.config.model)
         listings = await self.catalog.refresh(within_s=PATIENCE_S)
-        starter = self._starter()
-        return choose_first(listings, last=self._choices.last_model, starter=starter)
+        return choose_first(listings, last=self._choices.last_model, starter=STARTER_REF)
 
     async def model_info(self, ref: ModelRef) -> ModelInfo | None:
         """Ask again what is known of a model: its window can change when it is loaded."""
@@ -87,11 +89,6 @@ class Runtime:
         """Give the address of a model named beside a provider: `--provider X --model m`."""
         provider = self.config.provider
         return model if "://" in model or not provider else f"{provider}://{model}"
-
-    def _starter(self) -> ModelRef | None:
-        from ollm_tui.library.starter import STARTER_NAME
-
-        return ModelRef(EMBEDDED, STARTER_NAME)
 
 
 def load_runtime(
