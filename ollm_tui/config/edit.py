@@ -2,14 +2,12 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from contextlib import suppress
 from pathlib import Path
 
 import tomlkit
-from tomlkit.container import Container
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Table
 
 from ollm_tui.config.paths import private_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -49,16 +47,16 @@ def _text(path: Path) -> str:
 def _changed(text: str, dotted_key: str, value: TomlValue | None) -> str:
     document = tomlkit.parse(text)
     *tables, key = [str(part) for part in _parts(dotted_key)]
-    node: Container | Table = document
+    node: MutableMapping[str, object] = document
     for part in tables:
         if part not in node:
             if value is None:
                 return text
             node[part] = tomlkit.table()
         child = node[part]
-        if not isinstance(child, Mapping):
+        if not isinstance(child, MutableMapping):
             raise AIError(ErrorCode.CONFLICT, f"`{part}` is a value in the file, not a table.")
-        node = child  # type: ignore[assignment] -- every table kind of tomlkit is one of these
+        node = child
     if value is None:
         node.pop(key, None)
     else:

@@ -48,7 +48,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 def explain(error: ErrorDetails, path: KeyPath, origin: Origin) -> ConfigProblem:
     """Say what is wrong at `path`; the value itself is never repeated."""
     if error["type"] == "extra_forbidden":
-        return _unknown_key(path, origin)
+        return _unknown_key(path[: len(error["loc"])], origin)
     return ConfigProblem(f"`{dotted(path)}` {_complaint(error)}.", origin, path)
 
 

@@ -24,7 +24,19 @@ def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProb
     for key, value, name in said:
         if value is not None:
             yield Setting((key,), value, Origin("flag", name), FLAG_RANK)
+    if flags.provider is not None and model is None:
+        yield from _other_model(flags.provider, layers)
     yield from _connection(flags, layers)
+
+
+def _other_model(provider: str, layers: Layers) -> Iterator[Setting]:
+    """Leave out a configured model that another provider has: `--provider` is the newer word."""
+    configured = layers.top(("model",))
+    if configured is None or not isinstance(configured.value, str):
+        return
+    scheme, mark, _ = configured.value.partition("://")
+    if mark and scheme != provider:
+        yield Setting(("model",), None, Origin("flag", "--provider"), FLAG_RANK)
 
 
 def _connection(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProblem]:

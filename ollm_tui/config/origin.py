@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ollm_tui.protocol.errors import AIError, ErrorCode
-
 KeyPath: TypeAlias = tuple[str, ...]
 Severity: TypeAlias = Literal["error", "warning"]
 
@@ -57,12 +55,6 @@ class ConfigProblem:
     def key(self) -> str | None:
         """The key in dotted form; None when the whole file is concerned."""
         return dotted(self.path) if self.path else None
-
-    def as_error(self, provider: str | None = None) -> AIError:
-        """Give the error to raise where somebody uses what this is about."""
-        place = "" if self.origin.kind == "default" else f"{self.origin}: "
-        message = f"{place}{self.message}"
-        return AIError(ErrorCode.BAD_REQUEST, message, hint=self.hint, provider=provider)
 
     def __str__(self) -> str:
         """Give place, sentence and hint on one line."""

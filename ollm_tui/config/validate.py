@@ -23,7 +23,10 @@ def fit(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
             details = error.errors(include_url=False, include_input=False)
         for culprit, detail in _culprits(layers, details):
             layers.drop(culprit)
-            problems.append(explain(detail, culprit.path, culprit.origin))
+            problem = explain(detail, culprit.path, culprit.origin)
+            # An unknown table is one mistake, however much stands in it.
+            if problem.message not in {known.message for known in problems}:
+                problems.append(problem)
     return AppConfig(), problems
 
 

@@ -1,0 +1,101 @@
+"""One key is changed; comments, order and everything else stay."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.config.early import early_settings
+from ollm_tui.config.edit import set_key
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths, config_path, default_paths
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from tests.config.conftest import Load
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_comments_and_order_stay(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('# mine\ntheme = "a" # why\n\n[ui]\n# below\nmouse = true\n')
+    set_key(file, "theme", "b")
+    set_key(file, "ui.mouse", value=False)
+    set_key(file, 'keymap."chat.send"', "f2")
+    assert file.read_text() == (
+        '# mine\ntheme = "b" # why\n\n[ui]\n# below\nmouse = false\n\n'
+        '[keymap]\n"chat.send" = "f2"\n'
+    )
+
+
+def test_a_new_file_and_its_folder_belong_to_their_owner_alone(tmp_path: Path, load: Load) -> None:
+    before = os.umask(0)
+    try:
+        file = tmp_path / "new" / "config.toml"
+        set_key(file, "theme", "paper")
+    finally:
+        os.umask(before)
+    assert (mode(file), mode(file.parent)) == (0o600, 0o700)
+    assert [path.name for path in file.parent.iterdir()] == ["config.toml"]
+    assert load(flags=Flags(config_path=file)).config.theme == "paper"
+
+
+def test_a_key_can_be_taken_out(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('theme = "a"\nmodel = "m"\n')
+    set_key(file, "theme", None)
+    set_key(file, "ui.mouse", None)
+    assert file.read_text() == 'model = "m"\n'
+
+
+def test_a_file_that_is_not_toml_is_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[ui\n")
+    with pytest.raises(AIError) as caught:
+        set_key(file, "theme", "a")
+    assert caught.value.code == ErrorCode.CONFLICT
+    assert file.read_text() == "[ui\n"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
+    real.write_text("")
+    link.symlink_to(real)
+    set_key(link, "theme", "a")
+    assert link.is_symlink()
+    assert real.read_text() == 'theme = "a"\n'
+
+
+def test_the_first_frame_needs_theme_and_keys_only(paths: AppPaths) -> None:
+    paths.config_file.write_text('theme = "paper"\n[keymap]\nchat.send = "f2"\n"app.quit" = "f9"\n')
+    early = early_settings(paths, {})
+    assert early.theme == "paper"
+    assert early.keymap == {"chat.send": "f2", "app.quit": "f9"}
+    assert early_settings(paths, {"OLLM_THEME": "dusk"}).theme == "dusk"
+    assert early_settings(paths, {"OLLM_THEME": "dusk"}, Flags(theme="ember")).theme == "ember"
+
+
+def test_early_settings_import_neither_pydantic_nor_tomlkit() -> None:
+    code = (
+        "import sys, ollm_tui.config.early, ollm_tui.config.flags\n"
+        "print({'pydantic', 'pydantic_settings', 'tomlkit', 'httpx', 'textual'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_directories_follow_the_xdg_variables(tmp_path: Path) -> None:
+    paths = default_paths()
+    assert paths.config_dir == tmp_path / "home" / ".config" / "ollm"
+    assert paths.models_dir == tmp_path / "home" / ".data" / "ollm" / "models"
+
+
+def test_the_file_is_the_chosen_one_then_the_variable_s_then_ours(paths: AppPaths) -> None:
+    named = {"OLLM_CONFIG": "/x/y.toml"}
+    assert config_path(paths, named, Path("/z.toml")) == Path("/z.toml")
+    assert config_path(paths, named) == Path("/x/y.toml")
+    assert config_path(paths, {}) == paths.config_file

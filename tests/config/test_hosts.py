@@ -1,0 +1,78 @@
+"""Addresses: the table of Ollama's own rules, and where other servers differ."""
+
+import pytest
+
+from ollm_tui.config.hosts import ollama_url, server_url, shown_url, url_origin
+
+OLLAMA_TABLE = [
+    ("", "http://127.0.0.1:11434"),
+    ("1.2.3.4", "http://1.2.3.4:11434"),
+    (":1234", "http://127.0.0.1:1234"),
+    ("1.2.3.4:1234", "http://1.2.3.4:1234"),
+    ("example.com", "http://example.com:11434"),
+    ("http://host", "http://host"),
+    ("http://host:80", "http://host"),
+    ("https://host", "https://host"),
+    ("https://host:11434", "https://host:11434"),
+    ("[::1]", "http://[::1]:11434"),
+    ("::1", "http://[::1]:11434"),
+    ("[::]", "http://[::1]:11434"),
+    ("[::]:5000", "http://[::1]:5000"),
+    ("0.0.0.0", "http://127.0.0.1:11434"),
+    ("0.0.0.0:80", "http://127.0.0.1"),
+    (":66000", "http://127.0.0.1:11434"),
+    (":-1", "http://127.0.0.1:11434"),
+    ("host:x", "http://host:11434"),
+    ("  1.2.3.4  ", "http://1.2.3.4:11434"),
+    ('"1.2.3.4"', "http://1.2.3.4:11434"),
+    ("'1.2.3.4'", "http://1.2.3.4:11434"),
+    ("https://example.com/ollama", "https://example.com/ollama"),
+    ("https://example.com/ollama/", "https://example.com/ollama"),
+    ("example.com/", "http://example.com:11434"),
+    ("ollama.com", "https://ollama.com"),
+]
+
+
+@pytest.mark.parametrize(("text", "url"), OLLAMA_TABLE)
+def test_ollama_host_means_what_it_means_to_ollama(text: str, url: str) -> None:
+    assert ollama_url(text) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("gpu", "http://gpu:8000"),
+        ("gpu:9000", "http://gpu:9000"),
+        ("http://gpu/v1", "http://gpu/v1"),
+        ("HTTPS://gpu:8443/v1/", "https://gpu:8443/v1"),
+        ("http://me:pw@gpu:1/v1", "http://me:pw@gpu:1/v1"),
+    ],
+)
+def test_a_server_s_address_gets_its_default_port_only_without_a_scheme(
+    text: str, url: str
+) -> None:
+    assert server_url(text, 8000) == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ftp://x",
+        "gpu:99999",
+        "gpu:0",
+        "gpu:a",
+        "http://a b",
+        "http://a?key=sk-1",
+        "http://[::1",
+    ],
+)
+def test_what_is_no_address_is_refused_without_being_repeated(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^[A-Z][^\n]*\.$") as caught:
+        server_url(text)
+    assert "sk-1" not in str(caught.value)
+
+
+def test_name_and_password_are_not_shown_and_do_not_count_for_the_origin() -> None:
+    assert shown_url("http://me:pw@gpu:1/v1") == "http://«set»@gpu:1/v1"
+    assert url_origin("http://me:pw@GPU:1/v1") == url_origin("http://gpu:1/other")
