@@ -1,0 +1,38 @@
+"""Adapters for model servers and engines, by kind; each is imported when one is first made."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.providers.spec import ProviderSpec
+
+PROVIDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "ollama": "ollm_tui.providers.ollama:create",
+        "openai-compatible": "ollm_tui.providers.openai_compatible:create",
+    }
+)
+
+
+def create_provider(spec: ProviderSpec) -> ProviderAdapter:
+    """Make the adapter of a server; nothing is connected before its first request.
+
+    Raises:
+        AIError: BAD_REQUEST for a kind or an address that cannot be used.
+    """
+    place = PROVIDERS.get(spec.kind)
+    if place is None:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"Provider {spec.name} is of the unknown kind {spec.kind!r}.",
+            hint=f"Known kinds: {', '.join(sorted(PROVIDERS))}.",
+            provider=spec.name,
+        )
+    module, _, factory = place.partition(":")
+    # Imported here so that listing the kinds does not load the HTTP client (about 40 ms).
+    adapter = getattr(import_module(module), factory)(spec)
+    if not isinstance(adapter, ProviderAdapter):
+        raise TypeError(f"{place} made something that is no provider")
+    return adapter

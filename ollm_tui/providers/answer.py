@@ -1,0 +1,153 @@
+"""What both wire formats have in common: one answer, from its first piece to its one end.
+
+States and transitions:
+
+* ``open``: text, thinking and calls are taken. Text that the server did not divide is searched for
+  leading reasoning tags.
+* ``ended``: reached once, by `complete`, `fail` or `cut`. What comes later leaves no trace.
+
+Adjacent pieces of one kind are joined when they are taken together, so a slow screen gets fewer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ollm_tui.decode.think_output import ThinkingPiece, ThinkPiece
+from ollm_tui.decode.think_tags import ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.tool_args import ToolCallAssembler
+from ollm_tui.decode.tool_deltas import ToolCallDelta
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import Timings, Usage
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEvent,
+)
+from ollm_tui.protocol.tools import ToolCall
+
+_REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "complete": "stop",
+        "eos": "stop",
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "max_tokens": "length",
+        "model_length": "length",
+        "function_call": "tool_calls",
+        "tool_use": "tool_calls",
+    }
+)
+
+
+@dataclass(slots=True)
+class Measured:
+    """What the server counted; the last word counts."""
+
+    usage: Usage | None = None
+    timings: Timings | None = None
+
+    def update(self, usage: Usage | None, timings: Timings | None) -> None:
+        """Take what is new."""
+        self.usage = usage or self.usage
+        self.timings = timings or self.timings
+
+
+class Answer:
+    """Collects what one answer brings and gives it as events."""
+
+    def __init__(self, tags: ThinkTags | None = None) -> None:
+        self.measured = Measured()
+        self.ended = False
+        self.has_output = False
+        self._calls = ToolCallAssembler()
+        self._splitter = ThinkTagSplitter(tags)
+        self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
+        self._pieces: list[str] = []
+        self._events: list[ProviderEvent] = []
+
+    def text(self, delta: str) -> None:
+        """Take a piece of text."""
+        if delta and not self.ended:
+            self._divided(self._splitter.feed(delta))
+            self.has_output = True
+
+    def thinking(self, delta: str) -> None:
+        """Take a piece of reasoning that the server told apart."""
+        if delta and not self.ended:
+            self._add(ThinkingDelta, delta)
+            self.has_output = True
+
+    def calls(self, deltas: Sequence[ToolCallDelta]) -> None:
+        """Take pieces of tool calls."""
+        if deltas and not self.ended:
+            self._calls.feed(deltas)
+            self.has_output = True
+
+    def complete(self, raw_reason: str | None) -> None:
+        """End the answer properly, with the reason as the server gave it."""
+        if self.ended:
+            return
+        self._divided(self._splitter.finish())
+        calls = self._finished_calls(raw_reason)
+        self._flush()
+        self._events += [ToolCallEvent(call) for call in calls]
+        reason = _normalised(raw_reason, has_calls=bool(calls))
+        self._end(
+            Finish(
+                reason, self.measured.usage, self.measured.timings, raw_reason=raw_reason or None
+            )
+        )
+
+    def fail(self, error: AIError) -> None:
+        """End the answer with a failure; what came is kept, unfinished calls are not."""
+        if self.ended:
+            return
+        self._divided(self._splitter.finish())
+        self._flush()
+        if self.has_output and error.retryable:
+            error.retryable = False  # asking again would say the first words twice
+        self._end(ErrorEvent(error, usage=self.measured.usage))
+
+    def take(self) -> list[ProviderEvent]:
+        """Give the events since the last time."""
+        self._flush()
+        events, self._events = self._events, []
+        return events
+
+    def _finished_calls(self, raw_reason: str | None) -> list[ToolCall]:
+        calls = self._calls.finish()
+        was_cut = _REASONS.get(raw_reason or "", raw_reason) == "length"
+        # A call that the token limit cut cannot be repaired by the model: the limit comes again.
+        return [] if was_cut and any(call.args is None for call in calls) else calls
+
+    def _divided(self, pieces: Sequence[ThinkPiece]) -> None:
+        for piece in pieces:
+            self._add(ThinkingDelta if isinstance(piece, ThinkingPiece) else TextDelta, piece.text)
+
+    def _add(self, kind: type[TextDelta] | type[ThinkingDelta], delta: str) -> None:
+        if kind is not self._kind:
+            self._flush()
+            self._kind = kind
+        self._pieces.append(delta)
+
+    def _flush(self) -> None:
+        if self._pieces:
+            joined = "".join(self._pieces)
+            self._pieces = []
+            if joined:
+                self._events.append(self._kind(joined))
+
+    def _end(self, event: Finish | ErrorEvent) -> None:
+        self.ended = True
+        self._events.append(event)
+
+
+def _normalised(raw: str | None, *, has_calls: bool) -> str:
+    reason = _REASONS.get(raw or "", raw or "stop")
+    if reason == "tool_calls" and not has_calls:
+        return "stop"
+    return "tool_calls" if reason == "stop" and has_calls else reason

@@ -1,0 +1,140 @@
+"""What a server says about its failure, wherever in the body it says it.
+
+Servers put the sentence under `error.message`, `error`, `message` or `detail`, as text, object or
+list, in JSON of any content type, framed as an event stream, or as plain text. HTML gives its
+title at most.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from ollm_tui.decode.json_guard import BadJson, parse_json
+from ollm_tui.decode.sse import SSEDecoder
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.providers.fields import as_object, objects, string
+
+MAX_MESSAGE_CHARS = 2000
+_TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_TAG = re.compile(r"<[!/?a-zA-Z][^>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """The parts of an error answer that are worth reading."""
+
+    message: str | None = None
+    code: str | None = None
+    type: str | None = None
+    fields: JsonMapping = field(default_factory=dict)
+    """The object that held the message: servers put numbers beside it."""
+    is_html: bool = False
+
+
+def read_error_body(body: bytes) -> ErrorBody:
+    """Read an error answer; its content type is not trusted."""
+    text = body.decode("utf-8-sig", errors="replace").strip()
+    if not text:
+        return ErrorBody()
+    for candidate in (text, *_framed(body)):
+        try:
+            return read_error_value(parse_json(candidate))
+        except BadJson:
+            continue
+    if is_markup(text):
+        found = _TITLE.search(text)
+        return ErrorBody(found[1].strip() if found else None, is_html=True)
+    return ErrorBody() if text[0] in "{[" else ErrorBody(_limited(text))
+
+
+def read_error_value(value: JsonValue) -> ErrorBody:
+    """Read an error from parsed JSON; a list counts as its first element."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    outer = as_object(value)
+    inner = as_object(outer.get("error")) or as_object(outer.get("detail")) or outer
+    message = _first_text(outer.get("error"), outer.get("message"), outer.get("detail"))
+    return ErrorBody(
+        _limited(_without_tags(message)) if message else None,
+        _text(inner.get("code")) or _text(outer.get("code")),
+        string(inner, "type") or string(inner, "status") or string(outer, "type"),
+        {**outer, **inner} | _refused_field(outer),
+    )
+
+
+def _refused_field(outer: JsonObject) -> JsonObject:
+    """Find the field that a validator names under `detail[0].loc`, as a path."""
+    told = outer.get("message")
+    if isinstance(told, str) and told.startswith('{"'):
+        try:
+            told = parse_json(told)
+        except BadJson:
+            return {}
+    for holder in (as_object(told), outer):
+        for item in objects(holder.get("detail")):
+            if isinstance(place := item.get("loc"), list):
+                return {"param": ".".join(str(step) for step in place)}
+    return {}
+
+
+def is_markup(text: str) -> bool:
+    """Whether text is a web page or another marked-up document."""
+    return text.lstrip()[:200].lower().startswith(("<!doctype", "<html", "<head", "<?xml", "<body"))
+
+
+def _framed(body: bytes) -> list[str]:
+    decoder = SSEDecoder()
+    try:
+        events = [*decoder.feed(body), *decoder.finish()]
+    except ValueError:
+        return []
+    return [event.data for event in events]
+
+
+def _first_text(*values: JsonValue) -> str | None:
+    return next((found for value in values if (found := _message(value))), None)
+
+
+def _message(value: JsonValue) -> str | None:
+    match value:
+        case str():
+            return _unwrapped(value)
+        case [first, *_]:
+            return _message(first)
+        case dict():
+            return _object_message(value)
+        case _:
+            return None
+
+
+def _object_message(value: JsonObject) -> str | None:
+    keys = ("message", "msg", "detail", "error")
+    return next((found for key in keys if (found := _message(value.get(key)))), None)
+
+
+def _unwrapped(text: str) -> str | None:
+    """Give the sentence; some gateways put a whole JSON error into the message."""
+    text = text.strip()
+    if text.startswith('{"'):
+        try:
+            return _message(parse_json(text)) or text
+        except BadJson:
+            return text
+    return text or None
+
+
+def _text(value: JsonValue) -> str | None:
+    match value:
+        case bool() | None:
+            return None
+        case str() | int() | float():
+            return str(value) or None
+        case _:
+            return None
+
+
+def _without_tags(text: str) -> str:
+    return _TAG.sub(" ", text).strip() if is_markup(text) else text
+
+
+def _limited(text: str) -> str:
+    return text if len(text) <= MAX_MESSAGE_CHARS else text[:MAX_MESSAGE_CHARS] + " …"

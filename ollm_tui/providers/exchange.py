@@ -1,0 +1,141 @@
+"""One request and its answer, sent, read and closed by one child task.
+
+The task that wants the answer never touches the response: it takes pieces from a bounded stream.
+So however often it is cancelled, the connection is closed by a task that nobody cancels twice.
+"""
+
+import time
+
+import anyio
+import httpx
+from anyio.streams.memory import MemoryObjectSendStream
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers.content_encoding import BadEncoding, Inflater, inflater
+from ollm_tui.providers.http_errors import Head
+from ollm_tui.providers.http_faults import Place, cut, fault, too_long
+
+FRAME_S = 0.016
+NOTICEABLE_WAIT_S = 0.0005
+PIECES_AHEAD = 64
+CLOSE_S = 2.0
+
+
+class Exchange:
+    """The answer to one request, in pieces; start `run` in a task group of the reader."""
+
+    def __init__(self, client: httpx.AsyncClient, request: httpx.Request, place: Place) -> None:
+        self._client = client
+        self._request = request
+        self._place = place
+        self._scope = anyio.CancelScope()
+        self._send, self._receive = anyio.create_memory_object_stream[Head | bytes](PIECES_AHEAD)
+        self._failure: AIError | None = None
+        self._hurry = anyio.Event()
+        self.finished = anyio.Event()
+
+    async def head(self) -> Head:
+        """Wait for status and headers; call it first, and once.
+
+        Raises:
+            AIError: when no answer came.
+        """
+        try:
+            item = await self._receive.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            raise self._failure or cut(self._place) from None
+        return item if isinstance(item, Head) else Head(0)
+
+    async def read(self) -> bytes:
+        """Wait for more of the body and give all there is; empty at its end.
+
+        Raises:
+            AIError: when the body broke off; what came before it was given.
+        """
+        try:
+            pieces = [await self._receive.receive()]
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            if self._failure is not None:
+                raise self._failure from None
+            return b""
+        try:
+            while True:
+                pieces.append(self._receive.receive_nowait())
+        except (anyio.WouldBlock, anyio.EndOfStream, anyio.ClosedResourceError):
+            return b"".join(piece for piece in pieces if isinstance(piece, bytes))
+
+    async def read_all(self, limit: int) -> bytes:
+        """Give the body, or its first `limit` bytes; a body that broke off as far as it came."""
+        body = bytearray()
+        try:
+            while len(body) < limit and (piece := await self.read()):
+                body += piece
+        except AIError:
+            if not body:
+                raise
+        return bytes(body[:limit])
+
+    def hurry(self) -> None:
+        """Read on without resting: only the end of the body is still wanted."""
+        self._hurry.set()
+
+    def close(self) -> None:
+        """End the request at once; the waiting reader wakes up."""
+        self._scope.cancel()
+        self._send.close()
+
+    def dispose(self) -> None:
+        """Close, and take nothing more."""
+        self.close()
+        self._receive.close()
+
+    async def run(self) -> None:
+        """Send, read and close; everything httpx raises becomes an `AIError` of the reader."""
+        answered = False
+        try:
+            with self._scope, self._send as send:
+                response = await self._client.send(self._request, stream=True)
+                answered = True
+                try:
+                    await self._pass_on(response, send)
+                finally:
+                    with anyio.move_on_after(CLOSE_S, shield=True):
+                        await response.aclose()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            self._failure = fault(error, self._place, answered=answered)
+        except BadEncoding as error:
+            self._failure = too_long(self._place, str(error))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass  # the reader has gone
+        finally:
+            self._send.close()
+            self.finished.set()
+
+    async def _pass_on(
+        self, response: httpx.Response, send: MemoryObjectSendStream[Head | bytes]
+    ) -> None:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        await send.send(Head(response.status_code, response.reason_phrase, headers))
+        decoder = inflater(headers.get("content-encoding"))
+        asked = time.perf_counter()
+        async for piece in response.aiter_raw():
+            waited = time.perf_counter() - asked
+            await _deliver(piece, decoder, send)
+            if waited > NOTICEABLE_WAIT_S:
+                await self._rest()
+            asked = time.perf_counter()
+
+    async def _rest(self) -> None:
+        """Let the kernel gather a frame's worth: the server is slower than we are."""
+        with anyio.move_on_after(FRAME_S):
+            await self._hurry.wait()
+
+
+async def _deliver(
+    piece: bytes, decoder: Inflater | None, send: MemoryObjectSendStream[Head | bytes]
+) -> None:
+    for part in decoder.feed(piece) if decoder else (piece,):
+        try:
+            send.send_nowait(part)
+        except anyio.WouldBlock:
+            await send.send(part)

@@ -1,0 +1,273 @@
+"""An answer with an error status, or an error object inside a stream, as one `AIError`.
+
+The kind of failure is told by the status and by phrases, because servers share no codes: a full
+context window alone has eight spellings.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Literal, TypeAlias
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.providers.error_body import ErrorBody, read_error_body, read_error_value
+from ollm_tui.providers.fields import integer, string
+from ollm_tui.providers.http_faults import Place, web_page
+from ollm_tui.providers.retry_after import retry_after
+
+Category: TypeAlias = Literal[
+    "auth",
+    "not_found",
+    "bad_request",
+    "unsupported",
+    "context_overflow",
+    "content_filter",
+    "rate_limit",
+    "quota",
+    "overloaded",
+    "server",
+    "out_of_memory",
+    "timeout",
+    "cancelled",
+    "redirect",
+]
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|too_many_prompt_tokens|too_many_tokens"
+    r"|prompt is too long|maximum context length|max context length|prompt too long"
+    r"|available context size|context length exceeded|context window",
+    re.IGNORECASE,
+)
+_UNSUPPORTED = re.compile(r"does not support (chat|tools|thinking|completions?|images?)|--jinja")
+_MEMORY = re.compile(r"out of memory|requires more system memory|cudaMalloc failed", re.IGNORECASE)
+_FILTER = re.compile(r"content_filter|content_policy|responsible ?ai", re.IGNORECASE)
+_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit")
+_NO_MODEL = re.compile(r"model_not_found|model \S+ not found", re.IGNORECASE)
+_BAD_KEY = re.compile(r"invalid_api_key|incorrect api key|API_KEY_INVALID", re.IGNORECASE)
+_SIZES = (
+    re.compile(r"\((?P<used>\d+) tokens\).*?\((?P<limit>\d+) tokens\)"),
+    re.compile(r"context length (?:is|of) (?P<limit>\d+) tokens.*?(?P<used>\d+) tokens", re.DOTALL),
+    re.compile(r"(?P<used>\d+) tokens > (?P<limit>\d+)"),
+    re.compile(r"context length (?:is|of) (?P<limit>\d+)"),
+)
+_CODES: Mapping[Category, ErrorCode] = {
+    "auth": ErrorCode.AUTH_FAILED,
+    "not_found": ErrorCode.MODEL_NOT_FOUND,
+    "bad_request": ErrorCode.BAD_REQUEST,
+    "unsupported": ErrorCode.UNSUPPORTED_FEATURE,
+    "context_overflow": ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+    "content_filter": ErrorCode.CONTENT_FILTERED,
+    "rate_limit": ErrorCode.RATE_LIMITED,
+    "quota": ErrorCode.RATE_LIMITED,
+    "overloaded": ErrorCode.SERVICE_UNAVAILABLE,
+    "server": ErrorCode.INTERNAL_ERROR,
+    "out_of_memory": ErrorCode.OUT_OF_MEMORY,
+    "timeout": ErrorCode.TIMEOUT,
+    "cancelled": ErrorCode.ABORTED,
+    "redirect": ErrorCode.BAD_REQUEST,
+}
+_HINTS: Mapping[Category, str] = {
+    "auth": "Check the API key of this provider.",
+    "not_found": "Check the name of the model; ollm lists those the server has.",
+    "unsupported": "Choose another model for this.",
+    "context_overflow": "Start a new chat, shorten the prompt, or give the model a larger window.",
+    "content_filter": "Put it in other words.",
+    "rate_limit": "Wait a little and ask again.",
+    "quota": "Check the plan and the billing of this account.",
+    "overloaded": "Wait a little and ask again.",
+    "server": "Ask again; if it stays so, look at the server's log.",
+    "out_of_memory": "Choose a smaller model or a smaller context window, or unload others.",
+    "timeout": "Ask again; a large model may still be loading.",
+}
+_STATUSES: Mapping[int, Category] = {
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    404: "not_found",
+    407: "auth",
+    408: "timeout",
+    409: "overloaded",
+    410: "not_found",
+    429: "rate_limit",
+    451: "content_filter",
+    499: "cancelled",
+    501: "unsupported",
+    502: "overloaded",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
+_TRANSIENT: frozenset[Category] = frozenset({"rate_limit", "overloaded", "server", "timeout"})
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Status line and headers of an answer; the names are lower case."""
+
+    status: int
+    reason: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def http_error(head: Head, body: bytes, place: Place) -> AIError:
+    """Translate an answer whose status is no success."""
+    said = read_error_body(body)
+    if 300 <= head.status < 400:
+        return _redirect(head, place)
+    if said.is_html and head.status in (HTTPStatus.OK, HTTPStatus.NOT_FOUND):
+        page = web_page(place)
+        page.message = f"{page.message.removesuffix('.')} ({_status_line(head)})."
+        page.code, page.status = ErrorCode.MODEL_NOT_FOUND, head.status
+        page.details = {"category": "not_found", **page.details}
+        return page
+    return _build(said, head, place)
+
+
+def stream_error(value: JsonObject, place: Place) -> AIError:
+    """Translate an error object that came inside an answer of status 200."""
+    said = read_error_value(value)
+    status = integer(said.fields, "code") or integer(said.fields, "status_code")
+    known = status if status is not None and 400 <= status < 600 else None
+    return _build(said, Head(known or 500), place, status=known)
+
+
+def text_error(text: str, place: Place) -> AIError:
+    """Translate plain words that came where data was due."""
+    return _build(ErrorBody(text.strip()[:2000]), Head(500), place, status=None)
+
+
+def is_error(value: JsonObject, event: str = "message") -> bool:
+    """Whether an object of a stream reports a failure; `"error": null` does not."""
+    return (
+        bool(value.get("error"))
+        or value.get("object") == "error"
+        or value.get("type") == "error"
+        or event == "error"
+    )
+
+
+_SAME = -1
+
+
+def _build(said: ErrorBody, head: Head, place: Place, *, status: int | None = _SAME) -> AIError:
+    category = _category(said, head.status)
+    message = place.redacted(_message(said, head))
+    code = _CODES[category]
+    if category == "auth" and head.status == HTTPStatus.FORBIDDEN:
+        code = ErrorCode.PERMISSION_DENIED
+    if head.status == HTTPStatus.NOT_IMPLEMENTED:
+        code = ErrorCode.NOT_IMPLEMENTED
+    if head.status == HTTPStatus.CONFLICT:
+        code = ErrorCode.CONFLICT
+    return AIError(
+        code,
+        message,
+        hint=_hint(category, said),
+        status=head.status if status == _SAME else status,
+        provider=place.provider,
+        details=_details(category, said, head),
+        retryable=_retryable(category, head),
+    )
+
+
+def _category(said: ErrorBody, status: int) -> Category:
+    words = f"{said.code} {said.type} {said.message or ''}"
+    if status < 500 or status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        by_words = _by_words(words, said)
+        if by_words is not None:
+            return by_words
+    return _by_status(status)
+
+
+def _by_words(words: str, said: ErrorBody) -> Category | None:
+    table: tuple[tuple[re.Pattern[str], Category], ...] = (
+        (_QUOTA, "quota"),
+        (_OVERFLOW, "context_overflow"),
+        (_MEMORY, "out_of_memory"),
+        (_UNSUPPORTED, "unsupported"),
+        (_BAD_KEY, "auth"),
+        (_NO_MODEL, "not_found"),
+        (_FILTER, "content_filter"),
+    )
+    if said.type == "bad_input":
+        return "bad_request"
+    return next((category for pattern, category in table if pattern.search(words)), None)
+
+
+def _by_status(status: int) -> Category:
+    return _STATUSES.get(status, "server" if status >= 500 else "bad_request")
+
+
+def _retryable(category: Category, head: Head) -> bool:
+    match head.headers.get("x-should-retry", "").strip().lower():
+        case "true":
+            return True
+        case "false":
+            return False
+        case _:
+            return category in _TRANSIENT
+
+
+def _message(said: ErrorBody, head: Head) -> str:
+    if said.is_html:
+        title = f" ({said.message})" if said.message else ""
+        return f"{_status_line(head)}{title}"
+    return said.message or _status_line(head)
+
+
+def _status_line(head: Head) -> str:
+    reason = head.reason
+    if not reason:
+        try:
+            reason = HTTPStatus(head.status).phrase
+        except ValueError:
+            reason = ""
+    return f"HTTP {head.status} {reason}".strip()
+
+
+def _hint(category: Category, said: ErrorBody) -> str | None:
+    signin = string(said.fields, "signin_url")
+    if category == "auth" and signin:
+        return f"Sign in at {signin}"
+    return _HINTS.get(category)
+
+
+def _details(category: Category, said: ErrorBody, head: Head) -> JsonObject:
+    wait = retry_after(head.headers, said.fields, datetime.now(UTC))
+    found: dict[str, JsonValue] = {
+        "category": category,
+        "retry_after_s": wait,
+        "server_code": said.code,
+        "server_type": said.type,
+        "param": string(said.fields, "param"),
+    }
+    if category == "context_overflow":
+        found |= _sizes(said)
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _sizes(said: ErrorBody) -> JsonObject:
+    used = integer(said.fields, "n_prompt_tokens")
+    limit = integer(said.fields, "n_ctx")
+    for pattern in _SIZES:
+        found = pattern.search(said.message or "")
+        if found:
+            named = found.groupdict()
+            used = used or (int(named["used"]) if named.get("used") else None)
+            limit = limit or int(named["limit"])
+    return {"prompt_tokens": used, "context_tokens": limit}
+
+
+def _redirect(head: Head, place: Place) -> AIError:
+    target = head.headers.get("location", "another address")[:200]
+    return AIError(
+        ErrorCode.BAD_REQUEST,
+        f"{place.address} redirects to {target}, which was not followed.",
+        hint="If you trust that address, set it as this provider's base_url.",
+        status=head.status,
+        provider=place.provider,
+        details={"category": "redirect"},
+    )

@@ -1,0 +1,238 @@
+"""Sentences for what goes wrong on the way to a server: one for each kind, with a next step.
+
+Everything httpx raises is translated here, once. The exceptions of httpx hide the cause, so the
+chain of causes is searched for what the operating system or the TLS library said.
+"""
+
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import httpx
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A server as error messages name it."""
+
+    provider: str
+    label: str
+    address: str
+    start_hint: str
+    """What to do when nothing listens there."""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What a server may echo and no message may show."""
+
+    def redacted(self, text: str) -> str:
+        """Give `text` without the secrets of this provider."""
+        for secret in self.secrets:
+            text = text.replace(secret, "«key»")
+        return text
+
+    def error(
+        self,
+        code: ErrorCode,
+        message: str,
+        hint: str | None,
+        *,
+        fault: str,
+        retryable: bool = False,
+    ) -> AIError:
+        """Make an error of this provider; `fault` is its kind for a program."""
+        return AIError(
+            code,
+            message,
+            hint=hint,
+            provider=self.provider,
+            details={"fault": fault},
+            retryable=retryable,
+        )
+
+
+def fault(error: Exception, place: Place, *, answered: bool) -> AIError:
+    """Translate what httpx raised; `answered` once the server's head has come."""
+    match error:
+        case httpx.ConnectTimeout():
+            return _slow_connect(place)
+        case httpx.ProxyError():
+            return _proxy_fault(place)
+        case httpx.ConnectError():
+            return _connect_fault(error, place)
+        case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL():
+            return _unsendable(place)
+        case _:
+            return cut(place) if answered else _no_answer(error, place)
+
+
+def cut(place: Place) -> AIError:
+    """The connection ended inside the answer."""
+    return place.error(
+        ErrorCode.STREAM_INCOMPLETE,
+        "The answer was cut off: the connection ended in the middle.",
+        "What came is kept; ask again for the rest.",
+        fault="cut",
+    )
+
+
+def no_first_byte(place: Place, seconds: float) -> AIError:
+    """Nothing of an answer came in time."""
+    return place.error(
+        ErrorCode.TIMEOUT,
+        f"{place.label} sent no answer within {seconds:g} s.",
+        "The model may still be loading: ask again, or raise first_byte_timeout_s.",
+        fault="first_byte",
+    )
+
+
+def idle(place: Place, seconds: float) -> AIError:
+    """The answer stood still for too long."""
+    return place.error(
+        ErrorCode.TIMEOUT,
+        f"The answer stopped: {place.label} sent nothing for {seconds:g} s.",
+        "What came is kept; ask again for the rest, or raise idle_timeout_s.",
+        fault="idle",
+    )
+
+
+def slow_reply(place: Place, seconds: float) -> AIError:
+    """A small request was not answered in time."""
+    return place.error(
+        ErrorCode.TIMEOUT,
+        f"{place.label} at {place.address} did not reply within {seconds:g} s.",
+        "The server may be busy: try again.",
+        fault="slow",
+        retryable=True,
+    )
+
+
+def web_page(place: Place) -> AIError:
+    """HTML came where data was due."""
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"{place.address} answered with a web page instead of data.",
+        "Check the address: it may belong to another program, a proxy or a login page.",
+        fault="web_page",
+    )
+
+
+def nothing_sent(place: Place) -> AIError:
+    """The server said all is well and sent nothing."""
+    return place.error(
+        ErrorCode.ENGINE_ERROR,
+        f"{place.label} ended the answer without sending anything.",
+        "Ask again; if it stays so, look at the server's log.",
+        fault="empty",
+        retryable=True,
+    )
+
+
+def too_long(place: Place, limit: str) -> AIError:
+    """A limit that keeps memory bounded was passed."""
+    return place.error(
+        ErrorCode.ENGINE_ERROR, f"{place.label} broke a limit: {limit}.", None, fault="limit"
+    )
+
+
+def _slow_connect(place: Place) -> AIError:
+    return place.error(
+        ErrorCode.TIMEOUT,
+        f"{place.address} does not take connections: it did not react in time.",
+        "Check the address and the network.",
+        fault="connect_timeout",
+        retryable=True,
+    )
+
+
+def _proxy_fault(place: Place) -> AIError:
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"The proxy does not let through to {place.address}.",
+        "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
+        fault="proxy",
+    )
+
+
+def _unsendable(place: Place) -> AIError:
+    return place.error(
+        ErrorCode.BAD_REQUEST,
+        f"The request to {place.label} cannot be sent.",
+        "Check its address, API key and headers for stray characters.",
+        fault="request",
+    )
+
+
+def _no_answer(error: Exception, place: Place) -> AIError:
+    if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
+        return _not_http(error, place)
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"{place.label} at {place.address} closed the connection without an answer.",
+        "Try again; if it stays so, look at the server's log.",
+        fault="closed",
+        retryable=True,
+    )
+
+
+def _not_http(error: Exception, place: Place) -> AIError:
+    if "too long" in str(error).lower() or "too large" in str(error).lower():
+        return too_long(place, "its headers are too large")
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"What answers at {place.address} does not speak HTTP.",
+        "Check host and port; a server with TLS needs https:// in its address.",
+        fault="not_http",
+    )
+
+
+def _connect_fault(error: Exception, place: Place) -> AIError:
+    for cause in _causes(error):
+        match cause:
+            case ssl.SSLError():
+                return _tls_fault(cause, place)
+            case socket.gaierror():
+                return place.error(
+                    ErrorCode.SERVICE_UNAVAILABLE,
+                    f"The name of the server, {place.address}, cannot be found.",
+                    "Check the spelling of the address and the network.",
+                    fault="dns",
+                    retryable=cause.errno == socket.EAI_AGAIN,
+                )
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"{place.label} does not answer at {place.address}.",
+        place.start_hint,
+        fault="refused",
+        retryable=True,
+    )
+
+
+def _tls_fault(error: ssl.SSLError, place: Place) -> AIError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        reason = error.verify_message
+        hint = "Check the address; for a server with its own authority set ca_file."
+    else:
+        reason = (error.reason or "handshake failed").replace("_", " ").lower()
+        hint = "A server without TLS needs http:// in its address."
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"No secure connection to {place.address}: {reason}.",
+        hint,
+        fault="tls",
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        current = waiting.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        waiting += [current.__context__, current.__cause__]
+        if isinstance(current, BaseExceptionGroup):
+            waiting += current.exceptions

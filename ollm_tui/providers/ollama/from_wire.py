@@ -1,0 +1,113 @@
+"""Ollama's NDJSON answers to events; pure (Ollama API docs, "Generate a chat message").
+
+The only end of an answer is a line with `done: true`; the message on that line counts too. An
+`error` line may follow any other at status 200.
+"""
+
+from ollm_tui.decode.lines import LineTooLong
+from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
+from ollm_tui.decode.think_tags import ThinkTags
+from ollm_tui.decode.tool_deltas import read_tool_call_deltas
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Timings, Usage
+from ollm_tui.protocol.provider_events import ProviderEvent
+from ollm_tui.providers.answer import Answer
+from ollm_tui.providers.fields import as_object, integer, number, string
+from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.http_faults import Place, too_long
+from ollm_tui.providers.unfinished import unfinished
+
+_NANOSECONDS = 1e9
+
+
+class OllamaStream:
+    """Turn the bytes of one `/api/chat` answer into events, with exactly one end."""
+
+    def __init__(self, place: Place, tags: ThinkTags | None = None) -> None:
+        self.life = 0
+        """Grows with every whole line: a sign that the server is at work."""
+        self._place = place
+        self._answer = Answer(tags)
+        self._lines = NDJSONDecoder()
+        self._bad: list[str] = []
+        self._is_empty = True
+
+    @property
+    def ended(self) -> bool:
+        """Whether the closing event was given."""
+        return self._answer.ended
+
+    def feed(self, chunk: bytes) -> list[ProviderEvent]:
+        """Give the events that this chunk completes."""
+        if not self._answer.ended:
+            try:
+                self._take(self._lines.feed(chunk))
+            except LineTooLong as error:
+                self._answer.fail(too_long(self._place, str(error)))
+        return self._answer.take()
+
+    def finish(self) -> list[ProviderEvent]:
+        """End of the body: give what is left, and an error if the answer had not ended."""
+        if not self._answer.ended:
+            try:
+                self._take(self._lines.finish())
+            except LineTooLong as error:
+                self._answer.fail(too_long(self._place, str(error)))
+            self._answer.fail(unfinished(self._place, self._bad, is_empty=self._is_empty))
+        return self._answer.take()
+
+    def break_off(self, error: AIError) -> list[ProviderEvent]:
+        """End the answer with a failure from outside the stream."""
+        self._answer.fail(error)
+        return self._answer.take()
+
+    def _take(self, items: list[NDJSONItem]) -> None:
+        for item in items:
+            if self._answer.ended:
+                return
+            if isinstance(item, BadLine):
+                if item.complete or self._is_empty:
+                    self._bad.append(item.text)
+                continue
+            self.life += 1
+            self._is_empty = False
+            self._take_object(item)
+
+    def _take_object(self, line: JsonObject) -> None:
+        if is_error(line):
+            self._answer.fail(stream_error(line, self._place))
+            return
+        message = as_object(line.get("message"))
+        self._answer.thinking(string(message, "thinking") or "")
+        self._answer.text(string(message, "content") or "")
+        if message.get("tool_calls"):
+            self._answer.calls(read_tool_call_deltas(message.get("tool_calls")))
+        if line.get("done") is True:
+            self._answer.measured.update(read_usage(line), read_timings(line))
+            self._answer.complete(string(line, "done_reason"))
+
+
+def read_usage(line: JsonObject) -> Usage | None:
+    """Read the counts of a closing line; a missing one is unknown, not zero."""
+    prompt, completion = integer(line, "prompt_eval_count"), integer(line, "eval_count")
+    if prompt is None and completion is None:
+        return None
+    total = prompt + completion if prompt is not None and completion is not None else None
+    return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
+
+
+def read_timings(line: JsonObject) -> Timings:
+    """Read the durations of a closing line, which are nanoseconds."""
+    tokens, generation = integer(line, "eval_count"), _seconds(line, "eval_duration")
+    return Timings(
+        load_s=_seconds(line, "load_duration"),
+        prompt_s=_seconds(line, "prompt_eval_duration"),
+        generation_s=generation,
+        tokens_per_s=tokens / generation if tokens and generation else None,
+    )
+
+
+def _seconds(line: JsonObject, key: str) -> float | None:
+    value = number(line, key)
+    return value / _NANOSECONDS if value is not None else None

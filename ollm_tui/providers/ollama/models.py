@@ -1,0 +1,101 @@
+"""Replies of Ollama's model endpoints as `ModelInfo`; pure, and every field may be missing."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.providers.fields import as_object, integer, objects, positive, string, strings
+
+_FEATURES: Mapping[str, str] = MappingProxyType(
+    {"tools": "tool_use", "insert": "infill", "thinking": "thinking"}
+)
+_INPUTS: Mapping[str, str] = MappingProxyType({"vision": "image", "audio": "audio"})
+_CHAT_FEATURES = ("stream", "multi_turn", "system_prompt", "json_mode")
+
+
+def read_tags(reply: JsonValue) -> list[ModelInfo]:
+    """Read `/api/tags`, in the server's order."""
+    found = [_listed(entry) for entry in objects(as_object(reply).get("models"))]
+    return [info for info in found if info.name]
+
+
+def read_running(reply: JsonValue) -> dict[str, ModelInfo]:
+    """Read `/api/ps`: the loaded models by name; the window is the one in use."""
+    running = {}
+    for entry in objects(as_object(reply).get("models")):
+        info = _listed(entry, loaded=True, context=positive(entry, "context_length"))
+        running[info.name] = info
+    return running
+
+
+def read_show(name: str, reply: JsonValue) -> ModelInfo:
+    """Read `/api/show`; an absent list of capabilities is unknown, not empty."""
+    data = as_object(reply)
+    facts = as_object(data.get("model_info"))
+    parameters = read_parameters(string(data, "parameters") or "")
+    window = next((value for key, value in parameters if key == "num_ctx"), "")
+    details = _details(data)
+    trained = positive(facts, f"{string(facts, 'general.architecture')}.context_length")
+    if trained is not None:
+        details["context_trained"] = trained
+    count = positive(facts, "general.parameter_count")
+    if count is not None:
+        details["parameter_count"] = count
+    return ModelInfo(
+        name=name,
+        modified_at=string(data, "modified_at"),
+        capability=read_capability(data.get("capabilities")),
+        context=int(window) if window.isdigit() and int(window) > 0 else None,
+        details=details,
+    )
+
+
+def read_parameters(text: str) -> list[tuple[str, str]]:
+    """Read a Modelfile's parameters: a name, white space, a value that may be quoted."""
+    pairs = [line.split(maxsplit=1) for line in text.splitlines()]
+    return [(pair[0], pair[1].strip().strip('"')) for pair in pairs if len(pair) == 2]
+
+
+def read_capability(value: JsonValue) -> ModelCapability | None:
+    """Translate Ollama's capabilities."""
+    if not isinstance(value, list):
+        return None
+    named = strings(value)
+    chats = "completion" in named
+    inputs = {"text"} | {_INPUTS[name] for name in named if name in _INPUTS}
+    outputs = {"text"} if chats else set()
+    outputs |= {"embedding"} if "embedding" in named else set()
+    outputs |= {"image"} if "image" in named else set()
+    features = {_FEATURES[name] for name in named if name in _FEATURES}
+    features |= set(_CHAT_FEATURES) if chats else set()
+    return ModelCapability(frozenset(inputs), frozenset(outputs), frozenset(features))
+
+
+def _listed(
+    entry: JsonObject, *, loaded: bool | None = None, context: int | None = None
+) -> ModelInfo:
+    return ModelInfo(
+        name=string(entry, "name") or string(entry, "model") or "",
+        size_bytes=integer(entry, "size"),
+        modified_at=string(entry, "modified_at"),
+        capability=read_capability(entry.get("capabilities")),
+        context=context,
+        loaded=loaded,
+        details=_details(entry),
+    )
+
+
+def _details(data: JsonObject) -> JsonObject:
+    inner = as_object(data.get("details"))
+    found = {
+        "family": string(inner, "family"),
+        "format": string(inner, "format"),
+        "parameter_size": string(inner, "parameter_size"),
+        "quantization": string(inner, "quantization_level"),
+        "digest": string(data, "digest"),
+        "expires_at": string(data, "expires_at"),
+    }
+    details: JsonObject = {key: value for key, value in found.items() if value is not None}
+    memory = integer(data, "size_vram")
+    return details if memory is None else details | {"size_vram": memory}

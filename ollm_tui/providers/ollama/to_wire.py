@@ -1,0 +1,135 @@
+"""A `Request` as the body of `/api/chat`; pure."""
+
+from typing import assert_never
+
+from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
+from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
+from ollm_tui.providers.pictures import picture_base64, unsendable
+
+
+def chat_body(request: Request) -> JsonObject:
+    """Give the body of a streamed chat request.
+
+    Raises:
+        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama has no place for.
+    """
+    messages: list[JsonValue] = []
+    if request.system_prompt:
+        messages.append({"role": "system", "content": request.system_prompt})
+    messages += [wire_message(message) for message in request.conversation]
+    body: JsonObject = {"model": request.model, "messages": messages, "stream": True}
+    tools = [wire_tool(tool) for tool in _offered(request)]
+    if tools:
+        body["tools"] = [*tools]
+    if request.should_think is not None:
+        body["think"] = wire_think(request.should_think)
+    return body | _options(request.options)
+
+
+def wire_message(message: Message) -> JsonObject:
+    """Give one message; pictures beside the text, calls with their arguments as objects."""
+    texts: list[str] = []
+    pictures: list[JsonValue] = []
+    for block in message.content:
+        match block:
+            case TextContent():
+                texts.append(block.text)
+            case ImageContent():
+                pictures.append(picture_base64(block))
+            case ThinkingContent():
+                pass  # models are trained without their earlier reasoning in the history
+            case _:
+                raise unsendable(block)
+    wire: JsonObject = {"role": message.role, "content": "".join(texts)}
+    if pictures:
+        wire["images"] = pictures
+    if message.tool_calls:
+        wire["tool_calls"] = [wire_call(call) for call in message.tool_calls]
+    if message.role == "tool":
+        wire |= _names(message)
+    return wire
+
+
+def wire_call(call: ToolCall) -> JsonObject:
+    """Give a call of the history; a string as arguments would be refused."""
+    function: JsonObject = {"name": call.name, "arguments": call.args or {}}
+    return {"id": call.id, **call.extra, "function": function}
+
+
+def wire_tool(tool: ToolSchema) -> JsonObject:
+    """Give a tool on offer."""
+    function: JsonObject = {"name": tool.name}
+    if tool.description is not None:
+        function["description"] = tool.description
+    function["parameters"] = tool.parameters or {"type": "object", "properties": {}}
+    return {"type": "function", "function": function}
+
+
+def wire_think(wish: ShouldThink) -> bool | str:
+    """Give the `think` field: a level where one is wished for, else on or off.
+
+    Raises:
+        AIError: UNSUPPORTED_FEATURE for a mode that Ollama does not tell apart.
+    """
+    mode = thinking_mode(wish)
+    match mode:
+        case "off":
+            return False
+        case "last" | None:
+            effort = wish.effort if isinstance(wish, ThinkingConfig) else None
+            return effort or True
+        case "first" | "deep":
+            raise AIError(
+                ErrorCode.UNSUPPORTED_FEATURE,
+                f"Ollama does not know the thinking mode {mode!r}.",
+                hint="Choose on, off, or an effort.",
+            )
+        case _:
+            assert_never(mode)
+
+
+def _offered(request: Request) -> tuple[ToolSchema, ...]:
+    """Give the tools on offer; a forced one is offered alone, since no field can force it."""
+    choice = request.tool_choice
+    if isinstance(choice, ToolName):
+        return tuple(tool for tool in request.offered_tools if tool.name == choice.name)
+    return request.offered_tools
+
+
+def _names(message: Message) -> JsonObject:
+    found: JsonObject = {}
+    if message.name:
+        found["tool_name"] = message.name
+    if message.tool_call_id:
+        found["tool_call_id"] = message.tool_call_id
+    return found
+
+
+def _options(options: GenerationOptions) -> JsonObject:
+    inner: dict[str, JsonValue] = {
+        "temperature": options.temperature,
+        "num_predict": options.max_tokens,
+        "top_p": options.top_p,
+        "top_k": options.top_k,
+        "min_p": options.min_p,
+        "repeat_penalty": options.repeat_penalty,
+        "seed": options.seed,
+        "stop": list(options.stop) if options.stop is not None else None,
+        "num_ctx": options.num_ctx,
+    }
+    inner = {key: value for key, value in inner.items() if value is not None}
+    extra = dict(options.extra_body or {})
+    more = extra.pop("options", None)
+    if isinstance(more, dict):
+        inner |= more
+    outer: dict[str, JsonValue] = {
+        "options": inner or None,
+        "format": options.response_format,
+        "keep_alive": options.keep_alive,
+    }
+    return {key: value for key, value in outer.items() if value is not None} | extra

@@ -1,0 +1,124 @@
+"""Any OpenAI-compatible server as a provider: input and output only."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.base_url import join, openai_url, server_root
+from ollm_tui.providers.gather import gather
+from ollm_tui.providers.openai_compatible.adapt import adapted
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
+from ollm_tui.providers.openai_compatible.models import (
+    is_llamacpp,
+    read_kobold_window,
+    read_lmstudio,
+    read_models,
+    with_props,
+)
+from ollm_tui.providers.openai_compatible.to_wire import chat_body
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.stream import Question, answer_stream
+from ollm_tui.providers.thinking_tags import tags_for
+from ollm_tui.providers.transport import Transport
+
+_CAPABILITY = ModelCapability(
+    frozenset({"text", "image"}),
+    frozenset({"text"}),
+    frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
+)
+_START_HINT = "Start the server, or choose another one with --host."
+
+
+class OpenAICompatibleProvider:
+    """One server that answers at `/v1/chat/completions`."""
+
+    streaming_format: StreamingFormat = "sse"
+
+    def __init__(self, spec: ProviderSpec) -> None:
+        if not spec.base_url:
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                f"Provider {spec.name} has no address.",
+                hint=f"Set base_url of provider {spec.name}, or give --host.",
+                provider=spec.name,
+            )
+        self.name = spec.name
+        self.label = spec.label or spec.name
+        self._backend = spec.backend
+        self._transport = Transport(spec, openai_url(spec.base_url), _START_HINT, _keys(spec))
+        self._last_error: AIError | None = None
+
+    @property
+    def last_error(self) -> AIError | None:
+        """Why the last listing is empty; None when it is right."""
+        return self._last_error
+
+    def chat_stream(self, request: Request) -> ProviderStream:
+        """Ask `/chat/completions`."""
+        question = Question(
+            path="/chat/completions",
+            body=partial(chat_body, request, self._backend),
+            decoder=partial(OpenAIStream, self._transport.place, tags_for(request.should_think)),
+            adapt=adapted,
+        )
+        return answer_stream(self._transport, question, request.signal)
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        """Give the whole answer, or with `request.stream` the stream."""
+        stream = self.chat_stream(request)
+        return stream if request.stream else await gather(stream)
+
+    def capabilities(self) -> Sequence[ModelCapability]:
+        """What such servers can do with a model that is made for it."""
+        return (_CAPABILITY,)
+
+    async def list_models(self) -> Sequence[ModelInfo]:
+        """Give the server's models; none on failure, and the reason in `last_error`."""
+        self._last_error = None
+        try:
+            return await self._listed()
+        except AIError as error:
+            self._last_error = error
+            return []
+
+    async def dispose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    async def _listed(self) -> list[ModelInfo]:
+        if self._backend == "lmstudio":
+            for path in ("/api/v1/models", "/api/v0/models"):
+                if models := read_lmstudio(await self._asked_aside(path)):
+                    return models
+        reply = await self._transport.json("GET", "/models")
+        models = read_models(reply)
+        if self._backend == "llamacpp" or is_llamacpp(reply):
+            return with_props(models, await self._asked_aside("/props"))
+        if self._backend == "kobold":
+            window = read_kobold_window(
+                await self._asked_aside("/api/extra/true_max_context_length")
+            )
+            return [replace(info, context=window) for info in models]
+        return models
+
+    async def _asked_aside(self, path: str) -> JsonValue:
+        """Ask what only some versions answer; a failure is no answer."""
+        url = join(server_root(self._transport.url), path)
+        try:
+            return await self._transport.json("GET", url)
+        except AIError:
+            return None
+
+
+def _keys(spec: ProviderSpec) -> dict[str, str]:
+    if not spec.api_key:
+        return {}
+    keys = {"authorization": f"Bearer {spec.api_key}"}
+    if spec.backend == "lmstudio":
+        keys["x-api-key"] = spec.api_key
+    return keys

@@ -1,0 +1,50 @@
+"""When a server wants to be asked again, in every form that servers write it."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from ollm_tui.protocol.json_types import JsonMapping
+from ollm_tui.providers.fields import as_object, objects, string
+
+LONGEST_S = 3600.0
+"""Beyond this a value is a mistake: an epoch, or a date years ahead."""
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
+
+
+def retry_after(headers: Mapping[str, str], body: JsonMapping, now: datetime) -> float | None:
+    """Give the seconds to wait, None if the server names no sensible time."""
+    found = (
+        _milliseconds(headers.get("retry-after-ms", ""))
+        or _seconds_or_date(headers.get("retry-after", ""), now)
+        or _retry_info(body)
+    )
+    return found if found is not None and 0 <= found <= LONGEST_S else None
+
+
+def _milliseconds(text: str) -> float | None:
+    return float(text) / 1000 if _NUMBER.fullmatch(text.strip()) else None
+
+
+def _seconds_or_date(text: str, now: datetime) -> float | None:
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())
+
+
+def _retry_info(body: JsonMapping) -> float | None:
+    """Read google.rpc.RetryInfo, which the Gemini surface sends in place of a header."""
+    details = objects(body.get("details")) or objects(as_object(body.get("error")).get("details"))
+    for detail in details:
+        if found := _DURATION.fullmatch(string(detail, "retryDelay") or ""):
+            return float(found[1])
+    return None

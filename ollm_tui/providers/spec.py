@@ -1,0 +1,31 @@
+"""`ProviderSpec`: everything an adapter has to know about the server it talks to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ollm_tui.protocol.errors import AIError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSpec:
+    """One named provider instance; secrets never show in its repr."""
+
+    name: str
+    kind: str
+    """`ollama`, `openai-compatible` or `embedded`."""
+    label: str | None = None
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    backend: str | None = None
+    """`lmstudio`, `localai`, `kobold`, `llamacpp` or `vllm`, where it is known."""
+    ca_file: Path | None = None
+    connect_timeout_s: float = 5
+    first_byte_timeout_s: float = 300
+    """Until the first text, thinking or call: a cold model is slow to load."""
+    idle_timeout_s: float = 60
+    """Between two signs of life after that."""
+    list_timeout_s: float = 5
+    problem: AIError | None = None
+    """A setting that cannot be used; raised where the provider is used."""

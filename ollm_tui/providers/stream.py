@@ -1,0 +1,245 @@
+"""The shell of every remote stream: clocks, abort, one end; what the wire says is a decoder's job.
+
+States and transitions of `AnswerStream`:
+
+* ``asking``: the request is on its way. A refusal of a field that can be left out leads back here,
+  once for each field; any other failure to ``ended``.
+* ``answering``: pieces come and are decoded. The decoder's end, a fault, a clock or the abort
+  signal lead to ``ended``.
+* ``ended``: the one `Finish` or `ErrorEvent` has been given; nothing follows.
+"""
+
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Timings
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEvent,
+)
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.exchange import Exchange
+from ollm_tui.providers.http_errors import Head, http_error
+from ollm_tui.providers.http_faults import idle, no_first_byte
+from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
+
+LAST_BYTES_S = 0.05
+"""How long the end of a complete answer is awaited, so that its connection can be used again."""
+MAX_REQUESTS = 4
+"""The first, and those without a field that the one before was refused for."""
+
+
+class StreamDecoder(Protocol):
+    """Bytes of one answer to events, with exactly one end."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the closing event was given."""
+        ...
+
+    @property
+    def life(self) -> int:
+        """Grows with every sign that the server is at work."""
+        ...
+
+    def feed(self, chunk: bytes) -> list[ProviderEvent]:
+        """Give the events that this chunk completes."""
+        ...
+
+    def finish(self) -> list[ProviderEvent]:
+        """End of the body."""
+        ...
+
+    def break_off(self, error: AIError) -> list[ProviderEvent]:
+        """End the answer with a failure from outside the stream."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What to send, how to read the answer, and what to leave out where it is refused."""
+
+    path: str
+    body: Callable[[], JsonObject]
+    """Makes the request; raises `AIError` for what cannot be asked."""
+    decoder: Callable[[], StreamDecoder]
+    adapt: Callable[[JsonObject, AIError], JsonObject | None]
+    """Gives the request without the field that the error names, None if that is no way out."""
+
+
+@asynccontextmanager
+async def answer_stream(
+    transport: Transport, question: Question, signal: AbortSignal | None
+) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+    """Ask, and give the events; leaving the block has closed the connection."""
+    with single_error():
+        async with anyio.create_task_group() as group:
+            stream = AnswerStream(group, transport, question)
+            unsubscribe = signal.subscribe(stream.abort) if signal else None
+            try:
+                yield stream
+                await stream.see_out()
+            finally:
+                if unsubscribe:
+                    unsubscribe()
+                stream.close()
+                group.cancel_scope.cancel()
+
+
+class AnswerStream(AsyncIterator[ProviderEvent]):
+    """The events of one answer, each given once."""
+
+    def __init__(self, group: TaskGroup, transport: Transport, question: Question) -> None:
+        self._group = group
+        self._transport = transport
+        self._question = question
+        self._decoder = question.decoder()
+        self._exchange: Exchange | None = None
+        self._events: deque[ProviderEvent] = deque()
+        self._began = time.monotonic()
+        self._alive = self._began
+        self._first: float | None = None
+        self._aborted = False
+        self._answering = False
+        self._ended = False
+
+    def __aiter__(self) -> AsyncIterator[ProviderEvent]:
+        return self
+
+    async def __anext__(self) -> ProviderEvent:
+        """Give the next event."""
+        if self._ended:
+            raise StopAsyncIteration
+        while not self._events and not self._aborted:
+            await self._more()
+        if self._aborted:
+            self._events.clear()
+            self._events.append(Finish("abort"))
+        event = self._events.popleft()
+        if isinstance(event, Finish | ErrorEvent):
+            self._ended = True
+            if isinstance(event, Finish):
+                return self._timed(event)
+        return event
+
+    def abort(self) -> None:
+        """Close the connection at once; the next event is `Finish("abort")`."""
+        self._aborted = True
+        if self._exchange is not None:
+            self._exchange.close()
+
+    def close(self) -> None:
+        """Close the connection at once; nothing more is taken."""
+        if self._exchange is not None:
+            self._exchange.dispose()
+
+    async def see_out(self) -> None:
+        """After a complete answer, let its last bytes come so that the connection stays usable."""
+        if self._exchange is not None and self._ended and not self._aborted:
+            self._exchange.hurry()
+            with anyio.move_on_after(LAST_BYTES_S):
+                await self._exchange.finished.wait()
+
+    async def _more(self) -> None:
+        try:
+            with anyio.fail_after(self._patience()):
+                self._note(await (self._read() if self._answering else self._ask()))
+        except TimeoutError:
+            self._note(self._decoder.break_off(self._too_late()))
+        except AIError as error:
+            self._note(self._decoder.break_off(error))
+
+    def _patience(self) -> float:
+        """Seconds until the clock that runs now has run out."""
+        limits = self._transport.spec
+        if self._first is None:
+            end = self._began + limits.first_byte_timeout_s
+        else:
+            end = self._alive + limits.idle_timeout_s
+        return max(0.0, end - time.monotonic())
+
+    def _too_late(self) -> AIError:
+        limits, place = self._transport.spec, self._transport.place
+        if self._first is None:
+            return no_first_byte(place, limits.first_byte_timeout_s)
+        return idle(place, limits.idle_timeout_s)
+
+    async def _ask(self) -> list[ProviderEvent]:
+        body = self._question.body()
+        for _ in range(MAX_REQUESTS - 1):
+            error = await self._ask_with(body)
+            if error is None:
+                return []
+            adapted = self._question.adapt(body, error)
+            if adapted is None:
+                raise error
+            body = adapted
+        if error := await self._ask_with(body):
+            raise error
+        return []
+
+    async def _ask_with(self, body: JsonObject) -> AIError | None:
+        self.close()
+        exchange = self._transport.start(self._group, "POST", self._question.path, body)
+        self._exchange = exchange
+        head = await exchange.head()
+        if 200 <= head.status < 300:
+            self._answering = True
+            return None
+        return await self._refusal(head, exchange)
+
+    async def _refusal(self, head: Head, exchange: Exchange) -> AIError:
+        said = b""
+        with anyio.move_on_after(self._transport.spec.list_timeout_s):
+            said = await exchange.read_all(MAX_ERROR_BYTES)
+        return http_error(head, said, self._transport.place)
+
+    async def _read(self) -> list[ProviderEvent]:
+        if self._exchange is None:
+            return self._decoder.finish()
+        before = self._decoder.life
+        chunk = await self._exchange.read()
+        events = self._decoder.feed(chunk) if chunk else self._decoder.finish()
+        if self._decoder.life != before:
+            self._alive = time.monotonic()
+        return events
+
+    def _note(self, events: list[ProviderEvent]) -> None:
+        if self._first is None and any(isinstance(event, _OUTPUT) for event in events):
+            self._first = self._alive = time.monotonic()
+        self._events += events
+
+    def _timed(self, event: Finish) -> Finish:
+        first = None if self._first is None else self._first - self._began
+        return with_clock(event, first_token_s=first, total_s=time.monotonic() - self._began)
+
+
+_OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
+
+
+def with_clock(event: Finish, *, first_token_s: float | None, total_s: float) -> Finish:
+    """Add what only the receiving end can measure; the server's own figures stay."""
+    known = event.timings or Timings()
+    tokens = event.usage.completion_tokens if event.usage else None
+    speed = known.tokens_per_s
+    writing = total_s - first_token_s if first_token_s is not None else 0.0
+    if speed is None and tokens and tokens > 1 and writing > 0:
+        speed = (tokens - 1) / writing
+    return replace(
+        event,
+        timings=replace(known, first_token_s=first_token_s, total_s=total_s, tokens_per_s=speed),
+    )

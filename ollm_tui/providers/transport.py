@@ -1,0 +1,198 @@
+"""The HTTP client of one adapter, and its two ways to ask: a stream, or a small JSON reply.
+
+The client is made on first use and never follows a redirect, so a key stays with its origin. A
+proxy from the environment serves other machines only.
+"""
+
+import ssl
+from collections.abc import Mapping
+from urllib.parse import urlsplit, urlunsplit
+
+import anyio
+import httpx
+from anyio.abc import TaskGroup
+
+from ollm_tui import __version__
+from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.providers.base_url import is_loopback, join, shown_address
+from ollm_tui.providers.error_body import is_markup
+from ollm_tui.providers.exchange import Exchange
+from ollm_tui.providers.http_errors import http_error
+from ollm_tui.providers.http_faults import Place, slow_reply, too_long, web_page
+from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.spec import ProviderSpec
+
+MAX_REPLY_BYTES = 32 * 1024 * 1024
+MAX_ERROR_BYTES = 256 * 1024
+CLOSE_S = 2.0
+
+
+class Transport:
+    """Talk to one server; `keys` are the headers that identify the caller."""
+
+    def __init__(
+        self, spec: ProviderSpec, url: str, start_hint: str, keys: Mapping[str, str]
+    ) -> None:
+        self.url = _without_user(url)
+        self.spec = spec
+        self.place = Place(
+            spec.name, spec.label or spec.name, shown_address(url), start_hint, _secrets(spec, url)
+        )
+        self._user = _user(url)
+        self._headers = _checked({**keys, **spec.headers}, self.place)
+        self._client: httpx.AsyncClient | None = None
+
+    def start(
+        self, group: TaskGroup, method: str, path: str, body: JsonMapping | None = None
+    ) -> Exchange:
+        """Send a request from a child task of `group`, which also reads and closes it.
+
+        Raises:
+            AIError: BAD_REQUEST when the request cannot be made.
+        """
+        client = self._opened()
+        url = path if "://" in path else join(self.url, path)
+        content = None if body is None else _encoded(body, self.place)
+        headers = None if body is None else {"content-type": "application/json"}
+        request = client.build_request(method, url, content=content, headers=headers)
+        exchange = Exchange(client, request, self.place)
+        group.start_soon(exchange.run)
+        return exchange
+
+    async def json(
+        self,
+        method: str,
+        path: str,
+        body: JsonMapping | None = None,
+        *,
+        within_s: float | None = None,
+    ) -> JsonValue:
+        """Ask for a small reply and parse it; an empty one is None.
+
+        Raises:
+            AIError: any failure, in time too.
+        """
+        limit = self.spec.list_timeout_s if within_s is None else within_s
+        reply: JsonValue = None
+        try:
+            with anyio.fail_after(limit), single_error():
+                async with anyio.create_task_group() as group:
+                    exchange = self.start(group, method, path, body)
+                    try:
+                        reply = await self._reply(exchange)
+                    finally:
+                        exchange.dispose()
+        except TimeoutError:
+            raise slow_reply(self.place, limit) from None
+        return reply
+
+    async def aclose(self) -> None:
+        """Close all connections; a later request opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            with anyio.move_on_after(CLOSE_S, shield=True):
+                await client.aclose()
+
+    async def _reply(self, exchange: Exchange) -> JsonValue:
+        head = await exchange.head()
+        if not 200 <= head.status < 300:
+            raise http_error(head, await exchange.read_all(MAX_ERROR_BYTES), self.place)
+        body = await exchange.read_all(MAX_REPLY_BYTES + 1)
+        if len(body) > MAX_REPLY_BYTES:
+            raise too_long(self.place, f"a reply of more than {MAX_REPLY_BYTES} bytes")
+        text = body.decode("utf-8-sig", errors="replace").strip()
+        if is_markup(text):
+            raise web_page(self.place)
+        try:
+            return parse_json(text) if text else None
+        except BadJson as error:
+            raise self.place.error(
+                ErrorCode.ENGINE_ERROR,
+                f"{self.place.label} sent a reply that is no JSON ({error}).",
+                "Check the address: it may belong to another program.",
+                fault="no_json",
+            ) from error
+
+    def _opened(self) -> httpx.AsyncClient:
+        if self.spec.problem is not None:
+            raise self.spec.problem
+        if self._client is None:
+            local = is_loopback(self.url)
+            self._client = httpx.AsyncClient(
+                auth=self._user,
+                headers=self._headers,
+                verify=_verification(self.spec, self.url),
+                trust_env=not local,
+                follow_redirects=False,
+                timeout=httpx.Timeout(None, connect=self.spec.connect_timeout_s),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=4),
+            )
+        return self._client
+
+
+def _encoded(body: JsonMapping, place: Place) -> bytes:
+    try:
+        text = dump_json(dict(body))
+    except BadJson as error:
+        raise place.error(
+            ErrorCode.BAD_REQUEST,
+            f"The request holds something that JSON cannot: {error}.",
+            None,
+            fault="request",
+        ) from error
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, from an old file or a careless model
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:
+    """Give how to check certificates; plain HTTP to this machine saves loading them all."""
+    if spec.ca_file is None:
+        return not (url.startswith("http://") and is_loopback(url))
+    try:
+        context = httpx.create_ssl_context()
+        context.load_verify_locations(cafile=spec.ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"The authority file {spec.ca_file} of provider {spec.name} cannot be read.",
+            hint="ca_file has to name a PEM file.",
+            provider=spec.name,
+        ) from error
+    return context
+
+
+def _checked(headers: Mapping[str, str], place: Place) -> dict[str, str]:
+    for name, value in headers.items():
+        if not (name + value).isascii() or any(ord(c) < 0x20 or c == "\x7f" for c in name + value):
+            raise place.error(
+                ErrorCode.BAD_REQUEST,
+                f"The header {name!r} of provider {place.provider} cannot be sent.",
+                "An API key or header may hold only ASCII letters, digits and signs.",
+                fault="header",
+            )
+    own = {
+        "accept-encoding": "identity",
+        "user-agent": f"ollm-tui/{__version__}",
+    }
+    return own | {name.lower(): value for name, value in headers.items()}
+
+
+def _user(url: str) -> httpx.BasicAuth | None:
+    parts = urlsplit(url)
+    if parts.username is None:
+        return None
+    return httpx.BasicAuth(parts.username, parts.password or "")
+
+
+def _without_user(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _secrets(spec: ProviderSpec, url: str) -> tuple[str, ...]:
+    found = (spec.api_key, urlsplit(url).password, *spec.headers.values())
+    return tuple(secret for secret in found if secret and len(secret) >= 4)
