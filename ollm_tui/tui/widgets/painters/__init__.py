@@ -1,0 +1,1 @@
+"""Painters turn text into rows of styled segments; they know neither app nor widgets."""

@@ -1,0 +1,226 @@
+"""Paints nested Markdown (items, quotations, headings, paragraphs) from parsed tokens."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from rich.style import Style
+
+from ollm_tui.tui.widgets.painters.code import code_rows
+from ollm_tui.tui.widgets.painters.inline import MAX_NESTING, inline_spans, parser, token_spans
+from ollm_tui.tui.widgets.painters.palette import Canvas
+from ollm_tui.tui.widgets.painters.rows import BLANK, Row, Span
+from ollm_tui.tui.widgets.painters.table import table_rows
+from ollm_tui.tui.widgets.painters.wrap import wrap_spans
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+BULLETS = "•◦▪"
+_NARROWEST = 12
+
+
+def paragraph_rows(text: str, canvas: Canvas) -> Iterator[Row]:
+    """A top-level paragraph."""
+    yield from _wrapped(inline_spans(text.strip(), canvas.palette.text, canvas.palette), canvas)
+
+
+def heading_rows(text: str, level: int, canvas: Canvas) -> Iterator[Row]:
+    """A heading; the first two levels are also told apart without colour."""
+    yield from _wrapped(inline_spans(text, heading_style(level, canvas), canvas.palette), canvas)
+
+
+def heading_style(level: int, canvas: Canvas) -> Style:
+    """Bold for all, underlined for the top level."""
+    style = canvas.palette.heading
+    return style + Style(underline=True) if level == 1 else style
+
+
+def rule_row(canvas: Canvas) -> Row:
+    """A thematic break."""
+    return Row((Segment("─" * canvas.width, canvas.palette.rule),), gutter=0)
+
+
+def _wrapped(lines: list[list[Span]], canvas: Canvas) -> Iterator[Row]:
+    for spans in lines:
+        for segments, join in wrap_spans(spans, canvas.width):
+            yield Row(tuple(segments), join=join)
+
+
+@dataclass(slots=True)
+class _Frame:
+    """What stands left of the rows of an item or a quotation."""
+
+    rest: str
+    style: Style
+    decoration: bool
+    first: str | None = None
+
+
+@dataclass(slots=True)
+class _List:
+    ordered: bool
+    number: int
+
+
+@dataclass(slots=True)
+class FlowPainter:
+    """One walk over the tokens of one section."""
+
+    canvas: Canvas
+    number: int | None = None
+    """Overrides the number of the first ordered item."""
+    _frames: list[_Frame] = field(default_factory=list)
+    _lists: list[_List] = field(default_factory=list)
+    _styles: list[Style] = field(default_factory=list)
+    _gap: bool = False
+
+    def paint(self, source: str) -> Iterator[Row] | None:
+        """The rows of the source; None when it is nested too deep to be shown this way."""
+        tokens = parser().parse(source)
+        if any(token.level >= MAX_NESTING - 2 for token in tokens):
+            return None
+        return self._walk(tokens)
+
+    def _walk(self, tokens: Sequence["Token"]) -> Iterator[Row]:
+        self._styles = [self.canvas.palette.text]
+        position = 0
+        while position < len(tokens):
+            token = tokens[position]
+            if token.type == "table_open":
+                end = next(i for i in range(position, len(tokens)) if _closes_table(tokens[i]))
+                yield from self._framed(table_rows(_table_source(tokens[position:end]), self._room))
+                self._gap = True
+                position = end
+            else:
+                yield from self._take(token)
+            position += 1
+
+    def _take(self, token: "Token") -> Iterator[Row]:
+        match token.type:
+            case "inline":
+                yield from self._inline(token)
+            case "fence" | "code_block":
+                lines = token.content.removesuffix("\n").split("\n")
+                language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+                yield from self._framed(code_rows(lines, language, self._room))
+                self._gap = True
+            case "hr":
+                yield from self._framed([rule_row(self._room)])
+                self._gap = True
+            case "paragraph_close":
+                self._gap = not token.hidden
+            case "heading_open" | "heading_close":
+                self._heading(token)
+            case _:
+                yield from self._container(token)
+
+    def _heading(self, token: "Token") -> None:
+        if token.nesting > 0:
+            self._styles.append(heading_style(int(token.tag[1:]), self.canvas))
+        else:
+            self._styles.pop()
+            self._gap = True
+
+    def _container(self, token: "Token") -> Iterator[Row]:
+        match token.type:
+            case "bullet_list_open" | "ordered_list_open":
+                self._open_list(token)
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+            case "list_item_open":
+                self._open_item()
+            case "blockquote_open":
+                self._frames.append(_Frame("▎ ", self.canvas.palette.bar, decoration=True))
+                self._styles.append(self._styles[-1] + self.canvas.palette.quote)
+            case "list_item_close" | "blockquote_close":
+                if self._frames[-1].first is not None:
+                    yield from self._framed([BLANK])
+                self._frames.pop()
+                if token.type == "blockquote_close":
+                    self._styles.pop()
+                    self._gap = True
+            case _:
+                pass
+
+    def _open_list(self, token: "Token") -> None:
+        ordered = token.type == "ordered_list_open"
+        number = int(token.attrs.get("start", 1)) if ordered else 0
+        if ordered and not self._lists and self.number is not None:
+            number = self.number
+        self._lists.append(_List(ordered, number))
+
+    def _open_item(self) -> None:
+        current = self._lists[-1]
+        depth = sum(not each.ordered for each in self._lists) - 1
+        marker = f"{current.number}. " if current.ordered else f"{BULLETS[min(depth, 2)]} "
+        current.number += 1
+        style = self.canvas.palette.marker
+        self._frames.append(_Frame(" " * len(marker), style, decoration=False, first=marker))
+
+    @property
+    def _room(self) -> Canvas:
+        """What is left of the width inside the frames."""
+        used = sum(len(frame.rest) for frame in self._frames)
+        return Canvas(max(self.canvas.width - used, _NARROWEST), self.canvas.palette)
+
+    def _inline(self, token: "Token") -> Iterator[Row]:
+        lines = token_spans(token.children or (), self._styles[-1], self.canvas.palette)
+        self._tick_box(lines)
+        yield from self._framed(_wrapped(lines, self._room))
+
+    def _tick_box(self, lines: list[list[Span]]) -> None:
+        """Turn the bullet of a task into its box."""
+        frame = self._frames[-1] if self._frames else None
+        if frame is None or frame.first is None or not lines or not lines[0]:
+            return
+        text, style = lines[0][0]
+        box = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}.get(text[:4])
+        if box is not None:
+            lines[0][0] = (text[4:], style)
+            frame.first = box if frame.first[0] in BULLETS else frame.first + box
+
+    def _framed(self, rows: Iterator[Row] | Sequence[Row]) -> Iterator[Row]:
+        """Put the frames left of rows, and the gap above the first."""
+        if self._gap:
+            self._gap = False
+            yield self._with_frames(BLANK, gap=True)
+        for row in rows:
+            yield self._with_frames(row)
+
+    def _with_frames(self, row: Row, *, gap: bool = False) -> Row:
+        if not self._frames:
+            return row
+        left: list[Segment] = []
+        kept = False
+        gutter = 0
+        for frame in self._frames:
+            text = frame.rest
+            if frame.first is not None and not gap:
+                text, frame.first, kept = frame.first, None, True
+            left.append(Segment(text, frame.style))
+            if (frame.decoration and not kept) or row.join is not None:
+                gutter = sum(len(segment.text) for segment in left)
+        gutter += row.gutter if gutter == sum(len(segment.text) for segment in left) else 0
+        return Row((*left, *row.segments), gutter=gutter, join=row.join, fill=row.fill)
+
+
+def _closes_table(token: "Token") -> bool:
+    return token.type == "table_close"
+
+
+def _table_source(tokens: Sequence["Token"]) -> list[str]:
+    """A nested table's lines again, so that one painter draws all tables."""
+    rows: list[list[str]] = []
+    aligns: list[str] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(token.content.replace("|", "\\|"))
+        elif token.type == "th_open":
+            style = str(token.attrs.get("style", ""))
+            aligns.append({"text-align:right": "-:", "text-align:center": ":-:"}.get(style, "-"))
+    head, *body = ["| " + " | ".join(row) + " |" for row in rows]
+    return [head, "| " + " | ".join(aligns) + " |", *body]

@@ -1,0 +1,103 @@
+"""Marks inside a line of Markdown: emphasis, code, links, images."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from ollm_tui.tui.widgets.painters.palette import BOLD, ITALIC, STRIKE, Palette
+from ollm_tui.tui.widgets.painters.rows import Span
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MAX_NESTING = 60
+LONGEST = 8_000
+MOST_BRACKETS = 500
+"""Beyond these a text is shown as it is: parsing cannot be interrupted, and brackets cost most."""
+_MARKS = re.compile(r"[\\`*_~\[!<&]")
+_NEWLINE = re.compile(r" *\n *")
+
+
+@cache
+def parser() -> "MarkdownIt":
+    """CommonMark with tables and strikethrough; raw HTML and link definitions stay text."""
+    # Imported on the first formatted line: it costs 25 ms that the first screen should not pay.
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    return markdown.enable(["table", "strikethrough"]).disable("reference")
+
+
+def too_costly(text: str) -> bool:
+    """Would parsing this text hold up the screen?"""
+    return len(text) > LONGEST or text.count("[") > MOST_BRACKETS
+
+
+def inline_spans(text: str, base: Style, palette: Palette) -> list[list[Span]]:
+    """The lines of one inline text: a hard break begins another."""
+    if _MARKS.search(text) is None and "  \n" not in text:
+        return [[(_NEWLINE.sub(" ", text), base)]]
+    if too_costly(text):
+        return [[(_NEWLINE.sub(" ", text), base)]]
+    lines: list[list[Span]] = []
+    for token in parser().parseInline(text):
+        lines += token_spans(token.children or (), base, palette)
+    return lines
+
+
+def token_spans(tokens: Sequence["Token"], base: Style, palette: Palette) -> list[list[Span]]:
+    """The same for tokens that are parsed already."""
+    walk = _Walk(base, palette)
+    for token in tokens:
+        walk.take(token)
+    return walk.lines
+
+
+class _Walk:
+    def __init__(self, base: Style, palette: Palette) -> None:
+        self.lines: list[list[Span]] = [[]]
+        self._styles = [base]
+        self._palette = palette
+        self._links: list[tuple[str, int]] = []
+
+    def take(self, token: "Token") -> None:
+        match token.type:
+            case "text":
+                self._put(token.content)
+            case "softbreak":
+                self._put(" ")
+            case "hardbreak":
+                self.lines.append([])
+            case "code_inline":
+                self._put(token.content, self._styles[-1] + self._palette.code)
+            case "image":
+                self._put(f"[image: {token.content}]", self._styles[-1] + self._palette.dim)
+            case "link_open" | "link_close":
+                self._link(token)
+            case "strong_open" | "em_open" | "s_open":
+                mark = {"strong_open": BOLD, "em_open": ITALIC, "s_open": STRIKE}[token.type]
+                self._styles.append(self._styles[-1] + mark)
+            case "strong_close" | "em_close" | "s_close":
+                self._styles.pop()
+            case _:
+                self._put(token.content)
+
+    def _put(self, text: str, style: Style | None = None) -> None:
+        if text:
+            self.lines[-1].append((text, style or self._styles[-1]))
+
+    def _link(self, token: "Token") -> None:
+        if token.nesting > 0:
+            self._links.append((str(token.attrs.get("href", "")), len(self.lines[-1])))
+            self._styles.append(self._styles[-1] + self._palette.link)
+            return
+        self._styles.pop()
+        address, start = self._links.pop()
+        shown = "".join(text for text, _style in self.lines[-1][start:])
+        if address and address.removeprefix("mailto:") != shown:
+            # The address is always seen: a link's text may say anything.
+            self._put(f" ({address})", self._styles[-1] + self._palette.dim)

@@ -1,0 +1,79 @@
+"""Text that only grows and is wrapped as it is: thinking, prompts, and blocks too big to format."""
+
+from collections.abc import Iterator
+from time import monotonic
+
+from rich.segment import Segment
+from rich.style import Style
+
+from ollm_tui.tui.widgets.painters.rows import Row
+from ollm_tui.tui.widgets.painters.wrap import wrap
+
+PIECE = 4096
+
+
+class GrowingText:
+    """Wraps text as it arrives; all rows but the last are final, so nothing is wrapped twice."""
+
+    def __init__(self, width: int, style: Style, *, words: bool = True) -> None:
+        self.rows: list[Row] = []
+        self.settled = 0
+        """Rows before this index have not changed since `settled` was last set to the row count."""
+        self.wrapped_chars = 0
+        self._width = max(width, 1)
+        self._style = style
+        self._words = words
+        self._line = ""
+        self._waiting = ""
+        self._waiting_at = 0
+
+    def grow(self, text: str) -> None:
+        """Take more text; it is painted by `work`."""
+        self._waiting = self._waiting[self._waiting_at :] + text
+        self._waiting_at = 0
+
+    def work(self, deadline: float) -> bool:
+        """Paint until the deadline; True when text is left."""
+        while self._waiting_at < len(self._waiting):
+            piece = self._waiting[self._waiting_at : self._waiting_at + PIECE]
+            self._waiting_at += len(piece)
+            self._take(piece)
+            if monotonic() > deadline:
+                break
+        return self._waiting_at < len(self._waiting)
+
+    def _take(self, piece: str) -> None:
+        first, *others = piece.replace("\t", "    ").split("\n")
+        if first or not self.rows:
+            self._extend(first)
+        for line in others:
+            self._line = ""
+            self.rows.append(Row())
+            self._extend(line)
+
+    def _extend(self, text: str) -> None:
+        """Wrap the last row again with `text` behind it."""
+        line = self._line + text
+        join = self.rows.pop().join if self.rows else None
+        self.settled = min(self.settled, len(self.rows))
+        self.wrapped_chars += len(line)
+        last = 0
+        for start, end, following in wrap(line, self._width, words=self._words):
+            visible = line[start:end]
+            segments = (Segment(visible, self._style),) if visible else ()
+            self.rows.append(Row(segments, join=join))
+            join = line[end:following]
+            last = start
+        self._line = line[last:]
+
+
+def plain_rows(text: str, width: int, style: Style, *, words: bool = True) -> Iterator[Row]:
+    """The rows of a whole text, a piece at a time."""
+    growing = GrowingText(width, style, words=words)
+    growing.grow(text)
+    more, done = True, 0
+    while more:
+        more = growing.work(0.0)
+        ready = len(growing.rows) - more
+        yield from growing.rows[done:ready]
+        done = ready

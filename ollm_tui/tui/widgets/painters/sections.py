@@ -1,0 +1,302 @@
+"""Cuts Markdown into top-level sections, one line at a time.
+
+Only whole lines decide, and no decision is ever taken back except for the open section, so the
+cut does not depend on how the text arrived. A section is a heading, a paragraph, a rule, a code
+block, a table, a quotation or ONE item of a list; each is painted by itself.
+
+States are the kinds of the open section (or none). A line does one of:
+JOIN it, JOIN_LAST (join and close), CLOSE it (the line is used up), SKIP (blank, nothing open),
+START another section, or SPLIT (the last line of the paragraph was the head of a table).
+"""
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum, auto
+
+
+class Kind(StrEnum):
+    """What a section is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    RULE = "rule"
+    FENCE = "fence"
+    INDENTED = "indented"
+    TABLE = "table"
+    ITEM = "item"
+    QUOTE = "quote"
+
+
+class Move(Enum):
+    """What a line does to the open section."""
+
+    JOIN = auto()
+    JOIN_LAST = auto()
+    CLOSE = auto()
+    SKIP = auto()
+    START = auto()
+    SPLIT = auto()
+
+
+@dataclass(slots=True)
+class Section:
+    """A top-level piece of Markdown; `lines` grows while it is open."""
+
+    kind: Kind
+    lines: list[str] = field(default_factory=list)
+    gap: bool = False
+    """A blank row stands above it."""
+    chars: int = 0
+    closed: bool = False
+    fence: str = ""
+    """The run of backticks or tildes that opened a code block here or inside this item or quote."""
+    language: str = ""
+    indent: int = 0
+    """Column of an item's text, or of a fence."""
+    number: int | None = None
+    """The number an ordered item shows."""
+    mark: str = ""
+    """The list marker's last character: items of one list share it."""
+
+    def add(self, line: str) -> None:
+        """Put a line in."""
+        self.lines.append(line)
+        self.chars += len(line) + 1
+
+    @property
+    def source(self) -> str:
+        """The section's Markdown."""
+        return "\n".join(self.lines)
+
+
+_LONGEST_SYNTAX = 2000
+_MOST_COLUMNS = 100
+_FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ ]|$)")
+_RULE = re.compile(r" {0,3}(?:(?:-[ ]*){3,}|(?:\*[ ]*){3,}|(?:_[ ]*){3,})$")
+_ITEM = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])( +|$)")
+_SETEXT = re.compile(r" {0,3}(?:=+|-+) *$")
+_DELIMITER = re.compile(r" {0,3}\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$")
+_UNDECIDED = re.compile(r"[ ]{0,3}[-=*_#`~+>|:0-9.)]{0,5} ?$")
+_PIPE = re.compile(r"(?<!\\)\|")
+
+
+def undecided(line: str) -> bool:
+    """Is the start of a line too short to tell what it will be?"""
+    return len(line) < 10 and _UNDECIDED.match(line) is not None
+
+
+def split_cells(line: str) -> list[str]:
+    """The cells of a table row."""
+    inner = line.strip()
+    inner = inner.removeprefix("|")
+    if inner.endswith("|") and not inner.endswith("\\|"):
+        inner = inner[:-1]
+    return [cell.strip().replace("\\|", "|") for cell in _PIPE.split(inner)]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _fence_of(line: str) -> re.Match[str] | None:
+    found = _FENCE.match(line)
+    return None if found and found[2][0] == "`" and "`" in found[3] else found
+
+
+def _closes(fence: str, line: str) -> bool:
+    text = line.strip()
+    return len(text) >= len(fence) and not text.strip(fence[0]) and bool(text)
+
+
+def _heads_table(line: str, delimiter: str) -> bool:
+    if "|" not in line or len(delimiter) > _LONGEST_SYNTAX:
+        return False
+    if not _DELIMITER.match(delimiter):
+        return False
+    return len(split_cells(line)) == len(split_cells(delimiter)) <= _MOST_COLUMNS
+
+
+def classify(line: str) -> Section:
+    """The section that a line which is not blank begins."""
+    if _indent(line) >= 4:
+        return Section(Kind.INDENTED)
+    if (fence := _fence_of(line)) is not None:
+        return _code(fence)
+    if (item := _ITEM.match(line)) is not None and not _is_rule(line):
+        return _item(item)
+    return _simple(line)
+
+
+def _is_rule(line: str) -> bool:
+    return len(line) < _LONGEST_SYNTAX and _RULE.match(line) is not None
+
+
+def _simple(line: str) -> Section:
+    if _is_rule(line):
+        return Section(Kind.RULE, closed=True)
+    if _HEADING.match(line):
+        return Section(Kind.HEADING, closed=True)
+    return Section(Kind.QUOTE if line.lstrip(" ").startswith(">") else Kind.PARAGRAPH)
+
+
+def _code(found: re.Match[str]) -> Section:
+    words = found[3].split(maxsplit=1)
+    language = words[0] if words else ""
+    return Section(Kind.FENCE, fence=found[2], indent=len(found[1]), language=language)
+
+
+def _item(found: re.Match[str]) -> Section:
+    before, marker, after = found.groups()
+    space = len(after) if 1 <= len(after) <= 4 else 1
+    number = int(marker[:-1]) if len(marker) > 1 else None
+    return Section(
+        Kind.ITEM, indent=len(before) + len(marker) + space, number=number, mark=marker[-1]
+    )
+
+
+def _interrupts(line: str) -> bool:
+    """Can this line end a paragraph above it without a blank line?"""
+    started = classify(line)
+    if started.kind is Kind.ITEM:
+        return line.strip() != line.strip()[:1] and started.number in {None, 1}
+    return started.kind not in {Kind.PARAGRAPH, Kind.INDENTED}
+
+
+class Sectioner:
+    """Feeds whole lines into sections; `sections` grows, the last one may be open."""
+
+    def __init__(self) -> None:
+        self.sections: list[Section] = []
+        self._after_blank = False
+
+    @property
+    def open(self) -> Section | None:
+        """The section that still grows."""
+        last = self.sections[-1] if self.sections else None
+        return None if last is None or last.closed else last
+
+    def place(self, line: str) -> Move:
+        """What the line would do, without doing it."""
+        section = self.open
+        blank = not line.strip(" ")
+        if section is None:
+            return Move.SKIP if blank else Move.START
+        if section.kind is Kind.FENCE:
+            closing = _indent(line) < 4 and _closes(section.fence, line)
+            return Move.JOIN_LAST if closing else Move.JOIN
+        if section.kind is Kind.INDENTED:
+            return Move.JOIN if blank or _indent(line) >= 4 else Move.START
+        if blank and section.kind is not Kind.ITEM:
+            return Move.CLOSE
+        return self._place_text(section, line)
+
+    def _place_text(self, section: Section, line: str) -> Move:
+        match section.kind:
+            case Kind.ITEM:
+                return self._place_in_item(section, line)
+            case Kind.QUOTE:
+                return self._place_in_quote(section, line)
+            case Kind.TABLE:
+                return Move.START if _interrupts(line) else Move.JOIN
+            case _:
+                return self._place_in_paragraph(section, line)
+
+    def _place_in_paragraph(self, section: Section, line: str) -> Move:
+        if _heads_table(section.lines[-1], line):
+            return Move.SPLIT
+        if _SETEXT.match(line):
+            return Move.JOIN_LAST
+        return Move.START if _interrupts(line) else Move.JOIN
+
+    def _place_in_item(self, section: Section, line: str) -> Move:
+        if not line.strip(" ") or _indent(line) >= section.indent:
+            return Move.JOIN
+        lazy = not section.fence and section.lines[-1].strip(" ")
+        return Move.JOIN if lazy and not _starts_in_list(line) else Move.START
+
+    def _place_in_quote(self, section: Section, line: str) -> Move:
+        if line.lstrip(" ").startswith(">"):
+            return Move.JOIN
+        lazy = not section.fence and section.lines[-1].strip(" >")
+        return Move.JOIN if lazy and not _interrupts(line) else Move.START
+
+    def feed(self, line: str) -> None:
+        """Take one whole line (no tabs, no line end)."""
+        section = self.open
+        match self.place(line):
+            case Move.JOIN if section is not None:
+                self._join(section, line)
+            case Move.JOIN_LAST if section is not None:
+                self._end(section, line)
+            case Move.CLOSE if section is not None:
+                section.closed = True
+            case Move.SPLIT if section is not None:
+                self._split(section, line)
+            case Move.START:
+                self._start(classify(line), line)
+            case _:
+                pass
+        self._after_blank = not line.strip(" ")
+
+    def _join(self, section: Section, line: str) -> None:
+        section.add(line)
+        if section.kind in {Kind.ITEM, Kind.QUOTE}:
+            _track_fence(section, line)
+
+    def _end(self, section: Section, line: str) -> None:
+        """Close with this line: the underline of a heading, or a fence, which is not code."""
+        section.closed = True
+        if section.kind is Kind.PARAGRAPH:
+            section.kind = Kind.HEADING
+            section.add(line)
+
+    def _start(self, section: Section, line: str) -> None:
+        before = self.sections[-1] if self.sections else None
+        if before is not None:
+            before.closed = True
+            section.gap = self._gap(before, section)
+            if section.number is not None and before.mark == section.mark:
+                section.number = (before.number or 0) + 1
+        section.add(line)
+        if section.kind in {Kind.ITEM, Kind.QUOTE}:
+            _track_fence(section, line)
+        self.sections.append(section)
+
+    def _gap(self, before: Section, section: Section) -> bool:
+        close = section.kind is Kind.ITEM and before.kind in {Kind.ITEM, Kind.PARAGRAPH}
+        return self._after_blank or not close
+
+    def _split(self, section: Section, line: str) -> None:
+        if len(section.lines) == 1:
+            section.kind = Kind.TABLE
+            section.add(line)
+            return
+        head = section.lines.pop()
+        section.chars -= len(head) + 1
+        section.closed = True
+        table = Section(Kind.TABLE, gap=True)
+        table.add(head)
+        table.add(line)
+        self.sections.append(table)
+
+    def finish(self) -> None:
+        """Close what is open."""
+        if self.open is not None:
+            self.sections[-1].closed = True
+
+
+def _starts_in_list(line: str) -> bool:
+    return _ITEM.match(line) is not None or _interrupts(line)
+
+
+def _track_fence(section: Section, line: str) -> None:
+    """Remember whether a code block is open inside an item or a quotation."""
+    inner = line.lstrip(" >")
+    if section.kind is Kind.ITEM and len(section.lines) == 1:
+        inner = line[section.indent :].lstrip(" ")
+    if section.fence:
+        if _closes(section.fence, inner):
+            section.fence = ""
+    elif (found := _fence_of(inner)) is not None:
+        section.fence = found[2]
