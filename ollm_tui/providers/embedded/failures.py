@@ -80,6 +80,11 @@ def stopped(ending: int, when: str = "") -> AIError:
     )
 
 
+def unloaded(name: str) -> AIError:
+    """Taken out of memory, on request, in the middle of an answer."""
+    return AIError(ErrorCode.MODEL_NOT_LOADED, f"{name} was unloaded while it answered.")
+
+
 def not_started(error: OSError) -> AIError:
     """The operating system would not start the process."""
     return AIError(

@@ -50,7 +50,7 @@ class Engine:
         self.plan = plan
         self.url = url
         self.key = key
-        self.load_s = 0.0
+        self.ready_at = time.monotonic()
         self.leases = 0
         self.exited = anyio.Event()
         self._process = process
@@ -108,6 +108,7 @@ class Supervisor:
         self._scopes: set[anyio.CancelScope] = set()
         self._lock = anyio.Lock()
         self._group: TaskGroup | None = None
+        self._is_closed = False
 
     async def __aenter__(self) -> Self:
         group = anyio.create_task_group()
@@ -121,11 +122,10 @@ class Supervisor:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        group = self._group
-        assert group is not None
         self.close()
+        assert self._group is not None
         # Not told of the body's error: it leaves as itself, not wrapped into a group.
-        await group.__aexit__(None, None, None)
+        await self._group.__aexit__(None, None, None)
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -134,7 +134,7 @@ class Supervisor:
 
     def close(self) -> None:
         """End every engine, loading or loaded, and start no more."""
-        self._group = None
+        self._is_closed = True
         for scope in self._scopes:
             scope.cancel()
 
@@ -172,7 +172,7 @@ class Supervisor:
                 return engine
             await self.unload(plan.name)
         await self._make_room()
-        if self._group is None:
+        if self._group is None or self._is_closed:
             raise failures.closed()
         engine = await self._group.start(self._keep, plan, name=f"engine {plan.name}")
         assert isinstance(engine, Engine)
@@ -186,7 +186,7 @@ class Supervisor:
 
     def _release(self, engine: Engine) -> None:
         engine.leases -= 1
-        if engine.leases or engine.exited.is_set() or self._group is None:
+        if engine.leases or engine.exited.is_set() or self._group is None or self._is_closed:
             return
         if len(self._engines) > self._settings.most_loaded:
             engine.stop()
@@ -221,7 +221,6 @@ class Supervisor:
     async def _load(
         self, plan: EnginePlan, process: ChildProcess, scope: anyio.CancelScope
     ) -> Engine:
-        started = time.monotonic()
         key = secrets.token_urlsafe(KEY_BYTES)
         process.write_line(self._instructions(plan, key))
         try:
@@ -230,7 +229,6 @@ class Supervisor:
         except TimeoutError:
             raise failures.too_slow(plan.name, self._settings.load_timeout_s) from None
         engine = Engine(plan, process, scope, url=url, key=key)
-        engine.load_s = time.monotonic() - started
         self._engines[plan.name] = engine
         return engine
 

@@ -1,0 +1,42 @@
+"""What a model file needs to answer well, where the request leaves it open."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from ollm_tui.protocol.request import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDefaults:
+    """Recommended values; a request's own values win."""
+
+    system_prompt: str | None = None
+    temperature: float | None = None
+
+
+MODEL_DEFAULTS: Mapping[str, ModelDefaults] = MappingProxyType(
+    {
+        # Of eight prompts, none is answered confusedly this way; without the system prompt it
+        # says the capital of France in broken French.
+        "SmolLM2-135M-Instruct.Q4_1": ModelDefaults(
+            system_prompt="You are a helpful assistant.", temperature=0.0
+        ),
+    }
+)
+
+
+def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
+    """Fill in what the request leaves open."""
+    if defaults is None:
+        return request
+    if defaults.temperature is not None and request.options.temperature is None:
+        options = replace(request.options, temperature=defaults.temperature)
+        request = replace(request, options=options)
+    if request.system_prompt is None and not _is_instructed(request):
+        request = replace(request, system_prompt=defaults.system_prompt)
+    return request
+
+
+def _is_instructed(request: Request) -> bool:
+    return any(message.role == "system" for message in request.conversation)

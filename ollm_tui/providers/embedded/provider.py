@@ -1,0 +1,223 @@
+"""GGUF files of this machine as a provider: each is served by an engine process of its own."""
+
+import importlib.util
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+import anyio
+from anyio import to_thread
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
+from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS, ModelDefaults, with_defaults
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.providers.embedded.stream import EndedStream, EngineStream, explained
+from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
+from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
+from ollm_tui.providers.spec import ProviderSpec
+
+ENGINE_PACKAGE = "xllamacpp"
+DISPOSE_S = 2.0
+PROMPT_S = 3600.0
+"""A long prompt takes a slow processor minutes, without a sign of life; the process is watched."""
+
+
+def engine_available() -> bool:
+    """Whether the optional engine is installed; does not load it."""
+    return importlib.util.find_spec(ENGINE_PACKAGE) is not None
+
+
+class EmbeddedProvider:
+    """Runs models in-house: loads on demand, restarts after a crash, unloads when idle.
+
+    Use it as an async context manager: that bounds the lives of its processes. Enter and leave it
+    in one task, on a thread that lives as long.
+    """
+
+    streaming_format: StreamingFormat = "sse"
+
+    def __init__(
+        self,
+        library: ModelLibrary,
+        settings: EmbeddedSettings | None = None,
+        *,
+        supervisor: Supervisor | None = None,
+        is_installed: Callable[[], bool] = engine_available,
+        defaults: Mapping[str, ModelDefaults] = MODEL_DEFAULTS,
+    ) -> None:
+        self.name = "embedded"
+        self.label = "Embedded"
+        self._library = library
+        self._settings = settings or EmbeddedSettings()
+        self._supervisor = supervisor or Supervisor(self._settings)
+        self._is_installed = is_installed
+        self._defaults = defaults
+        self._adapters: dict[Engine, OpenAICompatibleProvider] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._supervisor.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            await self.dispose()
+        finally:
+            await self._supervisor.__aexit__(kind, error, trace)
+
+    @asynccontextmanager
+    async def chat_stream(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+        """Ask, and give the events as they come; entering the block loads the model."""
+        async with AsyncExitStack() as stack:
+            begun = time.monotonic()
+            try:
+                engine = await self._lease(stack, request)
+            except AIError as error:
+                yield EndedStream(ErrorEvent(error))
+                return
+            if engine is None:
+                yield EndedStream(Finish("abort"))
+                return
+            load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
+            adapter = await self._adapter(engine)
+            stream = adapter.chat_stream(self._ready_for(engine, request))
+            yield EngineStream(await stack.enter_async_context(stream), engine, load_s)
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        """Ask for a whole answer, or with `request.stream` for a stream.
+
+        Raises:
+            AIError: any failure.
+        """
+        if request.stream:
+            return self.chat_stream(request)
+        async with AsyncExitStack() as stack:
+            engine = await self._lease(stack, request)
+            if engine is None:
+                return Response(content=(), finish_reason="abort")
+            adapter = await self._adapter(engine)
+            try:
+                return await adapter.invoke(self._ready_for(engine, request))
+            except AIError as error:
+                raise await explained(error, engine) from error
+
+    def capabilities(self) -> Sequence[ModelCapability]:
+        """Text in, text out; what a model adds stands in its listing."""
+        chat = from_alias("chat")
+        return () if chat is None else (chat,)
+
+    async def list_models(self) -> Sequence[ModelInfo]:
+        """Give the model files, also those that cannot be used, with the reason."""
+        found = await to_thread.run_sync(self._library.models)
+        return [self._as_seen(info) for info in found]
+
+    async def show_model(self, name: str) -> ModelInfo:
+        """Give what is known about one model.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND.
+        """
+        path = await to_thread.run_sync(self._library.path_of, name)
+        info = await to_thread.run_sync(self._info, name)
+        return replace(self._as_seen(info), details={**info.details, "path": str(path)})
+
+    async def load_model(self, name: str) -> None:
+        """Bring a model into memory; it stays for the usual idle time.
+
+        Raises:
+            AIError: it cannot be loaded.
+        """
+        async with self._supervisor.lease(await self._plan(name)):
+            pass
+
+    async def unload_model(self, name: str) -> None:
+        """Drop a model from memory by ending its process."""
+        await self._supervisor.unload(name)
+
+    async def list_running(self) -> Sequence[ModelInfo]:
+        """Give the models in memory."""
+        return [info for info in await self.list_models() if info.loaded]
+
+    async def dispose(self) -> None:
+        """End every engine; the provider answers no more."""
+        self._supervisor.close()
+        with anyio.move_on_after(DISPOSE_S, shield=True):
+            await self._supervisor.closed()
+            await self._drop_adapters()
+
+    async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
+        """Have the model loaded until the stack closes; None when the signal came first."""
+        with anyio.CancelScope() as scope, ExitStack() as listening:
+            if request.signal is not None:
+                listening.callback(request.signal.subscribe(scope.cancel))
+            plan = await self._plan(request.model, request.options.num_ctx)
+            return await stack.enter_async_context(self._supervisor.lease(plan))
+        return None
+
+    async def _plan(self, name: str, context: int | None = None) -> EnginePlan:
+        if not self._is_installed():
+            raise failures.not_installed()
+        path = await to_thread.run_sync(self._library.path_of, name)
+        info = await to_thread.run_sync(self._info, name)
+        problem = info.details.get("problem")
+        if problem is not None:
+            raise failures.unusable(name, str(problem))
+        return EnginePlan(name=name, path=path, context=context or self._context(info))
+
+    def _info(self, name: str) -> ModelInfo:
+        for info in self._library.models():
+            if info.name == name:
+                return info
+        return ModelInfo(name=name)
+
+    def _context(self, info: ModelInfo) -> int:
+        trained = info.details.get("context_trained")
+        if not isinstance(trained, int) or trained <= 0:
+            return self._settings.context
+        return min(self._settings.context, trained)
+
+    def _as_seen(self, info: ModelInfo) -> ModelInfo:
+        """Add what is known from running it."""
+        for engine in self._supervisor.engines:
+            if engine.plan.name == info.name:
+                return replace(info, loaded=True, context=engine.plan.context)
+        return replace(info, loaded=False, context=self._context(info))
+
+    def _ready_for(self, engine: Engine, request: Request) -> Request:
+        return with_defaults(request, self._defaults.get(engine.plan.name))
+
+    async def _adapter(self, engine: Engine) -> OpenAICompatibleProvider:
+        """Give the client of one engine, and drop those of engines that have ended."""
+        for ended in [known for known in self._adapters if known.exited.is_set()]:
+            await self._adapters.pop(ended).dispose()
+        if engine not in self._adapters:
+            self._adapters[engine] = OpenAICompatibleProvider(
+                ProviderSpec(
+                    name=self.name,
+                    kind="openai-compatible",
+                    label=self.label,
+                    base_url=engine.url,
+                    api_key=engine.key,
+                    backend="llamacpp",
+                    first_byte_timeout_s=PROMPT_S,
+                    idle_timeout_s=PROMPT_S,
+                )
+            )
+        return self._adapters[engine]
+
+    async def _drop_adapters(self) -> None:
+        while self._adapters:
+            _, adapter = self._adapters.popitem()
+            await adapter.dispose()

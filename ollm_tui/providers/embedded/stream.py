@@ -1,0 +1,75 @@
+"""An engine's answer with what only its supervisor knows: load time, and why it broke off."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Self
+
+import anyio
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import Timings
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.supervisor import Engine
+
+EXIT_WAIT_S = 0.5
+"""A connection breaks a moment before its process is seen to have ended."""
+
+
+class EngineStream:
+    """The events of one answer; `load_s` is the part of the wait that was loading."""
+
+    def __init__(self, events: AsyncIterator[ProviderEvent], engine: Engine, load_s: float) -> None:
+        self._events = events
+        self._engine = engine
+        self._load_s = load_s
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ProviderEvent:
+        event = await anext(self._events)
+        match event:
+            case Finish() if self._load_s:
+                return replace(event, timings=_with_load(event.timings, self._load_s))
+            case ErrorEvent():
+                return replace(event, error=await explained(event.error, self._engine))
+            case _:
+                return event
+
+
+class EndedStream:
+    """An answer that ended before it began."""
+
+    def __init__(self, end: ProviderEvent) -> None:
+        self._events = iter((end,))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ProviderEvent:
+        for event in self._events:
+            return event
+        raise StopAsyncIteration
+
+
+async def explained(error: AIError, engine: Engine) -> AIError:
+    """Give the engine's end as the reason where a broken connection came from that."""
+    if error.status is not None:
+        return error
+    with anyio.move_on_after(EXIT_WAIT_S):
+        await engine.exited.wait()
+    if not engine.exited.is_set():
+        return error
+    return engine.crash or failures.unloaded(engine.plan.name)
+
+
+def _with_load(timings: Timings | None, load_s: float) -> Timings:
+    """Count the load into the waiting times, which run from the request."""
+    timings = timings or Timings()
+    return replace(
+        timings,
+        load_s=load_s,
+        first_token_s=None if timings.first_token_s is None else timings.first_token_s + load_s,
+        total_s=None if timings.total_s is None else timings.total_s + load_s,
+    )
