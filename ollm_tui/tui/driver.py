@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from textual import events
 from textual.drivers.linux_driver import LinuxDriver
 
 from ollm_tui.decode.clean import clean_name
@@ -25,6 +26,7 @@ from ollm_tui.tui.keyboard import Keyboard
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
     from textual.app import App
+    from textual.message import Message
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +74,11 @@ class TerminalDriver(LinuxDriver):
                 messages += keyboard.feed(data, time.monotonic())
             for message in messages:
                 self.process_message(message)
+
+    def process_message(self, message: "Message") -> None:
+        """Pass a message on, but a size only from a terminal that agreed to report sizes."""
+        if self._in_band_window_resize or not isinstance(message, events.Resize):
+            super().process_message(message)
 
     def _run_input_thread(self) -> None:
         try:

@@ -43,6 +43,7 @@ TYPED_BYTES: Final = 32
 WIDEST, TALLEST = 2000, 1000
 
 _ESCAPE: Final = "\x1b"
+_ALT_ENTER: Final = "\x1b\r"
 _SEQUENCES: Final = re.compile(f"(?={_ESCAPE})")
 _START_BEGINNINGS: Final = tuple(
     BRACKETED_PASTE_START[:length] for length in range(len(BRACKETED_PASTE_START) - 1, 0, -1)
@@ -64,7 +65,7 @@ class Keyboard:
 
     def __init__(self, debug: bool = False) -> None:
         self._debug = debug
-        self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._parser = XTermParser(debug)
         # Over a slow link a user may have told every program to wait longer.
         patience = constants.ESCAPE_DELAY if "ESCDELAY" in os.environ else 0.0
@@ -79,12 +80,14 @@ class Keyboard:
 
     def feed(self, data: bytes, now: float) -> list[Message]:
         """Return the messages that the bytes complete."""
-        text = self._decode(data)
+        text = self._decoder.decode(data)
         if self._paste is None:
             messages = self._keys(self._held + text, now)
         else:
             messages = self._collect(text, len(data) <= TYPED_BYTES, now)
         self._last_read = now
+        if self.deadline is None and self._decoder.getstate()[0]:
+            self.deadline = now + self._sequence_s
         return list(_without_storms(messages))
 
     def tick(self, now: float) -> list[Message]:
@@ -92,10 +95,12 @@ class Keyboard:
         if self.deadline is None or now < self.deadline:
             return []
         self.deadline = None
+        cut_character = self._decoder.decode(b"", final=True)
         if self._paste is not None:
+            self._paste.append(cut_character)
             return list(_without_storms(self._end_paste(now)))
         held, self._held = self._held, ""
-        return [*self._parse(held), *self._give_up()]
+        return [*self._parse(held + cut_character), *self._give_up()]
 
     def _keys(self, text: str, now: float) -> list[Message]:
         before, mark, pasted = text.partition(BRACKETED_PASTE_START)
@@ -151,8 +156,13 @@ class Keyboard:
     def _parse(self, text: str) -> Iterator[Message]:
         """Feed the parser a sequence at a time, so that a bad one costs no other."""
         for part in filter(None, _SEQUENCES.split(text)):
+            plain = part
+            if part.startswith(_ALT_ENTER):
+                # Textual's parser loses the Alt, and a newline would send the message.
+                yield events.Key("alt+enter", None)
+                plain = part.removeprefix(_ALT_ENTER)
             try:
-                yield from self._parser.feed(part)
+                yield from self._parser.feed(plain) if plain else ()
             except _PARSER_ERRORS as error:
                 self._start_anew(error)
 

@@ -7,11 +7,11 @@ same.
 
 import asyncio
 import contextlib
-import functools
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO, runtime_checkable
@@ -95,56 +95,91 @@ def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
     Enter it in the running event loop, around everything that must be closed when the app ends.
     """
     line = _Line()
-    exits = _OrderlyExit(app, asyncio.get_running_loop(), line, grace_s)
-    numbers = [number for number in signal.Signals if number.name in _EXIT_SIGNALS]
-    before = {number: signal.signal(number, exits.ask) for number in numbers}
+    watch = _SignalWatch(app, asyncio.get_running_loop(), line, grace_s)
+    before = {number: signal.signal(number, watch.note) for number in watch.exits}
+    wakeup = signal.set_wakeup_fd(watch.descriptor, warn_on_full_buffer=False)
+    watch.start()
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.set_wakeup_fd(wakeup)
+        if watch.stop():
+            for number, handler in before.items():
+                signal.signal(number, handler)
         if line.is_changed:
             # The driver did not get to it.
             _write_reset()
             line.restore()
 
 
-class _OrderlyExit:
+class _SignalWatch(threading.Thread):
+    """Acts on signals in a thread, because the main thread may be what hangs.
+
+    Python's own handlers run in the main thread, and only once it returns from what it does. The
+    interpreter however writes each signal to its wake-up descriptor at once, whoever is busy.
+    """
+
     def __init__(
-        self,
-        app: "App[Any]",
-        loop: asyncio.AbstractEventLoop,
-        line: "_Line",
-        grace_s: float,
+        self, app: "App[Any]", loop: asyncio.AbstractEventLoop, line: "_Line", grace_s: float
     ) -> None:
+        super().__init__(name="exit-signals", daemon=True)
         self._app = app
         self._loop = loop
-        self._grace_s = grace_s
         self._line = line
+        self._grace_s = grace_s
         self._return_code: int | None = None
+        self.exits = frozenset(n for n in signal.Signals if n.name in _EXIT_SIGNALS)
+        self._read, self.descriptor = os.pipe()
+        os.set_blocking(self.descriptor, False)
 
-    def ask(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal: ask the app once, and set the clock for the case that it hangs.
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal; whoever else took the wake-up descriptor, this one gets through."""
+        with contextlib.suppress(OSError):
+            os.write(self.descriptor, bytes([number]))
 
-        A plain handler and not one of the event loop: a loop that is blocked would not run it. So
-        it takes no lock. Whoever closes a window sends several signals; the first one counts.
+    def stop(self) -> bool:
+        """Stop watching; False after a signal.
+
+        Then the clock runs on for what hangs behind the app, and further signals change nothing.
         """
         if self._return_code is not None:
-            return
-        self._return_code = 128 + number
-        if sys.platform != "win32":
-            signal.signal(signal.SIGALRM, self.force)
-            signal.setitimer(signal.ITIMER_REAL, self._grace_s)
-        leave = functools.partial(self._app.exit, return_code=self._return_code)
-        with contextlib.suppress(RuntimeError):
-            # Raised when the loop has ended, and with it the app.
-            self._loop.call_soon_threadsafe(leave)
+            return False
+        os.write(self.descriptor, bytes(1))
+        self.join()
+        os.close(self._read)
+        os.close(self.descriptor)
+        return True
 
-    def force(self, number: int, frame: FrameType | None) -> None:
-        """End the process although something hangs."""
-        _write_reset()
+    def run(self) -> None:
+        """Wait for a signal, ask the app to exit, and end the process if that takes too long."""
+        while number := os.read(self._read, 1)[0]:
+            is_exit = number in self.exits
+            # Whoever closes a window sends several signals; the first one counts.
+            if is_exit:
+                self._return_code = 128 + number
+            # The event loop wakes up for every signal, so that its handler runs now.
+            self._tell(self._leave if is_exit else _do_nothing)
+            if is_exit:
+                break
+        else:
+            return
+        # Nobody sets this event: it only counts the time.
+        threading.Event().wait(self._grace_s)
+        _seize_terminal()
         self._line.restore()
         os._exit(self._return_code or 1)
+
+    def _tell(self, act: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):
+            # Raised when the loop has ended, and with it the app.
+            self._loop.call_soon_threadsafe(act)
+
+    def _leave(self) -> None:
+        self._app.exit(return_code=self._return_code or 0)
+
+
+def _do_nothing() -> None:
+    """Wake the event loop."""
 
 
 class _Line:
@@ -185,12 +220,34 @@ def reset_terminal() -> None:
         termios.tcsetattr(0, termios.TCSANOW, settings)
 
 
-def _write_reset() -> None:
+def _write_reset(descriptor: int = 2) -> None:
     """Write to the terminal without Python's buffers and without ever waiting for it."""
     with contextlib.suppress(OSError):
-        is_blocking = os.get_blocking(2)
-        os.set_blocking(2, False)
+        is_blocking = os.get_blocking(descriptor)
+        os.set_blocking(descriptor, False)
         try:
-            os.write(2, RESET.encode("ascii"))
+            os.write(descriptor, RESET.encode("ascii"))
         finally:
-            os.set_blocking(2, is_blocking)
+            os.set_blocking(descriptor, is_blocking)
+
+
+def _seize_terminal() -> None:
+    """Restore a terminal to which the app, though asked to end, may still be writing."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError, termios.error):
+        terminal = os.dup(2)
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 2)
+        # A thread that waits in a write to the terminal holds its lock; a signal, which has a
+        # handler by now, wakes it up, and what it writes from then on goes nowhere.
+        for thread in threading.enumerate():
+            if thread.ident is not None and thread is not threading.current_thread():
+                signal.pthread_kill(thread.ident, signal.SIGTERM)
+        threading.Event().wait(0.02)
+        termios.tcflush(terminal, termios.TCOFLUSH)
+        os.set_blocking(terminal, False)
+        # What was thrown away may have ended within a sequence, which CAN cancels.
+        os.write(terminal, b"\x18")
+        os.set_blocking(terminal, True)
+        _write_reset(terminal)

@@ -16,7 +16,7 @@ import termios
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -108,6 +108,8 @@ class PtySession:
         self._raw = bytearray()
         self._status: int | None = None
         self._drained = False
+        self._flows = threading.Event()
+        self._flows.set()
         self._master, self._slave = os.openpty()
         self._wake_read, self._wake_write = os.pipe()
         self._set_size(*size)
@@ -153,6 +155,7 @@ class PtySession:
     def _read(self) -> None:
         while True:
             ready, _, _ = select.select([self._master, self._wake_read], [], [])
+            self._flows.wait()
             if self._master in ready:
                 data = os.read(self._master, 65536)
                 with self._changed:
@@ -170,6 +173,7 @@ class PtySession:
         status = self._process.wait()
         with self._changed:
             self._status = status
+            self._changed.notify_all()
         os.write(self._wake_write, b"x")
 
     def write(self, data: str | bytes) -> None:
@@ -184,6 +188,15 @@ class PtySession:
 
     def _set_size(self, columns: int, lines: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    @contextlib.contextmanager
+    def stalled(self) -> Iterator[None]:
+        """Take no output meanwhile, as a terminal does whose connection hangs."""
+        self._flows.clear()
+        try:
+            yield
+        finally:
+            self._flows.set()
 
     def hang_up(self) -> None:
         """Close the terminal as a closed window does."""
@@ -271,6 +284,12 @@ class PtySession:
             fields = _read_or_empty(Path(f"/proc/{pid}/stat")).rpartition(b")")[2].split()
             total += sum(int(field) for field in fields[11:13])
         return total / os.sysconf("SC_CLK_TCK")
+
+    def cpu_within(self, seconds: float) -> float:
+        """Return the processor time used in the next seconds, with nobody typing."""
+        before = self.cpu_seconds()
+        threading.Event().wait(seconds)
+        return self.cpu_seconds() - before
 
     def close(self) -> None:
         """Kill what is left and give everything back."""

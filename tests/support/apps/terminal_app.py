@@ -54,7 +54,10 @@ class TerminalApp(CrashReports[int]):
         if self.mode == "quit" and key == "q":
             self.exit(return_code=7)
         if self.mode == "block":
+            set_title(self, "blocked now")
             time.sleep(60)
+        while self.mode == "flood" and self._driver is not None:
+            self._driver.write("x" * 10_000)
         if self.mode == "crash":
             prompt = os.environ.get("SECRET", "") + " is a local value"
             raise ValueError(f"{len(prompt)} with {os.environ.get('SECRET')}")
