@@ -8,5 +8,5 @@ from typing import Final
 from ollm_tui.commands import conversation, model, view
 from ollm_tui.commands.registry import Command, commands_of
 
-COMMANDS: Final[tuple[Command, ...]] = commands_of(view, conversation, model)
+COMMANDS: Final[tuple[Command, ...]] = commands_of(conversation, model, view)
 """Every command, in the order `/help` and the completion list show them."""

@@ -71,8 +71,8 @@ def _values(written: str, name: str) -> Sequence[Completion]:
     if form is None:
         return ()
     return (
-        Completion(f"{written}{form.example}", form.form),
-        Completion(f"{written}none", "the model's default"),
+        Completion(f"{written}{form.example}", form.form, is_example=True),
+        Completion(f"{written}none", "the model's default", is_example=True),
     )
 
 

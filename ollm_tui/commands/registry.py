@@ -17,6 +17,8 @@ class Completion:
     help: str = ""
     takes_more: bool = False
     """Whether something has to follow, so that completing it adds a space."""
+    is_example: bool = False
+    """Whether it only shows a form: then it is never taken unless somebody chooses it."""
 
 
 CommandFunction: TypeAlias = Callable[[CommandHost, str], Awaitable[None]]

@@ -1,0 +1,235 @@
+"""Where a prompt is written: an editor that grows, sends on Enter and loses nothing."""
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+
+from ollm_tui.commands.complete import Suggestions
+from ollm_tui.tui.widgets.composer_keys import COMPOSER_KEYS
+from ollm_tui.tui.widgets.draft_editor import DraftEditor
+from ollm_tui.tui.widgets.menu import Menu, open_menu
+from ollm_tui.tui.widgets.prompt_history import PromptHistory
+from ollm_tui.tui.widgets.stand_ins import to_editor
+
+MOST_ROWS: Final = 8
+PASTE_GUARD_S: Final = 0.05
+"""For so long after a paste, and after each key that follows within it, Enter sends nothing."""
+
+
+class Composer(DraftEditor, inherit_bindings=False):
+    """The prompt editor.
+
+    Every key that it binds is obeyed in the order of typing, between the letters around it.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*COMPOSER_KEYS]
+    DEFAULT_CSS = """
+    Composer {
+        height: auto;
+        border: round $border-blurred;
+        padding: 0 1;
+        background: transparent;
+        scrollbar-size-vertical: 1;
+        &:focus { border: round $border; background: transparent; }
+    }
+    """
+
+    class Submitted(Message):
+        """A prompt or a command was sent; the composer is empty again."""
+
+        def __init__(self, text: str) -> None:
+            self.text = text
+            """As it was meant: pastes unfolded, every character as it was typed or pasted."""
+            super().__init__()
+
+    class MenuChanged(Message):
+        """The suggestions changed, or another of them is chosen."""
+
+        def __init__(self, menu: Menu | None) -> None:
+            self.menu = menu
+            super().__init__()
+
+    def __init__(
+        self,
+        *,
+        placeholder: str = "",
+        history: PromptHistory | None = None,
+        suggest: Callable[[str], Suggestions | None] = lambda _text: None,
+        id: str | None = None,
+    ) -> None:
+        self._history = history or PromptHistory()
+        self._suggest = suggest
+        self._menu: Menu | None = None
+        self._guarded_until = 0.0
+        self._key_is_pasted = False
+        super().__init__(placeholder=placeholder, id=id)
+
+    # What is in it
+
+    @property
+    def just_pasted(self) -> bool:
+        """Whether a paste ended so lately that a key may still belong to it: let it end nothing."""
+        return time.monotonic() < self._guarded_until
+
+    def stash(self) -> bool:
+        """Clear the draft into the history, where Up finds it; False when there was none."""
+        if not self.text:
+            return False
+        self._history.add(self.draft)
+        self.load_draft("")
+        return True
+
+    def prepend(self, text: str) -> None:
+        """Put a text that comes back before the draft."""
+        parts = (self._pastes.fold(text), self.draft)
+        self.draft = "\n".join(part for part in parts if part)
+
+    def load_draft(self, draft: str) -> None:
+        """Replace everything; suggestions wait for the next edit."""
+        super().load_draft(draft)
+        self._show(None)
+
+    # Keys
+
+    async def _on_key(self, event: events.Key) -> None:
+        self._key_is_pasted = event.time < self._guarded_until
+        if self._key_is_pasted:
+            self._guarded_until = event.time + PASTE_GUARD_S
+        if event.is_printable:
+            return
+        # The app looks bindings up only after later letters may have been inserted.
+        active = self.screen.active_bindings.get(event.key)
+        if active is not None and active.node is self:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(active.binding.action)
+        self._key_is_pasted = False
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self._guarded_until = event.time + PASTE_GUARD_S
+        self.insert_pasted(event.text)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave a key to others while it would do nothing here."""
+        match action:
+            case "complete" | "dismiss":
+                return self._menu is not None
+            case "expand_paste":
+                return self._paste_at_cursor() is not None
+            case _:
+                return super().check_action(action, parameters)
+
+    def action_submit(self) -> None:
+        """Take the chosen suggestion, or send."""
+        if self._key_is_pasted:
+            self.action_newline()
+        elif not self._take_chosen() and not self._continue_line():
+            self._submit()
+
+    def action_newline(self) -> None:
+        """Begin a new line."""
+        self._replace_via_keyboard("\n", *self.selection)
+
+    def _continue_line(self) -> bool:
+        row, column = self.cursor_location
+        if not self.document.get_line(row)[:column].endswith("\\"):
+            return False
+        self._replace_via_keyboard("\n", (row, column - 1), (row, column))
+        return True
+
+    def _submit(self) -> None:
+        text = self.value
+        if not text.strip():
+            return
+        self._history.add(self.draft, text)
+        self.load_draft("")
+        self.post_message(self.Submitted(text))
+
+    # History
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Go up: in the suggestions, in the text, then into the history."""
+        if self._menu is not None:
+            self._show(self._menu.moved(-1))
+        elif select or self._visual_row() > 0:
+            super().action_cursor_up(select)
+        else:
+            self._recall(self._history.previous(self.draft), to_end=False)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Go down: in the suggestions, in the text, then back through the history."""
+        if self._menu is not None:
+            self._show(self._menu.moved(1))
+        elif select or self._visual_row() < self.wrapped_document.height - 1:
+            super().action_cursor_down(select)
+        else:
+            self._recall(self._history.next(self.draft), to_end=True)
+
+    def _visual_row(self) -> int:
+        return self.wrapped_document.location_to_offset(self.cursor_location).y
+
+    def _recall(self, draft: str | None, *, to_end: bool) -> None:
+        if draft is None:
+            self.move_cursor(self.document.end if to_end else (0, 0))
+            return
+        self.load_draft(draft)
+        # So that the same key goes on through the history, also over prompts of many lines.
+        first_line_end = (0, len(self.document.get_line(0)))
+        self.move_cursor(self.document.end if to_end else first_line_end)
+
+    # Suggestions
+
+    def update_suggestion(self) -> None:
+        """Look for suggestions after every edit."""
+        self._show(open_menu(self._suggest(self.draft)) if self.text[:1] == "/" else None)
+
+    def _show(self, menu: Menu | None) -> None:
+        if menu != self._menu:
+            self._menu = menu
+            self.post_message(self.MenuChanged(menu))
+
+    def action_dismiss(self) -> None:
+        """Close the suggestions until the next edit."""
+        self._show(None)
+
+    def action_complete(self) -> None:
+        """Take the chosen suggestion, or the first, and go on typing."""
+        if self._menu is not None:
+            self.take(self._menu.index or 0, go_on=True)
+
+    def take(self, index: int, *, go_on: bool = False) -> None:
+        """Put a suggestion into the text; `go_on` makes room for what has to follow it."""
+        if self._menu is None:
+            return
+        item = self._menu.items[index]
+        kept = self.draft[: self._menu.suggestions.start]
+        more = " " if go_on and item.takes_more else ""
+        self.replace(
+            to_editor(f"{kept}{item.value}{more}"),
+            (0, 0),
+            self.document.end,
+            maintain_selection_offset=False,
+        )
+        if not more:
+            self._show(None)
+
+    def _take_chosen(self) -> bool:
+        menu = self._menu
+        if menu is None or menu.chosen is None or menu.chosen.value == menu.suggestions.query:
+            return False
+        self.take(menu.index or 0)
+        return True
+
+    # Drawing
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Grow with the text, up to a third of the screen."""
+        most = max(1, min(MOST_ROWS, viewport.height // 3))
+        return min(most, max(1, super().get_content_height(container, viewport, width)))

@@ -1,0 +1,148 @@
+"""Earlier prompts: walked with Up and Down, kept in a file of JSON lines."""
+
+import json
+import logging
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+MOST_ENTRIES: Final = 1000
+MOST_ENTRY_CHARACTERS: Final = 64_000
+"""A longer prompt is remembered while the program runs, but not written down."""
+_MOST_READ_BYTES: Final = 4_000_000
+_log: Final = logging.getLogger(__name__)
+
+
+class PromptHistory:
+    """What was sent or put aside, and where the walk through it stands.
+
+    The file is read when the walk begins, not before: the first screen does not wait for it.
+    Without a path nothing is written down. A file that cannot be used is logged and left alone.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._entries: list[str] = []
+        self._loaded = path is None
+        self._others_end: int | None = None
+        self._place: int | None = None
+        self._edited: dict[int, str] = {}
+
+    def add(self, draft: str, sent: str | None = None) -> None:
+        """Remember a draft, and write down what was sent of it; the walk ends."""
+        self._place = None
+        self._edited.clear()
+        if draft.strip() and not (self._entries and self._entries[-1] == draft):
+            self._entries.append(draft)
+        if sent is not None:
+            self._write(sent)
+
+    def previous(self, current: str) -> str | None:
+        """Step to the entry before; `current` is what the input holds. None at the oldest."""
+        self._load()
+        place = len(self._entries) if self._place is None else self._place
+        return self._step(current, place, place - 1)
+
+    def next(self, current: str) -> str | None:
+        """Step to the entry after; the last step gives the draft the walk began with."""
+        if self._place is None:
+            return None
+        return self._step(current, self._place, self._place + 1)
+
+    def _step(self, current: str, place: int, target: int) -> str | None:
+        if not 0 <= target <= len(self._entries):
+            return None
+        self._edited[place] = current
+        self._place = target
+        if target in self._edited:
+            return self._edited[target]
+        return self._entries[target] if target < len(self._entries) else ""
+
+    def _load(self) -> None:
+        if self._loaded or self._path is None:
+            return
+        self._loaded = True
+        try:
+            lines = _read_lines(self._path, self._others_end)
+            entries = _entries(lines)[-MOST_ENTRIES:]
+            if len(lines) > 2 * MOST_ENTRIES and self._others_end is None:
+                _rewrite(self._path, entries)
+            self._entries[:0] = entries
+        except OSError as error:
+            _log.warning("The prompt history %s cannot be read: %s", self._path, error)
+
+    def _write(self, text: str) -> None:
+        if self._path is None or not text.strip() or len(text) > MOST_ENTRY_CHARACTERS:
+            return
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            end = _append(self._path, _line(text))
+            # What this run adds is remembered already, so it is not read again.
+            self._others_end = end if self._others_end is None else self._others_end
+        except OSError as error:
+            _log.warning("The prompt history %s cannot be written: %s", self._path, error)
+
+
+def _line(text: str) -> bytes:
+    return json.dumps({"text": text}).encode() + b"\n"
+
+
+def _entries(lines: Iterable[bytes]) -> list[str]:
+    found = (_entry(line) for line in lines)
+    return [text for text in found if text is not None]
+
+
+def _entry(line: bytes) -> str | None:
+    try:
+        parsed = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    text = parsed.get("text") if isinstance(parsed, dict) else None
+    return text if isinstance(text, str) and text.strip() else None
+
+
+def _read_lines(path: Path, end: int | None) -> list[bytes]:
+    try:
+        # Not to hang on a pipe that somebody put there.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return []
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is not a file")
+        size = status.st_size if end is None else min(end, status.st_size)
+        skipped = max(0, size - _MOST_READ_BYTES)
+        file.seek(skipped)
+        lines = file.read(size - skipped).splitlines()
+    return lines[1:] if skipped else lines
+
+
+def _append(path: Path, line: bytes) -> int:
+    """Add a line and give the size before it."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is not a file")
+        if status.st_mode & 0o077:
+            os.fchmod(descriptor, 0o600)
+        size = status.st_size
+        # A line cut off by a crash must not take this one with it.
+        cut_off = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        # One write each, so that two programs do not mix their lines.
+        os.write(descriptor, b"\n" + line if cut_off else line)
+        return size
+    finally:
+        os.close(descriptor)
+
+
+def _rewrite(path: Path, entries: Iterable[str]) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.writelines(_line(text) for text in entries)
+    temporary.replace(path)
