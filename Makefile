@@ -37,7 +37,7 @@ fmt: need-python  ## Format and sort what can be done by machine
 
 docs: need-python  ## Write the reference pages anew from the code
 	@$(BOOTSTRAP) test
-	$(BIN)/python scripts/write_docs.py
+	$(BIN)/python -m scripts.write_docs
 
 snapshots: need-python  ## Take the reviewed pictures of the screens anew
 	@$(BOOTSTRAP) test
@@ -45,11 +45,11 @@ snapshots: need-python  ## Take the reviewed pictures of the screens anew
 
 screenshot: need-python  ## Draw the pictures of the README from the app itself
 	@$(BOOTSTRAP) test
-	$(BIN)/python scripts/screenshot.py docs/images
+	$(BIN)/python -m scripts.screenshot docs/images
 
 smoke: need-python  ## Drive `make run` on a pseudo-terminal as a newcomer would
 	@$(BOOTSTRAP) test
-	$(BIN)/python scripts/smoke.py
+	$(BIN)/python -m scripts.smoke
 
 bench-startup: need-python  ## Time to a usable prompt, against a minimal Textual app
 	@$(BOOTSTRAP) test
