@@ -268,6 +268,11 @@ class PtySession:
         """Send a signal to the program alone."""
         self._process.send_signal(number)
 
+    def state(self) -> str:
+        """Return the kernel's letter for what the program does: T is stopped, S sleeps."""
+        stat = _read_or_empty(Path(f"/proc/{self.pid}/stat"))
+        return stat.rpartition(b")")[2].split()[0].decode()
+
     def processes(self) -> list[int]:
         """List every living process that was started from the program, whoever is its parent."""
         tag = self._tag.encode()

@@ -88,7 +88,10 @@ def test_stopping_and_continuing_gives_the_terminal_back_and_takes_it_again() ->
     with start("keys") as session:
         session.signal(signal.SIGTSTP)
         session.wait_for(b"\x1b[?1049l")
-        assert wait_until(lambda: session.termios() == session.termios_before)
+        # A SIGCONT that comes before the process has stopped itself would be lost.
+        assert wait_until(lambda: session.state() == "T")
+        assert session.termios() == session.termios_before
+        assert not session.is_alternate_screen
         printed = len(session.raw)
         session.signal(signal.SIGCONT)
         session.wait_for(lambda: b"\x1b[?1049h" in session.raw[printed:])
