@@ -1,6 +1,6 @@
 """The list of suggestions above the composer, painted line by line."""
 
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
 from textual import events
@@ -9,10 +9,13 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.commands.registry import Completion
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.tui.widgets.chrome import Piece, fit, paint
 from ollm_tui.tui.widgets.menu import Menu
+
+if TYPE_CHECKING:
+    # the commands are loaded after the first frame
+    from ollm_tui.commands.registry import Completion
 
 MOST_ROWS: Final = 10
 _WIDEST_VALUE: Final = 40
@@ -92,11 +95,11 @@ def _rows(menu: Menu, screen: Size) -> int:
     return min(MOST_ROWS, len(menu.items), max(1, screen.height // 2))
 
 
-def _value(item: Completion) -> str:
+def _value(item: "Completion") -> str:
     return clean_name(item.value)
 
 
-def _pieces(item: Completion, column: int, width: int, *, is_chosen: bool) -> list[Piece]:
+def _pieces(item: "Completion", column: int, width: int, *, is_chosen: bool) -> list[Piece]:
     value = fit(_value(item), min(column, max(1, width - 2)))
     name = Piece(f"{value}  ", "chosen" if is_chosen else "")
     text = fit(clean_line(item.help), max(0, width - 1 - name.width))

@@ -1,20 +1,24 @@
 """Where a prompt is written: an editor that grows, sends on Enter and loses nothing."""
 
 import time
-from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-from ollm_tui.commands.complete import Suggestions
 from ollm_tui.tui.widgets.composer_keys import COMPOSER_KEYS
 from ollm_tui.tui.widgets.draft_editor import DraftEditor
 from ollm_tui.tui.widgets.menu import Menu, open_menu
 from ollm_tui.tui.widgets.prompt_history import PromptHistory
 from ollm_tui.tui.widgets.stand_ins import to_editor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # the commands are loaded after the first frame
+    from ollm_tui.commands.complete import Suggestions
 
 MOST_ROWS: Final = 8
 PASTE_GUARD_S: Final = 0.05
@@ -59,7 +63,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         *,
         placeholder: str = "",
         history: PromptHistory | None = None,
-        suggest: Callable[[str], Suggestions | None] = lambda _text: None,
+        suggest: "Callable[[str], Suggestions | None]" = lambda _text: None,
         id: str | None = None,
     ) -> None:
         self._history = history or PromptHistory()

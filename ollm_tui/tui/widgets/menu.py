@@ -1,26 +1,29 @@
 """The suggestions for what is being typed, and which of them is chosen."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ollm_tui.commands.complete import Suggestions
-from ollm_tui.commands.registry import Completion
+if TYPE_CHECKING:
+    # the commands are loaded after the first frame
+    from ollm_tui.commands.complete import Suggestions
+    from ollm_tui.commands.registry import Completion
 
 
 @dataclass(frozen=True, slots=True)
 class Menu:
     """An open list of suggestions."""
 
-    suggestions: Suggestions
+    suggestions: "Suggestions"
     index: int | None
     """None while nothing is chosen: then Enter sends what was typed."""
 
     @property
-    def items(self) -> tuple[Completion, ...]:
+    def items(self) -> "tuple[Completion, ...]":
         """The suggestions, best first."""
         return self.suggestions.items
 
     @property
-    def chosen(self) -> Completion | None:
+    def chosen(self) -> "Completion | None":
         """The suggestion that Enter would take."""
         return None if self.index is None else self.items[self.index]
 
@@ -30,7 +33,7 @@ class Menu:
         return replace(self, index=(start + step) % len(self.items))
 
 
-def open_menu(suggestions: Suggestions | None) -> Menu | None:
+def open_menu(suggestions: "Suggestions | None") -> Menu | None:
     """Open the list; the first is chosen where that cannot change what was meant."""
     if suggestions is None:
         return None

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.widgets.chrome import Piece, paint
 from ollm_tui.tui.widgets.status_line import BUSY, KeyHint, Status, TurnState, status_line
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+
+    # the vocabulary is loaded after the first frame
+    from ollm_tui.protocol.message import Usage
 
 TICK_S: Final = 0.25
 """How often the running clock and the speed are drawn anew; nothing ticks while idle."""
@@ -69,7 +71,7 @@ class StatusBar(Widget):
         if self._ticking is None:
             self._redraw()
 
-    def show_usage(self, usage: Usage) -> None:
+    def show_usage(self, usage: "Usage") -> None:
         """Say how much of the window the last answer and its prompt take."""
         counted = [usage.prompt_tokens, usage.completion_tokens]
         if any(count is not None for count in counted):

@@ -1,13 +1,13 @@
 from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import suggest
 from ollm_tui.tui.widgets.completions import Completions
 from ollm_tui.tui.widgets.composer import Composer
 from ollm_tui.tui.widgets.composer_keys import COMPOSER_KEYS
-from ollm_tui.tui.widgets.prompt_area import PromptArea
 from tests.commands.recording_host import RecordingHost
 
 LONG = "\n".join(f"line {number}" for number in range(240))
@@ -15,7 +15,7 @@ TOKEN = "[Pasted text #1 · 240 lines]"
 
 
 class ComposerApp(App[None]):
-    CSS = "PromptArea { dock: bottom; }"
+    CSS = "Static { height: 1fr; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,17 +23,25 @@ class ComposerApp(App[None]):
         self.host = RecordingHost()
 
     def compose(self) -> ComposeResult:
-        yield PromptArea(suggest=lambda text: suggest(text, COMMANDS, self.host))
+        yield Static()
+        yield Completions()
+        yield Composer(suggest=lambda text: suggest(text, COMMANDS, self.host))
 
     def on_mount(self) -> None:
         self.composer.focus()
+
+    def on_composer_menu_changed(self, message: Composer.MenuChanged) -> None:
+        self.query_one(Completions).show(message.menu)
+
+    def on_completions_chosen(self, message: Completions.Chosen) -> None:
+        self.composer.take(message.index)
 
     def on_composer_submitted(self, message: Composer.Submitted) -> None:
         self.sent.append(message.text)
 
     @property
     def composer(self) -> Composer:
-        return self.query_one(PromptArea).composer
+        return self.query_one(Composer)
 
     @property
     def list_open(self) -> bool:
