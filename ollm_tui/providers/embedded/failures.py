@@ -6,6 +6,7 @@ import signal
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 INSTALL_HINT = "Install it with: pip install 'ollm-tui[embedded]'"
+LOG_SHOWN = 1000
 _REASON = re.compile(r"error loading model: (?:llama_model_loader: )?(.+)")
 _MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)
 _HINTS = {
@@ -56,7 +57,7 @@ def died_loading(name: str, ending: int, log: str) -> AIError:
     """The process ended before it said anything."""
     if ending == -signal.SIGKILL or _MEMORY.search(log):
         return out_of_memory(name)
-    return stopped(ending, f" while it loaded {name}")
+    return stopped(ending, f" while it loaded {name}", log=log)
 
 
 def too_slow(name: str, seconds: float) -> AIError:
@@ -68,14 +69,15 @@ def too_slow(name: str, seconds: float) -> AIError:
     )
 
 
-def stopped(ending: int, when: str = "") -> AIError:
-    """The process ended although nobody asked it to."""
+def stopped(ending: int, when: str = "", *, log: str = "") -> AIError:
+    """The process ended although nobody asked it to; `log` is what it said last."""
     how = f"signal {-ending}" if ending < 0 else f"exit code {ending}"
     known = _HINTS.get(signal.Signals(-ending)) if ending in _SIGNALS else None
     return AIError(
         ErrorCode.ENGINE_ERROR,
         f"The engine stopped{when} ({how}).",
         hint=known or "The next message starts it again.",
+        details={"log": log[-LOG_SHOWN:]} if log else None,
         retryable=True,
     )
 
@@ -91,6 +93,13 @@ def not_started(error: OSError) -> AIError:
         ErrorCode.ENGINE_ERROR,
         f"The engine's process could not be started: {error.strerror or error}.",
         retryable=True,
+    )
+
+
+def not_understood() -> AIError:
+    """The process is something else than the engine."""
+    return AIError(
+        ErrorCode.ENGINE_ERROR, "The engine's process said something else than its address."
     )
 
 

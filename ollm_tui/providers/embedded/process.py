@@ -46,7 +46,7 @@ class ChildProcess:
             raise
         finally:
             os.close(log_write)
-        self._log = log_read
+        self._log: int | None = log_read
         self._tail = b""
         self._pidfd = _open_pidfd(self._popen.pid)
 
@@ -81,9 +81,10 @@ class ChildProcess:
 
     def log_tail(self) -> str:
         """Give the end of what it wrote to standard error, without waiting."""
-        with contextlib.suppress(BlockingIOError):
-            while piece := os.read(self._log, PIECE):
-                self._tail = (self._tail + piece)[-LOG_TAIL:]
+        if self._log is not None:
+            with contextlib.suppress(BlockingIOError):
+                while piece := os.read(self._log, PIECE):
+                    self._tail = (self._tail + piece)[-LOG_TAIL:]
         return self._tail.decode(errors="replace")
 
     async def wait(self) -> int:
@@ -115,7 +116,9 @@ class ChildProcess:
 
     def _close_watches(self) -> None:
         self.log_tail()
-        os.close(self._log)
+        if self._log is not None:
+            os.close(self._log)
+            self._log = None
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None

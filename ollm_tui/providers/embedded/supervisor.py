@@ -5,7 +5,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +68,7 @@ class Engine:
         ending = self._process.ending
         if ending is None or self._scope.cancel_called:
             return None
-        return failures.stopped(ending)
+        return failures.stopped(ending, log=self._process.log_tail())
 
     def stop(self) -> None:
         """Ask its keeper to end it; `exited` tells when that is done."""
@@ -83,6 +83,7 @@ class Engine:
         """Count one more user."""
         self.leases += 1
         self.end_idle()
+        self._process.log_tail()  # makes room for what may come
 
     def end_idle(self) -> None:
         """Take back the wish to unload: there is a user, or nothing left to unload."""
@@ -265,9 +266,19 @@ async def _listening(process: ChildProcess, name: str) -> str:
         with anyio.move_on_after(GRACE_S):
             await process.wait()
         raise failures.died_loading(name, process.ending or 0, process.log_tail())
-    report = json.loads(line)
+    report = _read_report(line)
     if report.get("missing"):
         raise failures.not_installed()
     if "error" in report:
         raise failures.load_refused(name, str(report["error"]), process.log_tail())
     return str(report["url"])
+
+
+def _read_report(line: bytes) -> Mapping[str, object]:
+    try:
+        report = json.loads(line)
+    except ValueError:
+        report = None
+    if not isinstance(report, dict) or not report.keys() & {"url", "error"}:
+        raise failures.not_understood()
+    return report

@@ -1,0 +1,301 @@
+"""Engines under supervision: shared, limited, unloaded, replaced, and killed when need be."""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.providers.embedded.supervisor import EnginePlan, Supervisor
+from tests.support.engine import is_running
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+READY = (
+    'import json,sys; told=json.loads(sys.stdin.readline()); print(json.dumps({"url":"http://x"}))'
+)
+SERVES = f"{READY}; sys.stdout.flush(); sys.stdin.read()"
+IGNORES_ITS_INPUT = f"{READY}; sys.stdout.flush(); import time; time.sleep(60)"
+NEVER_READY = "import time; time.sleep(60)"
+ABORTS = "import os; os.write(2, b'ggml: assert'); os.abort()"
+REFUSES = 'print(\'{"error": "Failed to init server, please check the input params."}\')'
+REFUSES_FOR_A_REASON = (
+    "import sys; print('llama_model_load: error loading model: no such thing', file=sys.stderr);"
+    + REFUSES
+)
+LACKS_MEMORY = "import sys; print('unable to allocate CPU buffer', file=sys.stderr);" + REFUSES
+LACKS_THE_ENGINE = 'print(\'{"error": "No module", "missing": true}\')'
+FLOODS_ITS_LOG = f"""
+import os
+for _ in range(4096):
+    try:
+        os.write(2, b"x" * 1024)
+    except BlockingIOError:  # native code does not look
+        pass
+{SERVES}
+"""
+
+
+def program(source: str) -> Sequence[str]:
+    return (sys.executable, "-I", "-S", "-c", source)
+
+
+def plan(name: str = "a", context: int = 4096) -> EnginePlan:
+    return EnginePlan(name=name, path=Path("/nowhere"), context=context)
+
+
+def settings(
+    *, idle_unload_s: float | None = None, load_timeout_s: float = 20, most_loaded: int = 1
+) -> EmbeddedSettings:
+    return EmbeddedSettings(
+        threads=1,
+        idle_unload_s=idle_unload_s,
+        load_timeout_s=load_timeout_s,
+        most_loaded=most_loaded,
+    )
+
+
+class ManualSleep:
+    """Sleeps until the test says that time has passed."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self._wake = anyio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        await self._wake.wait()
+
+    def pass_time(self) -> None:
+        self._wake.set()
+        self._wake = anyio.Event()
+
+
+def children() -> set[int]:
+    found = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii")
+    return {int(pid) for pid in found.split()}
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def failure_of(source: str, *, load_timeout_s: float = 20) -> AIError:
+    async with Supervisor(
+        settings(load_timeout_s=load_timeout_s), command=program(source)
+    ) as supervisor:
+        with pytest.raises(AIError) as caught:
+            async with supervisor.lease(plan()):
+                pass
+        assert supervisor.engines == ()
+    return caught.value
+
+
+async def test_requests_for_one_model_share_an_engine() -> None:
+    async with Supervisor(settings(), command=program(SERVES)) as supervisor:
+        async with supervisor.lease(plan()) as first, supervisor.lease(plan()) as second:
+            assert first is second
+            assert first.leases == 2
+        assert first.leases == 0
+        async with supervisor.lease(plan()) as third:
+            assert third is first
+
+
+async def test_requests_that_come_while_it_loads_share_the_engine_too() -> None:
+    pids: list[int] = []
+
+    async def use(supervisor: Supervisor) -> None:
+        async with supervisor.lease(plan()) as engine:
+            pids.append(engine.pid)
+
+    async with (
+        Supervisor(settings(), command=program(SERVES)) as supervisor,
+        anyio.create_task_group() as group,
+    ):
+        for _ in range(5):
+            group.start_soon(use, supervisor)
+    assert len(pids) == 5
+    assert len(set(pids)) == 1
+
+
+async def test_every_engine_has_a_key_of_its_own_that_no_process_list_shows() -> None:
+    async with Supervisor(settings(), command=program(SERVES)) as supervisor:
+        async with supervisor.lease(plan("a")) as first:
+            command = Path(f"/proc/{first.pid}/cmdline").read_bytes()
+            environment = Path(f"/proc/{first.pid}/environ").read_bytes()
+        async with supervisor.lease(plan("b")) as second:
+            pass
+    assert first.key != second.key
+    assert len(first.key) >= 43
+    assert first.key.encode() not in command + environment
+
+
+async def test_an_idle_model_makes_room_for_another() -> None:
+    async with Supervisor(settings(), command=program(SERVES)) as supervisor:
+        async with supervisor.lease(plan("a")) as first:
+            pass
+        async with supervisor.lease(plan("b")):
+            assert [engine.plan.name for engine in supervisor.engines] == ["b"]
+            assert not is_running(first.pid)
+
+
+async def test_a_busy_model_stays_until_its_stream_ends() -> None:
+    async with (
+        Supervisor(settings(), command=program(SERVES)) as supervisor,
+        supervisor.lease(plan("a")) as first,
+    ):
+        async with supervisor.lease(plan("b")) as second:
+            assert is_running(first.pid)
+            assert len(supervisor.engines) == 2
+        with anyio.fail_after(5):
+            await second.exited.wait()
+        assert list(supervisor.engines) == [first]
+        assert is_running(first.pid)
+
+
+async def test_another_window_reloads_an_idle_model() -> None:
+    async with Supervisor(settings(), command=program(SERVES)) as supervisor:
+        async with supervisor.lease(plan(context=4096)) as first:
+            pass
+        async with supervisor.lease(plan(context=8192)) as second:
+            assert second.pid != first.pid
+            assert not is_running(first.pid)
+
+
+async def test_an_idle_model_is_unloaded_after_the_time_set() -> None:
+    sleep = ManualSleep()
+    async with Supervisor(
+        settings(idle_unload_s=300), command=program(SERVES), sleep=sleep
+    ) as supervisor:
+        async with supervisor.lease(plan()) as engine:
+            assert sleep.asked == []
+        await anyio.wait_all_tasks_blocked()
+        assert sleep.asked == [300]
+        sleep.pass_time()
+        with anyio.fail_after(5):
+            await engine.exited.wait()
+        assert supervisor.engines == ()
+        assert not is_running(engine.pid)
+        assert engine.crash is None
+
+
+async def test_a_model_in_use_is_not_unloaded() -> None:
+    sleep = ManualSleep()
+    async with Supervisor(
+        settings(idle_unload_s=300), command=program(SERVES), sleep=sleep
+    ) as supervisor:
+        async with supervisor.lease(plan()):
+            pass
+        await anyio.wait_all_tasks_blocked()
+        async with supervisor.lease(plan()) as engine:
+            sleep.pass_time()
+            await anyio.wait_all_tasks_blocked()
+            assert supervisor.engines == (engine,)
+        await anyio.wait_all_tasks_blocked()
+        assert sleep.asked == [300, 300]
+
+
+async def test_cancelling_a_load_kills_the_process() -> None:
+    async with Supervisor(settings(), command=program(NEVER_READY)) as supervisor:
+        before = children()
+        started = time.monotonic()
+        with anyio.move_on_after(0.2) as scope:
+            async with supervisor.lease(plan()):
+                pass
+        assert scope.cancelled_caught
+        assert children() == before
+        assert time.monotonic() - started < 1.2
+
+
+async def test_a_load_that_takes_too_long_is_given_up() -> None:
+    error = await failure_of(NEVER_READY, load_timeout_s=0.1)
+    assert error.code == ErrorCode.TIMEOUT
+    assert error.message == "Loading a took longer than 0.1 s."
+
+
+async def test_closing_in_the_middle_of_a_load_ends_it() -> None:
+    failed: list[AIError] = []
+
+    async def load(supervisor: Supervisor) -> None:
+        with pytest.raises(AIError) as caught:
+            async with supervisor.lease(plan()):
+                pass
+        failed.append(caught.value)
+
+    async with (
+        Supervisor(settings(), command=program(NEVER_READY)) as supervisor,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(load, supervisor)
+        await anyio.wait_all_tasks_blocked()
+        supervisor.close()
+    assert failed[0].code == ErrorCode.ABORTED
+
+
+async def test_an_engine_that_ignores_its_input_is_killed_within_a_second() -> None:
+    async with Supervisor(settings(), command=program(IGNORES_ITS_INPUT)) as supervisor:
+        async with supervisor.lease(plan()) as engine:
+            pass
+        started = time.monotonic()
+        await supervisor.unload("a")
+        assert time.monotonic() - started < 1.2
+        assert not is_running(engine.pid)
+
+
+async def test_an_engine_that_dies_while_loading_is_reported_with_its_signal() -> None:
+    error = await failure_of(ABORTS)
+    assert error.code == ErrorCode.ENGINE_ERROR
+    assert error.message == "The engine stopped while it loaded a (signal 6)."
+    assert error.details["log"] == "ggml: assert"
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "words"),
+    [
+        (REFUSES_FOR_A_REASON, ErrorCode.MODEL_NOT_LOADED, "no such thing"),
+        (REFUSES, ErrorCode.MODEL_NOT_LOADED, "check the input params"),
+        (LACKS_MEMORY, ErrorCode.OUT_OF_MEMORY, "not enough memory to load a"),
+        (LACKS_THE_ENGINE, ErrorCode.MODEL_NOT_LOADED, "not installed"),
+        ("print('hello')", ErrorCode.ENGINE_ERROR, "said something else"),
+    ],
+)
+async def test_a_refusal_is_a_sentence(source: str, code: ErrorCode, words: str) -> None:
+    error = await failure_of(source)
+    assert error.code == code
+    assert words in error.message
+
+
+async def test_a_program_that_is_not_there_is_a_sentence() -> None:
+    async with Supervisor(settings(), command=["/nowhere/python"]) as supervisor:
+        with pytest.raises(AIError, match="could not be started: No such file"):
+            async with supervisor.lease(plan()):
+                pass
+
+
+async def test_a_flood_on_standard_error_stops_nothing() -> None:
+    async with Supervisor(settings(), command=program(FLOODS_ITS_LOG)) as supervisor:
+        with anyio.fail_after(10):
+            async with supervisor.lease(plan()) as engine:
+                assert is_running(engine.pid)
+
+
+async def test_nothing_is_left_behind_by_loads_failures_and_cancellations() -> None:
+    await failure_of(ABORTS)
+    before, fds = children(), descriptors()
+    async with Supervisor(settings(), command=program(SERVES)) as supervisor:
+        for name in "abcdef":
+            async with supervisor.lease(plan(name)):
+                pass
+    for _ in range(3):
+        await failure_of(ABORTS)
+    async with Supervisor(settings(), command=program(NEVER_READY)) as supervisor:
+        with anyio.move_on_after(0.05):
+            async with supervisor.lease(plan()):
+                pass
+    assert children() == before
+    assert descriptors() == fds

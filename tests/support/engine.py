@@ -1,0 +1,111 @@
+"""The real engine on the scripted model, for tests marked `engine`; one thread, temp folders."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ollm_tui.library.files import FolderLibrary
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.provider_events import (
+    End,
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolSchema
+from ollm_tui.providers.embedded.provider import EmbeddedProvider, engine_available
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.providers.embedded.supervisor import ENGINE_COMMAND, Supervisor
+from tests.support.tiny_gguf import write_scripted
+
+MODEL = "tiny-scripted"
+SETTINGS = EmbeddedSettings(threads=1, load_timeout_s=60)
+WEATHER = ToolSchema(
+    name="get_weather",
+    description="Weather of a city.",
+    parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
+
+needs_engine = pytest.mark.skipif(
+    not engine_available(), reason="the embedded engine (xllamacpp) is not installed"
+)
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the scripted model, written once per test session."""
+    folder = tmp_path_factory.mktemp("models")
+    write_scripted(folder / f"{MODEL}.gguf")
+    return folder
+
+
+@asynccontextmanager
+async def embedded(
+    folder: Path,
+    *,
+    settings: EmbeddedSettings = SETTINGS,
+    command: Sequence[str] = ENGINE_COMMAND,
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+) -> AsyncIterator[tuple[EmbeddedProvider, Supervisor]]:
+    """An open provider over one folder, and the supervisor below it."""
+    supervisor = Supervisor(settings, command=command, sleep=sleep)
+    library = FolderLibrary([folder])
+    async with EmbeddedProvider(library, settings, supervisor=supervisor) as provider:
+        yield provider, supervisor
+
+
+def ask(
+    text: str,
+    *,
+    model: str = MODEL,
+    tools: Sequence[ToolSchema] = (),
+    signal: AbortSignal | None = None,
+    options: GenerationOptions | None = None,
+) -> Request:
+    """A request with one user message."""
+    return Request(
+        model=model,
+        messages=[Message("user", text)],
+        tools=tools,
+        signal=signal,
+        options=options or GenerationOptions(),
+    )
+
+
+async def answer(provider: EmbeddedProvider, request: Request) -> list[ProviderEvent]:
+    """All events of one answer; exactly one of them ends it."""
+    async with provider.chat_stream(request) as events:
+        got = [event async for event in events]
+    assert isinstance(got[-1], Finish | ErrorEvent)
+    assert not any(isinstance(event, Finish | ErrorEvent) for event in got[:-1])
+    return got
+
+
+def text_of(events: Sequence[ProviderEvent]) -> str:
+    return "".join(event.delta for event in events if isinstance(event, TextDelta))
+
+
+def thinking_of(events: Sequence[ProviderEvent]) -> str:
+    return "".join(event.delta for event in events if isinstance(event, ThinkingDelta))
+
+
+def end_of(events: Sequence[ProviderEvent]) -> End:
+    end = events[-1]
+    assert isinstance(end, Finish | ErrorEvent)
+    return end
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and neither dead nor waiting to be collected."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
