@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from rich.text import Text
+from textual.actions import SkipAction
 from textual.content import Content
 from textual.document._document import EditResult, Location
 from textual.widgets import TextArea
@@ -40,7 +41,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
     @property
     def value(self) -> str:
         """What would be sent."""
-        return self._pastes.unfold(self.draft)
+        return self._whole(self.text)
 
     def insert_pasted(self, text: str) -> None:
         """Insert a text as if it had been pasted: folded when it is long."""
@@ -54,6 +55,29 @@ class DraftEditor(TextArea, inherit_bindings=False):
         if cannot_be_held(draft):
             draft = self._pastes.fold(draft, always=True)
         self.load_text(to_editor(draft))
+
+    @property
+    def selected_value(self) -> str:
+        """What the selected part stands for; empty without a selection."""
+        return self._whole(self.selected_text)
+
+    def _whole(self, held: str) -> str:
+        return self._pastes.unfold(from_editor(held))
+
+    def action_copy(self) -> None:
+        """Copy the selection, pastes unfolded."""
+        if self.selection.is_empty:
+            raise SkipAction
+        self.app.copy_to_clipboard(self.selected_value)
+
+    def action_cut(self) -> None:
+        """Cut the selection or the line, pastes unfolded."""
+        if self.selection.is_empty:
+            result = self._delete_cursor_line()
+        else:
+            result = self._delete_via_keyboard(*self.selection)
+        if result is not None:
+            self.app.copy_to_clipboard(self._whole(result.replaced_text))
 
     def action_paste(self) -> None:
         """Paste what was cut or copied here."""
@@ -102,6 +126,14 @@ class DraftEditor(TextArea, inherit_bindings=False):
         if column in after:
             return row, after[column]
         return super().get_cursor_right_location()
+
+    def get_cursor_word_left_location(self) -> Location:
+        """Step over a token as over one word."""
+        return self._widened(super().get_cursor_word_left_location(), 0)
+
+    def get_cursor_word_right_location(self) -> Location:
+        """Step over a token as over one word."""
+        return self._widened(super().get_cursor_word_right_location(), 1)
 
     def delete(
         self, start: Location, end: Location, *, maintain_selection_offset: bool = True

@@ -1,3 +1,5 @@
+from random import Random
+
 from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -161,8 +163,25 @@ async def test_a_token_is_one_unit_for_cursor_and_deletion() -> None:
         assert app.composer.draft == "ab"
         await pilot.press("ctrl+z")
         assert app.composer.draft == f"a{TOKEN}b"
-        await pilot.press("end", "ctrl+w")
-        assert "Pasted" not in app.composer.draft or TOKEN in app.composer.draft
+        await pilot.press("home", "ctrl+right", "c", "ctrl+right", "d", "ctrl+left")
+        assert app.composer.draft == f"ac{TOKEN}db"
+        await pilot.press("ctrl+left", "ctrl+w")
+        assert app.composer.draft == f"{TOKEN}db"
+        await pilot.press("end", "ctrl+w", "ctrl+w")
+        assert app.composer.draft == ""
+
+
+async def test_a_token_is_cut_and_copied_as_its_whole_text() -> None:
+    app = ComposerApp()
+    async with app.run_test() as pilot:
+        app.composer.insert_pasted(LONG)
+        app.composer.insert_pasted("\x1b!")
+        await pilot.press("shift+home", "super+c")
+        assert app.composer.selected_value == app.clipboard == f"{LONG}\x1b!"
+        await pilot.press("ctrl+x")
+        assert app.composer.draft == ""
+        await pilot.press("ctrl+v", "enter")
+        assert app.sent == [f"{LONG}\x1b!"]
 
 
 async def test_a_token_is_unfolded_on_demand() -> None:
@@ -186,6 +205,41 @@ async def test_control_characters_are_kept_as_data_but_never_drawn() -> None:
         assert not any(letter in shown for letter in "\x1b\x07\x0b\x85\u2028\u202e")
         await pilot.press("enter")
         assert app.sent == [pasted]
+
+
+async def test_any_pasted_text_is_sent_as_it_is_and_drawn_clean() -> None:
+    random = Random(2)
+    pieces = [
+        "\x1b[2J",
+        "\x9b",
+        "\u202e",
+        "\t",
+        "\n",
+        "[/]",
+        "日本",
+        "e\u0301",
+        "👩\u200d👧",
+        TOKEN,
+        "\\",
+    ]
+    letters = [chr(code) for code in (*range(1, 0x100), 0x2028, 0xE0067, 0xFE0F, 0x10FE05, 0x5D0)]
+    app = ComposerApp()
+    async with app.run_test(size=(60, 24)) as pilot:
+        for _ in range(150):
+            text = "".join(random.choices([*pieces, *letters], k=random.randint(1, 60)))
+            text = text.replace("\r", "")
+            app.composer.draft = ""
+            app.composer.insert_pasted(text)
+            app.composer.action_cursor_left()
+            app.composer.action_cursor_word_left()
+            app.composer.action_cursor_word_right()
+            await pilot.pause()
+            assert app.composer.value == text
+            assert all(
+                letter.isprintable() or letter in "\u200d\xad\ufe0f\xa0\n"
+                for letter in screen_text(app)
+            )
+            assert app.sent == []
 
 
 async def test_up_and_down_walk_the_history_and_keep_the_draft() -> None:
