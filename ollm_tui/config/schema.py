@@ -44,9 +44,11 @@ def _how_long(value: object) -> object:
     return value
 
 
-Seconds = Annotated[float, _NoSwitch, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False), _NoSwitch]
 Whole = Annotated[int, _NoSwitch]
-Number = Annotated[float, _NoSwitch, Field(allow_inf_nan=False)]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False), _NoSwitch]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), _NoSwitch]
+Count = Annotated[int, Field(ge=1), _NoSwitch]
 
 
 class Section(BaseModel):
@@ -70,34 +72,43 @@ class GenerationSettings(Section):
     """What every chat starts with; a key that is not set is left to the server."""
 
     temperature: Number | None = Field(
-        None, ge=0, description="Randomness: 0 picks the likeliest token, 1 is lively."
+        None, examples=[0.7], description="Randomness: 0 picks the likeliest token, 1 is lively."
     )
-    max_tokens: Whole | None = Field(None, ge=1, description="Longest answer, in tokens.")
-    top_p: Number | None = Field(
+    max_tokens: Count | None = Field(
+        None, examples=[2048], description="Longest answer, in tokens."
+    )
+    top_p: Share | None = Field(
         None,
-        ge=0,
-        le=1,
+        examples=[0.95],
         description="Sample from the likeliest tokens that make up this probability.",
     )
-    top_k: Whole | None = Field(None, ge=0, description="Sample from this many likeliest tokens.")
-    min_p: Number | None = Field(
-        None, ge=0, le=1, description="Leave out tokens below this share of the likeliest one."
+    top_k: Annotated[int, Field(ge=0), _NoSwitch] | None = Field(
+        None, examples=[40], description="Sample from this many likeliest tokens."
+    )
+    min_p: Share | None = Field(
+        None, examples=[0.05], description="Leave out tokens below this share of the likeliest one."
     )
     repeat_penalty: Number | None = Field(
-        None, ge=0, description="Make repetition less likely; 1 is off."
+        None, examples=[1.1], description="Make repetition less likely; 1 is off."
     )
-    seed: Whole | None = Field(
-        None, ge=-(2**63), lt=2**63, description="The same seed gives the same answer again."
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63), _NoSwitch] | None = Field(
+        None, examples=[42], description="The same seed gives the same answer again."
     )
-    stop: list[str] | None = Field(None, description="Texts at which the answer ends.")
-    num_ctx: Whole | None = Field(
-        None, ge=1, description="Context window to load a model with, in tokens."
+    stop: list[str] | None = Field(
+        None, examples=[["</answer>"]], description="Texts at which the answer ends."
+    )
+    num_ctx: Count | None = Field(
+        None, examples=[8192], description="Context window to load a model with, in tokens."
     )
     keep_alive: Annotated[str | int | float, BeforeValidator(_how_long)] | None = Field(
-        None, description='How long Ollama keeps the model loaded: seconds or text like "5m".'
+        None,
+        examples=["5m"],
+        description='How long Ollama keeps the model loaded: seconds or text like "5m".',
     )
     extra_body: dict[str, JsonValue] | None = Field(
-        None, description="Further keys for the request body, passed through as they are."
+        None,
+        examples=[{"logprobs": True}],
+        description="Further keys for the request body, passed through as they are.",
     )
 
     @field_validator("extra_body")
@@ -118,20 +129,20 @@ class GenerationSettings(Section):
 class EmbeddedConfig(Section):
     """The engine that runs model files in this app's own child process."""
 
-    idle_unload_s: Annotated[float, _NoSwitch] = Field(
+    idle_unload_s: Number = Field(
         300,
-        ge=0,
-        allow_inf_nan=False,
         description="Seconds idle until a model leaves memory; 0 keeps it.",
     )
-    threads: Whole | None = Field(
-        None, ge=1, le=1024, description="Processor threads; not set is half of the cores."
+    threads: Annotated[int, Field(ge=1, le=1024), _NoSwitch] | None = Field(
+        None, examples=[4], description="Processor threads; not set is half of the cores."
     )
-    context: Whole = Field(
-        4096, ge=256, description="Context window of a loaded model, in tokens, at most its own."
+    context: Annotated[int, Field(ge=256), _NoSwitch] = Field(
+        4096, description="Context window of a loaded model, in tokens, at most its own."
     )
     model_folders: list[Path] = Field(
-        [], description="Folders searched for GGUF files beside the app's own models folder."
+        [],
+        examples=[["~/models"]],
+        description="Folders searched for GGUF files beside the app's own models folder.",
     )
 
 
@@ -139,22 +150,34 @@ class ProviderSettings(Section):
     """One place that has models: `[providers.NAME]`."""
 
     kind: ProviderKind = Field("openai-compatible", description="Which protocol it speaks.")
-    label: str | None = Field(None, description="Name shown instead of the key.")
+    label: str | None = Field(None, examples=["Work"], description="Name shown instead of the key.")
     base_url: str | None = Field(
-        None, description="Its address; without a version in the path, /v1 is added where needed."
+        None,
+        examples=["https://llm.example.com/v1"],
+        description="Its address; without a version in the path, /v1 is added where needed.",
     )
     api_key: SecretStr | None = Field(
-        None, description='Its key, best as "${NAME}"; api_key_env is better still.'
+        None,
+        examples=["${WORK_KEY}"],
+        description='Its key, best as "${NAME}"; api_key_env is better still.',
     )
     api_key_env: str | None = Field(
-        None, description="Name of the environment variable that holds the key."
+        None,
+        examples=["WORK_KEY"],
+        description="Name of the environment variable that holds the key.",
     )
-    headers: dict[str, SecretStr] = Field({}, description="Further headers of every request.")
+    headers: dict[str, SecretStr] = Field(
+        {}, examples=[{"X-Team": "research"}], description="Further headers of every request."
+    )
     ca_file: Path | None = Field(
-        None, description="PEM file with the certificates to trust instead of the usual ones."
+        None,
+        examples=["ca.pem"],
+        description="PEM file with the certificates to trust instead of the usual ones.",
     )
     backend: Backend | None = Field(
-        None, description="Which server it is, for what the protocol leaves open."
+        None,
+        examples=["vllm"],
+        description="Which server it is, for what the protocol leaves open.",
     )
     connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection.")
     first_byte_timeout_s: Seconds = Field(
@@ -207,16 +230,21 @@ class AppConfig(BaseSettings):
     theme: str = Field(DEFAULT_THEME, min_length=1, description="Name of a colour theme.")
     model: str | None = Field(
         None,
+        examples=["local://qwen3:8b"],
         description="Model to start with: a name, or provider://name; not set is the last used.",
     )
     provider: str | None = Field(
-        None, description="Provider that --host and --api-key mean, and that is asked first."
+        None,
+        examples=["local"],
+        description="Provider that --host and --api-key mean, and that is asked first.",
     )
     system_prompt: str | None = Field(
-        None, description="What every new chat tells the model first."
+        None, examples=["Answer briefly."], description="What every new chat tells the model first."
     )
-    ui: UiSettings = Field(UiSettings(), description="How the screen looks and behaves.")
-    keymap: dict[str, str] = Field({}, description="Keys by the id of the action: see F1.")
+    ui: UiSettings = Field(UiSettings(), description="The screen: what it shows and how it moves.")
+    keymap: dict[str, str] = Field(
+        {}, examples=[{"chat.models": "f4"}], description="Keys by the id of the action: see F1."
+    )
     options: GenerationSettings = Field(
         GenerationSettings(), description="What every chat starts with."
     )
@@ -224,7 +252,9 @@ class AppConfig(BaseSettings):
         EmbeddedConfig(), description="The engine that runs model files in a child process."
     )
     aliases: dict[str, str] = Field(
-        dict(BUILT_IN_ALIASES), description="Further names of providers: name to provider."
+        dict(BUILT_IN_ALIASES),
+        examples=[{"ollama": "local"}],
+        description="Further names of providers: name to provider.",
     )
     providers: dict[str, ProviderSettings] = Field(
         default_factory=_built_in, description="Places that have models, by name."

@@ -1,0 +1,59 @@
+"""The command `ollm`: reads the command line and hands over to a front end."""
+
+import sys
+from collections.abc import Sequence
+
+from ollm_tui.cli.arguments import Arguments, parse
+from ollm_tui.cli.output import Output, UsageError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit code."""
+    output = Output()
+    return output.guard(lambda: _dispatch(parse(sys.argv[1:] if argv is None else argv), output))
+
+
+def _dispatch(arguments: Arguments, output: Output) -> int:
+    if arguments.flags.api_key is not None:
+        output.note("--api-key shows the key to everybody who can list processes; use a variable.")
+    # Each command loads what it needs: `--help` and `config path` do not wait for pydantic,
+    # httpx or Textual.
+    if arguments.command is not None and arguments.prompt is not None:
+        raise UsageError(f"A prompt does not go with `{arguments.command}`.")
+    match arguments.command:
+        case "config":
+            from ollm_tui.cli.config import run_config
+
+            return run_config(arguments, output)
+        case "models":
+            from ollm_tui.cli.models import run_models
+
+            return run_models(arguments, output)
+        case _:
+            return _chat(arguments, output)
+
+
+def _chat(arguments: Arguments, output: Output) -> int:
+    # See `_dispatch`: Textual and httpx are loaded by the front end that needs them.
+    from ollm_tui.cli.prompt import read_prompt
+
+    prompt = read_prompt(arguments.prompt)
+    if prompt is not None:
+        from ollm_tui.cli.run import run_prompt
+
+        return run_prompt(prompt, arguments, output)
+    if arguments.as_json:
+        raise UsageError("--json goes with a prompt.", 'Try: ollm --json -p "..."')
+    return _full_screen(arguments)
+
+
+def _full_screen(arguments: Arguments) -> int:
+    # Textual is loaded only for a terminal that can show it.
+    from ollm_tui.tui.terminal import check_terminal
+
+    obstacle = check_terminal()
+    if obstacle is not None:
+        raise UsageError(obstacle)
+    from ollm_tui.tui import run_tui
+
+    return run_tui(arguments.flags)

@@ -1,0 +1,62 @@
+"""`ollm config`: what is set, where it came from and what is wrong with it."""
+
+import os
+from typing import TYPE_CHECKING
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.config.paths import config_path, default_paths
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.json_types import JsonValue
+
+
+def run_config(arguments: Arguments, output: Output) -> int:
+    """Carry out one action."""
+    if arguments.action == "path":
+        output.line(str(config_path(default_paths(), os.environ, arguments.flags.config_path)))
+        return OK
+    match arguments.action:
+        case "schema":
+            return _schema(output)
+        case "check":
+            return _check(arguments, output)
+        case _:
+            return _show(arguments, output)
+
+
+def _schema(output: Output) -> int:
+    # pydantic takes 100 ms to import, which `config path` does not wait for.
+    from ollm_tui.config.schema import AppConfig
+
+    output.json(AppConfig.model_json_schema(), indent=2)
+    return OK
+
+
+def _show(arguments: Arguments, output: Output) -> int:
+    # As above.
+    from ollm_tui.cli.settings import load_for
+    from ollm_tui.config.rows import config_rows
+
+    rows = config_rows(load_for(default_paths(), os.environ, arguments.flags, output))
+    if arguments.as_json:
+        listed: list[JsonValue] = [
+            {"key": row.key, "value": row.value, "origin": row.origin} for row in rows
+        ]
+        output.json(listed, indent=2)
+    else:
+        output.table(("KEY", "VALUE", "FROM"), [(r.key, r.value, r.origin) for r in rows])
+    return OK
+
+
+def _check(arguments: Arguments, output: Output) -> int:
+    # As above.
+    from ollm_tui.config.load import load_config
+
+    loaded = load_config(default_paths(), os.environ, arguments.flags)
+    for problem in loaded.all_problems:
+        output.line(f"{problem.severity}: {problem}")
+    if not loaded.all_problems:
+        known = "" if loaded.path.exists() else " (there is no file, so the defaults count)"
+        output.line(f"{loaded.path}: nothing is wrong{known}.")
+    return ERROR if any(p.severity == "error" for p in loaded.all_problems) else OK

@@ -1,0 +1,90 @@
+"""`ollm models`: what there is to chat with."""
+
+import os
+from collections.abc import Sequence
+from functools import partial
+
+import anyio
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.settings import load_for
+from ollm_tui.cli.stop import stopping
+from ollm_tui.config.paths import default_paths
+from ollm_tui.library.starter import fetch_starter
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.runtime.compose import load_runtime
+
+PATIENCE_S = 5.0
+_HEAD = ("MODEL", "SIZE", "CONTEXT", "LOADED")
+
+
+def run_models(arguments: Arguments, output: Output) -> int:
+    """Carry out one action."""
+    if arguments.action == "starter":
+        return _starter(arguments, output)
+    load_for(default_paths(), os.environ, arguments.flags, output)
+    return anyio.run(partial(_list, arguments, output))
+
+
+def _starter(arguments: Arguments, output: Output) -> int:
+    folder = default_paths().models_dir
+    path = fetch_starter(folder, wheel=arguments.wheel, report=output.note)
+    output.line(str(path))
+    return OK
+
+
+async def _list(arguments: Arguments, output: Output) -> int:
+    with stopping() as stop:
+        async with load_runtime(arguments.flags)() as runtime:
+            listings = await runtime.catalog.refresh(within_s=PATIENCE_S)
+        return _show(listings, output, as_json=arguments.as_json)
+    return stop.exit_code
+
+
+def _show(listings: Sequence[Listing], output: Output, *, as_json: bool) -> int:
+    found = [
+        (ModelRef(listing.provider, info.name), info)
+        for listing in listings
+        for info in listing.models
+    ]
+    for listing in listings:
+        if listing.problem is not None:
+            output.error(listing.problem.message, listing.problem.hint)
+    if as_json:
+        output.json([_as_json(ref, info) for ref, info in found], indent=2)
+    elif found:
+        output.table(_HEAD, [_row(ref, info) for ref, info in found])
+    if not found:
+        output.note("No model was found.")
+    return OK if found else ERROR
+
+
+def _as_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
+    return {
+        "model": str(ref),
+        "provider": ref.provider,
+        "name": info.name,
+        "size_bytes": info.size_bytes,
+        "context": info.context,
+        "loaded": info.loaded,
+    }
+
+
+def _row(ref: ModelRef, info: ModelInfo) -> tuple[str, str, str, str]:
+    loaded = {True: "yes", False: "no", None: ""}[info.loaded]
+    return str(ref), size_text(info.size_bytes), str(info.context or ""), loaded
+
+
+def size_text(size_bytes: int | None) -> str:
+    """Give a size as people compare it."""
+    if size_bytes is None:
+        return ""
+    size = float(size_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit in {"B", "kB"} else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

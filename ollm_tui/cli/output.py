@@ -1,0 +1,133 @@
+"""The only place that writes to standard output and error, and turns ends into exit codes.
+
+Standard output carries the answer and nothing else, cleaned of control characters. Everything for
+the person at the keyboard goes to standard error.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from ollm_tui.decode.clean import clean, clean_line
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonValue
+
+OK = 0
+ERROR = 1
+USAGE = 2
+NEEDS_APPROVAL = 3
+STOPPED = 130
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+
+
+class UsageError(Exception):
+    """A command that cannot be carried out as typed."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Output:
+    """Standard output and error as the commands use them."""
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self._out = out
+        self._err = err
+
+    @property
+    def _stdout(self) -> TextIO:
+        return _lenient(self._out or sys.stdout)
+
+    @property
+    def _stderr(self) -> TextIO:
+        return _lenient(self._err or sys.stderr)
+
+    def answer(self, text: str) -> None:
+        """Write text that was cleaned before, at once."""
+        self._stdout.write(text)
+        self._stdout.flush()
+
+    def line(self, text: str) -> None:
+        """Write one line of a result, or several that belong together."""
+        self.answer(clean(text) + "\n")
+
+    def json(self, value: JsonValue, *, indent: int | None = None) -> None:
+        """Write one JSON document in plain ASCII, which no terminal obeys."""
+        self.answer(json.dumps(value, indent=indent) + "\n")
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write columns that are as wide as their widest cell."""
+        cells = [[clean_line(cell) for cell in row] for row in [head, *rows]]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for row in cells:
+            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self.answer("  ".join(padded).rstrip() + "\n")
+
+    def note(self, text: str) -> None:
+        """Say one sentence to the person."""
+        self._say(f"ollm: {clean_line(text)}\n")
+
+    def error(self, message: str, hint: str | None = None) -> None:
+        """Say what went wrong and what to do about it."""
+        self.note(f"{message} {hint}" if hint else message)
+
+    def thinking(self, text: str) -> None:
+        """Show reasoning, dimmed, where a person watches; it is no part of the answer."""
+        if self._stderr.isatty():
+            dim = not os.environ.get("NO_COLOR")
+            self._say(f"{_DIM}{clean(text)}{_PLAIN}" if dim else clean(text))
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a person sees standard error."""
+        return self._stderr.isatty()
+
+    def _say(self, text: str) -> None:
+        try:
+            self._stderr.write(text)
+            self._stderr.flush()
+        except (OSError, ValueError):
+            # Nobody listens: a message is no reason to lose the answer.
+            return
+
+    def guard(self, work: Callable[[], int]) -> int:
+        """Do the work and turn every end that is not a fault of the program into an exit code."""
+        try:
+            return work()
+        except UsageError as error:
+            self.error(error.message, error.hint)
+            return USAGE
+        except AIError as error:
+            self.error(error.message, error.hint)
+            return exit_code(error)
+        except KeyboardInterrupt:
+            return STOPPED
+        except BrokenPipeError:
+            self._close_quietly()
+            return OK
+        except SystemExit as ended:  # argparse, after it printed help or version
+            return ended.code if isinstance(ended.code, int) else OK
+
+    def _close_quietly(self) -> None:
+        """Let the interpreter flush into nothing: the reader has seen enough."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, self._stdout.fileno())
+        finally:
+            os.close(nowhere)
+
+
+def _lenient(stream: TextIO) -> TextIO:
+    """Let a terminal that knows few characters show `?` instead of ending the program."""
+    if getattr(stream, "errors", "replace") == "strict" and hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
+    return stream
+
+
+def exit_code(error: AIError) -> int:
+    """Give the exit code of a failure."""
+    return STOPPED if error.code == ErrorCode.ABORTED else ERROR

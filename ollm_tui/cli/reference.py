@@ -1,0 +1,79 @@
+"""`python -m ollm_tui.cli.reference [--check] [FOLDER]`: write the pages made from the code."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ollm_tui.cli.arguments import EXIT_CODES, build_parser
+from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.config.reference import config_page, example_text
+
+_HEAD = """\
+# Command line
+
+<!-- Made by `python -m ollm_tui.cli.reference`; do not edit. -->
+
+The options of `ollm` may stand before or after an action such as `config show`.
+"""
+
+
+def pages() -> Mapping[str, str]:
+    """Give every page by its path in the repository."""
+    return {
+        "config.example.toml": example_text(),
+        "docs/reference/config.md": config_page(),
+        "docs/reference/cli.md": cli_page(),
+    }
+
+
+def cli_page() -> str:
+    """Give the reference page of the command line."""
+    lines = [_HEAD, *_section(build_parser(), frozenset()), "## Exit codes\n", "| Code | Means |"]
+    lines.extend(["|---|---|", *(f"| {code} | {text} |" for code, text in EXIT_CODES)])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(parser: argparse.ArgumentParser, known: frozenset[str]) -> Iterator[str]:
+    commands = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    yield f"## `{parser.prog}`\n"
+    if parser.description:
+        yield f"{parser.description[:1].upper()}{parser.description[1:].rstrip('.')}.\n"
+    # Every command takes the options of `ollm`; its own are what it has beside them.
+    options = [a for a in parser._actions if a.option_strings and a.dest not in known]
+    if options:
+        yield "| Option | Meaning |\n|---|---|"
+        yield from (f"| `{_spelled(option)}` | {option.help} |" for option in options)
+        yield ""
+    for group in commands:
+        for inner in group.choices.values():
+            yield from _section(inner, known | {option.dest for option in options})
+
+
+def _spelled(option: argparse.Action) -> str:
+    value = f" {option.metavar}" if option.metavar else ""
+    return ", ".join(f"{name}{value}" for name in option.option_strings)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the pages, or with `--check` say which are out of date."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path())
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args(argv)
+    output, code = Output(), OK
+    for name, text in pages().items():
+        path = given.folder / name
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        if given.check:
+            output.note(f"{path} is out of date; run `python -m ollm_tui.cli.reference`.")
+            code = ERROR
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

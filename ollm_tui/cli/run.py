@@ -1,0 +1,70 @@
+"""One prompt, answered on standard output: the same chat as the screen's, without a screen."""
+
+import os
+from functools import partial
+
+import anyio
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.output import OK, Output
+from ollm_tui.cli.settings import load_for
+from ollm_tui.cli.show import Show, ShowJson, ShowText, code_of
+from ollm_tui.cli.stop import Stop, stopping
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.protocol.chat_events import ErrorEvent
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.runtime.compose import Runtime, open_runtime
+
+
+def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
+    """Ask and write the answer; the exit code says how it ended."""
+    paths = default_paths()
+    loaded = load_for(paths, os.environ, arguments.flags, output)
+    show = ShowJson(output) if arguments.as_json else ShowText(output)
+    return anyio.run(partial(_run, prompt, loaded, paths, show, output))
+
+
+async def _run(
+    prompt: str, loaded: LoadedConfig, paths: AppPaths, show: Show, output: Output
+) -> int:
+    with stopping() as stop:
+        async with open_runtime(loaded, paths) as runtime:
+            try:
+                code = await _ask(prompt, runtime, stop, show, output)
+            except AIError as error:
+                show.event(failure := ErrorEvent(error=error))
+                code = code_of(failure)
+            # Closing what was opened is no longer for a signal to cut short.
+            return stop.exit_code if stop.number is not None else code
+    return stop.exit_code
+
+
+async def _ask(prompt: str, runtime: Runtime, stop: Stop, show: Show, output: Output) -> int:
+    client = runtime.new_client(await _model(runtime, output))
+    stop.answering = True
+    code = OK
+    async with client.chat(prompt, signal=stop.signal) as events:
+        async for event in events:
+            show.event(event)
+            code = code_of(event)
+    return code
+
+
+async def _model(runtime: Runtime, output: Output) -> str:
+    """Choose what to ask, and say so where nobody chose.
+
+    Raises:
+        AIError: MODEL_NOT_FOUND.
+    """
+    first = await runtime.first_model()
+    if first.ref is None:
+        asked = f" Asked: {', '.join(first.silent)}." if first.silent else ""
+        raise AIError(
+            ErrorCode.MODEL_NOT_FOUND,
+            f"No model was found.{asked}",
+            hint="Fetch a small one with `ollm models starter`, or start a server.",
+        )
+    if runtime.config.model is None and output.is_watched:
+        output.note(f"{first.ref} ({first.reason})")
+    return str(first.ref)

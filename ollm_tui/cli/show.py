@@ -1,0 +1,107 @@
+"""Chat events on standard output: as text, or as JSON lines."""
+
+from typing import Protocol, assert_never
+
+from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
+from ollm_tui.decode.clean import Cleaner
+from ollm_tui.protocol import chat_events as chat
+from ollm_tui.protocol.event_codec import event_to_json
+
+
+class Show(Protocol):
+    """Writes events as they come."""
+
+    def event(self, event: chat.ChatEvent) -> None:
+        """Write one event."""
+        ...
+
+
+class ShowText:
+    """The answer as text; a line end always closes it, however it ends."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._cleaner = Cleaner()
+        self._held_return = ""
+        self._at_line_start = True
+        self._is_thinking = False
+
+    def event(self, event: chat.ChatEvent) -> None:
+        """Write what of an event belongs on the screen."""
+        match event:
+            case chat.TextDelta(delta=delta):
+                self._end_thinking()
+                self._text(delta)
+            case chat.ThinkingDelta(delta=delta):
+                self._is_thinking = True
+                self._output.thinking(delta)
+            case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
+                self._output.note(f"{error.message} Trying again in {wait_s:.0f} s ({attempt}).")
+            case chat.ContextWarning(used=used, limit=limit):
+                self._output.note(f"The conversation takes {used} of {limit} tokens.")
+            case chat.Finish(reason=reason):
+                self._close()
+                self._ending(reason)
+            case chat.ErrorEvent(error=error):
+                self._close()
+                self._output.error(error.message, error.hint)
+            case chat.ToolCallStart() | chat.ToolCallResult() | chat.MediaDelta():
+                pass
+            case chat.TurnComplete():
+                pass
+            case _:
+                assert_never(event)
+
+    def _text(self, delta: str) -> None:
+        text = self._held_return + delta
+        # A return at the end may belong to a line feed that has not arrived.
+        self._held_return = "\r" if text.endswith("\r") else ""
+        text = text.removesuffix("\r").replace("\r\n", "\n")
+        self._write(self._cleaner.feed(text))
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._at_line_start = text.endswith("\n")
+            self._output.answer(text)
+
+    def _end_thinking(self) -> None:
+        if self._is_thinking:
+            self._is_thinking = False
+            self._output.thinking("\n\n")
+
+    def _close(self) -> None:
+        self._end_thinking()
+        self._write(self._cleaner.feed(self._held_return) + self._cleaner.finish())
+        self._held_return = ""
+        if not self._at_line_start:
+            self._write("\n")
+
+    def _ending(self, reason: str) -> None:
+        if reason == "length":
+            self._output.note("The answer was cut at the token limit.")
+        elif reason == "content_filter":
+            self._output.note("The server's content filter ended the answer.")
+
+
+class ShowJson:
+    """Every event as one line of JSON."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def event(self, event: chat.ChatEvent) -> None:
+        """Write one line; an error is said on standard error too."""
+        self._output.json(event_to_json(event))
+        if isinstance(event, chat.ErrorEvent):
+            self._output.error(event.error.message, event.error.hint)
+
+
+def code_of(event: chat.ChatEvent) -> int:
+    """Give the exit code that the closing event means."""
+    match event:
+        case chat.ErrorEvent() | chat.Finish(reason="error"):
+            return ERROR
+        case chat.Finish(reason="abort"):
+            return STOPPED
+        case _:
+            return OK

@@ -1,0 +1,68 @@
+"""Stopping a run without a screen by signal.
+
+The first signal asks the answer to end, which keeps what arrived. A second one, or a run that does
+not manage to end (its output is blocked, a worker hangs), ends the process at once.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import anyio
+
+from ollm_tui.protocol.signals import AbortSignal
+
+GRACE_S = 5.0
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class Stop:
+    """A run's wish to end: the number of the signal that asked for it."""
+
+    def __init__(self, scope: anyio.CancelScope) -> None:
+        self.signal = AbortSignal()
+        self.number: int | None = None
+        self.answering = False
+        """Whether a chat hears `signal`; before that the whole run is cancelled."""
+        self._scope = scope
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def exit_code(self) -> int:
+        """Give the code by which a shell knows the signal."""
+        return 128 + (self.number or signal.SIGINT)
+
+    def heard(self, number: int, _frame: FrameType | None) -> None:
+        """Take a signal; runs between two instructions of the main thread."""
+        if self.number is not None:
+            os._exit(128 + number)
+        self.number = number
+        watchdog = threading.Timer(GRACE_S, os._exit, (self.exit_code,))
+        watchdog.daemon = True
+        watchdog.start()
+        self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        if self.answering:
+            self.signal.abort()
+        else:
+            self._scope.cancel()
+
+
+@contextmanager
+def stopping() -> Iterator[Stop]:
+    """Listen to the signals that end a run; one that the parent has switched off stays so."""
+    with anyio.CancelScope() as scope:
+        stop = Stop(scope)
+        numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+        heeded = [n for n in numbers if signal.getsignal(n) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, stop.heard) for number in heeded}
+        try:
+            yield stop
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

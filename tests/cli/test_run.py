@@ -1,0 +1,268 @@
+"""`ollm -p`: only the answer on standard output, and exit codes that scripts can rely on."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Ollm, command, environment
+from tests.cli.fake_ollama import DONE, FakeOllama, said
+
+
+def local(fake: FakeOllama) -> list[str]:
+    return ["--host", fake.url, "--model", "local://tiny:1b"]
+
+
+def prompt_of(fake: FakeOllama) -> Any:
+    return fake.requests[-1]["messages"][-1]["content"]
+
+
+def test_the_answer_and_nothing_else_goes_to_standard_output(ollm: Ollm, fake: FakeOllama) -> None:
+    fake.lines = [said("", thinking="hm"), said("Hello"), said(" there."), DONE]
+    done = ollm(*local(fake), "-p", "hi")
+    assert (done.stdout, done.stderr, done.returncode) == ("Hello there.\n", "", 0)
+    assert prompt_of(fake) == "hi"
+
+
+def test_each_event_is_a_line_of_json(ollm: Ollm, fake: FakeOllama) -> None:
+    done = ollm(*local(fake), "--json", "-p", "hi")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "".join(e["delta"] for e in events if e["type"] == "text") == "Hello there."
+    assert events[-1]["type"] == "finish"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "piped", "prompt"),
+    [
+        (["-p", "sum up"], "a\nb\n", "sum up\n\na\nb"),
+        ([], "from a pipe\n", "from a pipe"),
+        (["-p", "-"], "from a pipe\n", "from a pipe"),
+        (["-p", "only"], "", "only"),
+        (["-p", "-"], b"caf\xe9 \xef\xbb\xbf", "caf\ufffd \ufeff"),
+    ],
+)
+def test_piped_text_is_the_prompt_or_joins_it(
+    arguments: list[str], piped: str | bytes, prompt: str, ollm: Ollm, fake: FakeOllama
+) -> None:
+    assert ollm(*local(fake), *arguments, stdin=piped).returncode == 0
+    assert prompt_of(fake) == prompt
+
+
+def test_a_file_is_read_like_a_pipe_and_the_null_device_is_nothing(
+    tmp_path: Path, fake: FakeOllama
+) -> None:
+    (tmp_path / "in.txt").write_text("from a file")
+    with (tmp_path / "in.txt").open() as file:
+        subprocess.run(
+            command(*local(fake)), stdin=file, env=environment(), check=True, capture_output=True
+        )
+    assert prompt_of(fake) == "from a file"
+    done = subprocess.run(
+        command(*local(fake)),
+        stdin=subprocess.DEVNULL,
+        env=environment(),
+        check=False,
+        capture_output=True,
+    )
+    assert done.returncode == 2
+
+
+def test_system_prompt_and_bare_model_name_reach_the_server(ollm: Ollm, fake: FakeOllama) -> None:
+    done = ollm(
+        "--host",
+        fake.url,
+        "--provider",
+        "ollama",
+        "--model",
+        "tiny:1b",
+        "--system",
+        "Be brief.",
+        "-p",
+        "x",
+    )
+    assert (done.stdout, done.returncode) == ("Hello there.\n", 0)
+    assert fake.requests[-1]["messages"][0] == {"role": "system", "content": "Be brief."}
+
+
+def test_control_characters_are_shown_and_line_ends_are_kept(ollm: Ollm, fake: FakeOllama) -> None:
+    fake.lines = [said("a\x1b]0;x\x07\r"), said("\nb\x9b31m\u202e"), said("c\r"), DONE]
+    done = ollm(*local(fake), "-p", "x")
+    assert done.stdout == "a␛]0;x␇\nb⟦U+009B⟧31m⟦U+202E⟧c␍\n"
+
+
+def test_json_lines_are_ascii_whatever_the_model_says(ollm: Ollm, fake: FakeOllama) -> None:
+    fake.lines = [said("\x1b[31m\x9b\u2028\u202e\u00e9"), DONE]
+    done = ollm(*local(fake), "--json", "-p", "x")
+    assert done.stdout.isascii()
+    assert not set(done.stdout) & {"\x1b", "\x07"}
+    assert json.loads(done.stdout.splitlines()[0])["delta"] == "\x1b[31m\x9b\u2028\u202e\u00e9"
+
+
+def test_a_stream_that_breaks_keeps_its_text_and_exits_with_1(ollm: Ollm, fake: FakeOllama) -> None:
+    fake.lines = [said("Half an")]
+    done = ollm(*local(fake), "-p", "x")
+    assert done.stdout == "Half an\n"
+    assert done.returncode == 1
+    assert done.stderr.startswith("ollm: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_answer_cut_at_the_token_limit_says_so(ollm: Ollm, fake: FakeOllama) -> None:
+    fake.lines = [said("Half"), {**DONE, "done_reason": "length"}]
+    done = ollm(*local(fake), "-p", "x")
+    assert (done.stdout, done.returncode) == ("Half\n", 0)
+    assert "token limit" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code(
+    number: int, code: int, fake: FakeOllama
+) -> None:
+    fake.hangs = True
+    fake.lines = [said("So far")]
+    with subprocess.Popen(
+        command(*local(fake), "-p", "x"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(6) == b"So far"
+        process.send_signal(number)
+        assert fake.left.wait(5)
+        assert (process.stdout.read(), process.stderr.read()) == (b"\n", b"")
+        assert process.wait(5) == code
+
+
+def test_a_blocked_reader_does_not_keep_a_stopped_run_alive(fake: FakeOllama) -> None:
+    fake.hangs = True
+    fake.lines = [said("x" * 65_536) for _ in range(20)]
+    with subprocess.Popen(
+        command(*local(fake), "-p", "x"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(1) == b"x"
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 143
+
+
+def test_a_reader_that_has_seen_enough_ends_the_run_quietly(fake: FakeOllama) -> None:
+    fake.hangs = True
+    fake.lines = [said("line\n" * 1000) for _ in range(50)]
+    with subprocess.Popen(
+        command(*local(fake), "-p", "x"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(10) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["--host", "http://127.0.0.1:1", "--model", "local://m", "-p", "x"], 1, "does not answer"),
+        (["--model", "nowhere://m", "-p", "x"], 1, "nowhere"),
+        (["--provider", "lcal", "-p", "x"], 2, "Did you mean `local`?"),
+        (["--host", "ftp://x", "-p", "x"], 2, "http://"),
+        (["--provider", "embedded", "--host", "x", "-p", "x"], 2, "means nothing to `embedded`"),
+        (["--config", "none.toml", "-p", "x"], 2, "There is no file"),
+        (["-p", ""], 2, "The prompt is empty."),
+        (["--json"], 2, "--json goes with a prompt."),
+        (["-p", "x", "config", "path"], 2, "does not go with"),
+        ([], 2, "needs a terminal"),
+        (["confg"], 2, "Did you mean 'config'?"),
+        (["why"], 2, 'To ask something: ollm -p "..."'),
+        (["config"], 2, "ACTION"),
+        (["config", "shw"], 2, "Did you mean 'show'?"),
+        (["--modl=x"], 2, "--modl"),
+    ],
+)
+def test_mistakes_are_one_line_and_a_stable_code(
+    arguments: list[str], code: int, sentence: str, ollm: Ollm
+) -> None:
+    done = ollm(*arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("ollm: ")
+
+
+def test_an_unknown_model_names_who_was_asked(ollm: Ollm, fake: FakeOllama) -> None:
+    done = ollm("--host", fake.url, "--model", "no-such", "-p", "x")
+    assert done.returncode == 1
+    assert "'no-such'" in done.stderr
+    assert "local" in done.stderr
+
+
+def test_a_failure_before_the_stream_is_an_event_too(ollm: Ollm) -> None:
+    done = ollm("--host", "http://127.0.0.1:1", "--model", "local://m", "--json", "-p", "x")
+    assert json.loads(done.stdout)["type"] == "error"
+    assert done.returncode == 1
+
+
+def test_a_key_on_the_command_line_is_warned_of_and_never_shown(
+    ollm: Ollm, fake: FakeOllama
+) -> None:
+    done = ollm(*local(fake), "--api-key", "sk-canary", "-p", "x")
+    assert "process" in done.stderr
+    assert "sk-canary" not in done.stdout + done.stderr
+    assert fake.requests[-1]["headers"]["authorization"] == "Bearer sk-canary"
+
+
+def test_a_broken_settings_file_is_said_and_the_answer_comes(
+    ollm: Ollm, fake: FakeOllama, tmp_path: Path
+) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('them = "x"\n')
+    done = ollm(*local(fake), "--config", str(file), "-p", "x")
+    assert (done.stdout, done.returncode) == ("Hello there.\n", 0)
+    assert f"{file}:1: There is no setting `them`. Did you mean `theme`?" in done.stderr
+
+
+def test_a_locale_without_the_letters_of_the_answer_gets_question_marks(
+    ollm: Ollm, fake: FakeOllama
+) -> None:
+    fake.lines = [said("caf\u00e9 \u4f60"), DONE]
+    done = ollm(*local(fake), "-p", "x", PYTHONIOENCODING="ascii")
+    assert (done.stdout, done.returncode) == ("caf? ?\n", 0)
+
+
+@pytest.mark.parametrize(
+    "shadow", ["rich.py", "httpx.py", "pydantic.py", "sitecustomize.py", "json.py"]
+)
+def test_nothing_runs_from_the_folder_it_is_started_in(
+    shadow: str, tmp_path: Path, fake: FakeOllama
+) -> None:
+    (tmp_path / shadow).write_text("raise SystemExit('ran')")
+    (tmp_path / ".env").write_text("OLLM_MODEL=stolen\n")
+    (tmp_path / "config.toml").write_text("not toml")
+    unsafe = [part for part in command(*local(fake), "-p", "x") if part != "-P"]
+    done = subprocess.run(
+        unsafe,
+        stdin=subprocess.DEVNULL,
+        env=environment(),
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+    )
+    assert (done.stdout, done.stderr) == (b"Hello there.\n", b"")
