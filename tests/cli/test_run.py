@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -266,3 +267,21 @@ def test_nothing_runs_from_the_folder_it_is_started_in(
         capture_output=True,
     )
     assert (done.stdout, done.stderr) == (b"Hello there.\n", b"")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_before_the_answer_began_ends_the_run_too(number: int, code: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with subprocess.Popen(
+            command("--host", url, "--model", "local://m", "-p", "x"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        ) as process:
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(number)
+                assert process.wait(5) == code
+                assert process.communicate() == (b"", b"")
