@@ -5,10 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from ollm_tui.config.early import early_settings
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.schema import AppConfig
 from tests.config.conftest import Load
 
 SECRET = "sk-canary-0123456789"
@@ -134,3 +136,9 @@ def test_a_file_named_on_the_command_line_has_to_be_there(paths: AppPaths, tmp_p
     loaded = load_config(paths, {}, Flags(config_path=tmp_path / "none.toml"))
     assert "There is no file" in str(loaded.problems[0])
     assert str(loaded.problems[0].origin) == "--config"
+
+
+def test_a_validation_error_that_escapes_shows_no_value() -> None:
+    with pytest.raises(ValidationError) as caught:
+        AppConfig.model_validate({"providers": {"a": {"api_key": [SECRET], "priority": SECRET}}})
+    assert SECRET not in str(caught.value) + repr(caught.value)
