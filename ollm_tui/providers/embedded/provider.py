@@ -19,8 +19,9 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS, ModelDefaults, with_defaults
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
-from ollm_tui.providers.embedded.stream import EndedStream, EngineStream, explained
+from ollm_tui.providers.embedded.stream import EndedStream, EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
+from ollm_tui.providers.gather import gather
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -101,17 +102,8 @@ class EmbeddedProvider:
         Raises:
             AIError: any failure.
         """
-        if request.stream:
-            return self.chat_stream(request)
-        async with AsyncExitStack() as stack:
-            engine = await self._lease(stack, request)
-            if engine is None:
-                return Response(content=(), finish_reason="abort")
-            adapter = await self._adapter(engine)
-            try:
-                return await adapter.invoke(self._ready_for(engine, request))
-            except AIError as error:
-                raise await explained(error, engine) from error
+        stream = self.chat_stream(request)
+        return stream if request.stream else await gather(stream)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Text in, text out; what a model adds stands in its listing."""

@@ -23,6 +23,7 @@ class EngineStream:
         self._events = events
         self._engine = engine
         self._load_s = load_s
+        self._has_begun = False
 
     def __aiter__(self) -> Self:
         return self
@@ -33,9 +34,22 @@ class EngineStream:
             case Finish() if self._load_s:
                 return replace(event, timings=_with_load(event.timings, self._load_s))
             case ErrorEvent():
-                return replace(event, error=await explained(event.error, self._engine))
+                return replace(event, error=await self._explained(event.error))
             case _:
+                self._has_begun = True
                 return event
+
+    async def _explained(self, error: AIError) -> AIError:
+        """Give the engine's end as the reason where a broken connection came from that."""
+        if error.status is not None:
+            return error
+        with anyio.move_on_after(EXIT_WAIT_S):
+            await self._engine.exited.wait()
+        if not self._engine.exited.is_set():
+            return error
+        reason = self._engine.crash or failures.unloaded(self._engine.plan.name)
+        reason.retryable = not self._has_begun
+        return reason
 
 
 class EndedStream:
@@ -51,17 +65,6 @@ class EndedStream:
         for event in self._events:
             return event
         raise StopAsyncIteration
-
-
-async def explained(error: AIError, engine: Engine) -> AIError:
-    """Give the engine's end as the reason where a broken connection came from that."""
-    if error.status is not None:
-        return error
-    with anyio.move_on_after(EXIT_WAIT_S):
-        await engine.exited.wait()
-    if not engine.exited.is_set():
-        return error
-    return engine.crash or failures.unloaded(engine.plan.name)
 
 
 def _with_load(timings: Timings | None, load_s: float) -> Timings:

@@ -26,7 +26,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta, Too
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
-from ollm_tui.providers.embedded.supervisor import Engine
+from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
 from tests.support.engine import (
     MODEL,
     SETTINGS,
@@ -198,6 +198,7 @@ async def test_a_killed_engine_ends_the_answer_and_the_next_request_starts_anoth
         assert isinstance(end, ErrorEvent)
         assert end.error.code == ErrorCode.ENGINE_ERROR
         assert end.error.message == "The engine stopped (signal 11)."
+        assert not end.error.retryable
         assert FOREVER_PIECE.strip() in text_of(got)
         assert supervisor.engines == ()
         assert text_of(await answer(provider, ask("hi"))) == HELLO
@@ -208,8 +209,30 @@ async def test_an_engine_that_died_between_two_requests_is_replaced(model_folder
         await provider.load_model(MODEL)
         first = supervisor.engines[0]
         os.kill(first.pid, signal.SIGKILL)
+        await first.exited.wait()
         assert text_of(await answer(provider, ask("hi"))) == HELLO
         assert supervisor.engines[0].pid != first.pid
+
+
+async def test_an_engine_that_dies_before_it_answers_may_be_asked_again(
+    model_folder: Path,
+) -> None:
+    async with embedded(model_folder) as (provider, supervisor):
+        await provider.load_model(MODEL)
+        os.kill(supervisor.engines[0].pid, signal.SIGSTOP)
+        async with anyio.create_task_group() as group:
+            group.start_soon(kill_when_asked, supervisor)
+            end = end_of(await answer(provider, ask("hi")))
+    assert isinstance(end, ErrorEvent)
+    assert end.error.message == "The engine stopped (signal 9)."
+    assert end.error.retryable
+
+
+async def kill_when_asked(supervisor: Supervisor) -> None:
+    while not supervisor.engines[0].leases:
+        await anyio.lowlevel.checkpoint()
+    await anyio.wait_all_tasks_blocked()
+    os.kill(supervisor.engines[0].pid, signal.SIGKILL)
 
 
 async def test_models_are_listed_with_what_is_known(model_folder: Path) -> None:
