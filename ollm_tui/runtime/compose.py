@@ -16,7 +16,7 @@ from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
-from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
@@ -72,8 +72,15 @@ class Runtime:
         """Choose what to chat with: as configured, else as `choose_first` says."""
         if self.config.model:
             return await self._configured(self.config.model)
-        listings = await self.catalog.refresh(within_s=PATIENCE_S)
+        listings = await self._listings()
         return choose_first(listings, last=self._choices.last_model, starter=STARTER_REF)
+
+    async def _listings(self) -> Sequence[Listing]:
+        """Ask everybody, or the one provider that was named."""
+        if self.config.provider is None:
+            return await self.catalog.refresh(within_s=PATIENCE_S)
+        named = self.registry.get_default().name
+        return [await self.catalog.listing(named, within_s=PATIENCE_S)]
 
     async def model_info(self, ref: ModelRef) -> ModelInfo | None:
         """Ask again what is known of a model: its window can change when it is loaded."""

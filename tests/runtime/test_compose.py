@@ -1,0 +1,94 @@
+"""Settings to a running runtime, over real adapters and no network but loopback."""
+
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.provider_events import ErrorEvent
+from ollm_tui.protocol.request import Request
+from ollm_tui.runtime.compose import load_runtime
+from tests.support.fake_ollama import fake_ollama
+from tests.support.fake_openai import fake_openai
+from tests.support.http_server import serve
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> AppPaths:
+    return AppPaths(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
+
+
+async def test_a_model_of_a_server_is_found_and_answers(paths: AppPaths) -> None:
+    async with serve(fake_ollama) as server:
+        open_runtime = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
+        async with open_runtime() as runtime:
+            first = await runtime.first_model()
+            assert first.ref == ModelRef("local", "tiny:latest")
+            assert first.reason == "already loaded"
+            client = runtime.new_client(str(first.ref))
+            async with client.chat("hello") as events:
+                assert [type(event).__name__ async for event in events][-1] == "Finish"
+
+
+async def test_a_named_provider_is_the_only_one_asked_for_a_first_model(paths: AppPaths) -> None:
+    async with serve(fake_ollama) as ollama, serve(fake_openai()) as other:
+        environ = {"OLLAMA_HOST": ollama.url, "OPENAI_COMPATIBLE_HOST": other.url}
+        async with load_runtime(Flags(provider="openai-compatible"), environ, paths)() as runtime:
+            assert (await runtime.first_model()).ref == ModelRef("openai-compatible", "tiny")
+            assert runtime.address("tiny") == "openai-compatible://tiny"
+            assert runtime.address("local://tiny") == "local://tiny"
+    assert [request.path for request in ollama.received] == []
+
+
+async def test_a_provider_with_an_undefined_key_says_so_only_when_used(paths: AppPaths) -> None:
+    paths.config_dir.mkdir()
+    paths.config_file.write_text(
+        '[providers.work]\nbase_url = "http://127.0.0.1:9"\napi_key = "${NOT_SET}"\n'
+    )
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        assert runtime.problems == ()
+        found = await runtime.router.resolve("work://m")
+        async with found.provider.chat_stream(Request(model="m", input="x")) as events:
+            [only] = [event async for event in events]
+        assert isinstance(only, ErrorEvent)
+        assert "NOT_SET" in str(only.error)
+        assert "config.toml:3" in str(only.error)
+        with pytest.raises(AIError, match="NOT_SET"):
+            await found.provider.invoke(Request(model="m", input="x"))
+
+
+async def test_a_kind_that_is_not_there_yet_is_a_sentence(paths: AppPaths) -> None:
+    paths.config_dir.mkdir()
+    paths.config_file.write_text('[providers.cloud]\nkind = "openai"\n')
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        listing = await runtime.catalog.listing("cloud")
+        assert listing.problem is not None
+
+
+async def test_the_model_used_last_is_remembered_for_the_next_run(paths: AppPaths) -> None:
+    async with serve(fake_ollama) as server:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
+        async with load() as runtime:
+            runtime.remember_model("local://thinker:latest")
+        async with load() as runtime:
+            first = await runtime.first_model()
+            assert (str(first.ref), first.reason) == ("local://thinker:latest", "used last")
+
+
+async def test_aliases_lead_to_their_provider(paths: AppPaths) -> None:
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        ollama = runtime.registry.resolve("ollama")
+        assert ollama is not None
+        assert ollama.name == "local"
+
+
+async def test_the_window_of_a_model_is_asked_for_again(paths: AppPaths) -> None:
+    async with serve(fake_ollama) as server:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
+        async with load() as runtime:
+            info = await runtime.model_info(ModelRef("local", "tiny:latest"))
+            assert info is not None
+            assert info.context == 4096
