@@ -7,7 +7,6 @@ from typing import Literal
 from rich.style import Style
 from textual import events
 
-from ollm_tui.tui.widgets.painters.markdown import MarkdownPainter
 from ollm_tui.tui.widgets.painters.painter import Offsets
 from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
 from ollm_tui.tui.widgets.painters.plain_painter import PlainPainter
@@ -63,6 +62,9 @@ class Transcript(RowView):
 
     def add_answer(self, block_id: str) -> None:
         """Begin an answer in Markdown."""
+        # Imported with the first answer: the Markdown painters cost 8 ms no first screen needs.
+        from ollm_tui.tui.widgets.painters.markdown import MarkdownPainter
+
         canvas = self._canvas or _UNMEASURED
         self._add(Block(block_id, BlockKind.ANSWER, MarkdownPainter(canvas), canvas))
 
@@ -111,10 +113,11 @@ class Transcript(RowView):
         """Fold or unfold all thinking, and what comes later with it."""
         self.show_thinking = not self.show_thinking
         self._keep_everything()
-        for block in self._blocks:
+        for index, block in enumerate(self._blocks):
             if block.kind is BlockKind.THINKING and block.folded is self.show_thinking:
                 block.fold(not self.show_thinking)
-                self._refold(block)
+                self._offsets.set(index, block.height)
+        self._rows_moved(0)
         self._anchor = None
 
     def source(self, block_id: str) -> str:
@@ -166,10 +169,13 @@ class Transcript(RowView):
         """Rows have come or gone without any painting."""
         index = self._by_id[block.id]
         self._offsets.set(index, block.height)
+        self._rows_moved(self._offsets.start(index))
+
+    def _rows_moved(self, first: int) -> None:
         if self._canvas is not None and self.is_attached:
             if self.text_selection is not None:
                 self.screen.clear_selection()
-            self._show_change(self._offsets.start(index), None)
+            self._show_change(first, None)
 
     def _cut(self, count: int) -> None:
         for block in self._blocks[count:]:
@@ -180,13 +186,16 @@ class Transcript(RowView):
         for block in self._blocks:
             self._offsets.append(block.height)
         self._anchor = None
-        if self._canvas is not None and self.is_attached:
-            self.screen.clear_selection()
-            self._show_change(0, None)
-            self.pinned = self.pinned and self.scroll_y < self.max_scroll_y
+        self._strips.clear()
+        self._rows_moved(0)
 
     def on_click(self, event: events.Click) -> None:
-        """Fold at a header; go to the end at the marker."""
+        """Fold at a header; go to the end at the marker; select a word or a line."""
+        if event.chain > 1:
+            # Textual would select the whole chat.
+            event.prevent_default()
+            self.select_around(event.x, event.y, words=event.chain == 2)
+            return
         if self.unseen and event.y == self.size.height - 1 and event.x > self.size.width - 16:
             self.scroll_end(animate=False)
             return

@@ -32,15 +32,15 @@ Transcript {
 
     & > .transcript--dim { color: $text-muted; }
     & > .transcript--accent { color: $primary; text-style: bold; }
-    & > .transcript--heading { color: $primary; text-style: bold; }
-    & > .transcript--code { color: $secondary; }
+    & > .transcript--heading { color: $text-primary; text-style: bold; }
+    & > .transcript--code { color: $text-accent; }
     & > .transcript--block { background: $surface; color: $foreground; }
     & > .transcript--label { text-style: dim; }
     & > .transcript--quote { text-style: italic; }
     & > .transcript--bar { color: $primary; text-style: dim; }
     & > .transcript--link { text-style: underline; }
     & > .transcript--rule { text-style: dim; }
-    & > .transcript--marker { color: $primary; }
+    & > .transcript--marker { color: $text-primary; }
     & > .transcript--error { color: $text-error; text-style: bold; }
     & > .transcript--warning { color: $text-warning; }
     & > .transcript--keyword { color: $text-primary; text-style: bold; }

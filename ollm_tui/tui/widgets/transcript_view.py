@@ -17,9 +17,10 @@ from textual.widget import Widget
 
 from ollm_tui.tui.widgets.painters.painter import Offsets
 from ollm_tui.tui.widgets.painters.palette import Canvas
-from ollm_tui.tui.widgets.painters.rows import BLANK, Row, row_cells
+from ollm_tui.tui.widgets.painters.rows import BLANK, Row
 from ollm_tui.tui.widgets.transcript_block import MARGIN, Block
 from ollm_tui.tui.widgets.transcript_palette import COMPONENTS, PREFIX, palette_from
+from ollm_tui.tui.widgets.transcript_strips import copied, draw, restyled, word_around
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -35,23 +36,6 @@ _NARROWEST = 12
 _CACHED_STRIPS = 1024
 _MARKER = " ↓ new output "
 """Shown in the last row while the view is pinned above new text."""
-
-
-def restyled(segments: Iterable[Segment], start: int, end: int, style: Style) -> list[Segment]:
-    """Lay a style over the code points from `start` to `end`."""
-    out: list[Segment] = []
-    position = 0
-    for text, base, control in segments:
-        low = min(max(start - position, 0), len(text))
-        high = min(max(end - position, low), len(text))
-        pieces = ((text[:low], base), (text[low:high], _over(base, style)), (text[high:], base))
-        out += [Segment(piece, look, control) for piece, look in pieces if piece]
-        position += len(text)
-    return out
-
-
-def _over(base: Style | None, style: Style) -> Style:
-    return style if base is None else base + style
 
 
 class RowView(ScrollView, can_focus=False):
@@ -89,6 +73,11 @@ class RowView(ScrollView, can_focus=False):
         self._placing = False
         self._anchor: tuple[int, tuple[int, int, int]] | None = None
         self._strips: dict[Row, Strip] = {}
+
+    @property
+    def busy(self) -> bool:
+        """Is anything still to be painted?"""
+        return bool(self._busy)
 
     # Painting
 
@@ -163,6 +152,8 @@ class RowView(ScrollView, can_focus=False):
         low, high = max(first, top), min(end, top + self.size.height)
         if low < high:
             self.refresh_lines(low, high - low)
+        if self.pinned and top >= self.max_scroll_y:
+            self.pinned = False
         if self.pinned and end >= top + self.size.height:
             self.unseen = True
 
@@ -228,27 +219,27 @@ class RowView(ScrollView, can_focus=False):
 
     def on_resize(self) -> None:
         """Paint again at the new width; what is in view comes first."""
+        # The padding of a strip depends on the whole width, its rows only on the measure.
+        self._strips.clear()
         self._update_canvas()
 
     def notify_style_update(self) -> None:
         """Paint again when the theme has changed."""
         super().notify_style_update()
         if self._canvas is not None:
-            self._strips.clear()
             self.call_later(self._update_canvas)
 
     def _update_canvas(self) -> None:
         if not self.size.width or not self.is_attached:
             return
-        self._keep_everything()
         palette = palette_from(self.get_component_rich_style, self._partial_style)
         width = min(max(self.size.width - MARGIN - 1, _NARROWEST), WIDEST)
         canvas = Canvas(width, palette)
-        self._strips.clear()
         if canvas == self._canvas:
             self._place()
-            self.refresh()
             return
+        self._keep_everything()
+        self._strips.clear()
         self._canvas = canvas
         if self._blocks and self.text_selection is not None:
             self.screen.clear_selection()
@@ -300,21 +291,8 @@ class RowView(ScrollView, can_focus=False):
         if strip is None:
             if len(self._strips) >= _CACHED_STRIPS:
                 self._strips.clear()
-            strip = self._strips[row] = self._draw(row, block, canvas)
+            strip = self._strips[row] = draw(row, block.margin(row, canvas.palette), canvas, width)
         return strip
-
-    def _draw(self, row: Row, block: Block, canvas: Canvas) -> Strip:
-        width = self.size.width
-        segments = [block.margin(row, canvas.palette), *row.segments]
-        used = row_cells(segments)
-        measure = min(MARGIN + canvas.width, width)
-        if row.fill is not None and used < measure:
-            segments.append(Segment(" " * (measure - used), row.fill))
-            used = measure
-        if used < width:
-            segments.append(Segment(" " * (width - used), canvas.palette.text))
-        strip = Strip(segments, max(used, width))
-        return strip if used <= width else strip.crop(0, width)
 
     def row_at(self, number: int) -> tuple[Row, Block] | None:
         """The row with this number in the whole content, and its block."""
@@ -356,25 +334,39 @@ class RowView(ScrollView, can_focus=False):
             position += size
         return Offset(len(text) + min(x, MARGIN), number)
 
+    def select_around(self, x: int, y: int, *, words: bool) -> None:
+        """Select the word at a cell of the view, or the line with all its rows."""
+        place = self.text_place(x, y)
+        found = self.row_at(place.y)
+        if found is None:
+            return
+        if words:
+            start, end = word_around(found[0].text, place.x - MARGIN)
+            chosen = Selection(Offset(MARGIN + start, place.y), Offset(MARGIN + end, place.y))
+        else:
+            chosen = self._line_around(place.y)
+        self.screen.selections = {self: chosen}
+
+    def _line_around(self, number: int) -> Selection:
+        first = last = number
+        while (found := self.row_at(first)) is not None and found[0].join is not None:
+            first -= 1
+        while (found := self.row_at(last + 1)) is not None and found[0].join is not None:
+            last += 1
+        end = self.row_at(last)
+        length = 0 if end is None else len(end[0].text)
+        return Selection(Offset(0, first), Offset(MARGIN + length, last))
+
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text: gutters left out, soft-wrapped rows joined."""
         total = self._offsets.total
         start = 0 if selection.start is None else max(selection.start.y, 0)
         end = total - 1 if selection.end is None else min(selection.end.y, total - 1)
-        out: list[str] = []
-        for number in range(start, end + 1):
-            found, span = self.row_at(number), selection.get_span(number)
-            if found is None or span is None:
-                continue
-            row, text = found[0], found[0].text
-            low = max(span[0] - MARGIN, row.gutter)
-            high = len(text) if span[1] < 0 else span[1] - MARGIN
-            piece = text[low : max(high, low)]
-            if out:
-                out.append("\n" if row.join is None else row.join)
-            out.append(piece)
-        lines = "".join(out).split("\n")
-        return "\n".join(line.rstrip() for line in lines), "\n"
+        return copied(
+            (found[0], span)
+            for number in range(start, end + 1)
+            if (found := self.row_at(number)) and (span := selection.get_span(number))
+        ), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         """Show the selection; the strips themselves stay as they are."""

@@ -74,7 +74,8 @@ class FlowPainter:
     _frames: list[_Frame] = field(default_factory=list)
     _lists: list[_List] = field(default_factory=list)
     _styles: list[Style] = field(default_factory=list)
-    _gap: bool = False
+    _gap: int | None = None
+    """How many frames reach across the gap that is due; None when none is."""
 
     def paint(self, source: str) -> Iterator[Row] | None:
         """The rows of the source; None when it is nested too deep to be shown this way."""
@@ -91,7 +92,7 @@ class FlowPainter:
             if token.type == "table_open":
                 end = next(i for i in range(position, len(tokens)) if _closes_table(tokens[i]))
                 yield from self._framed(table_rows(_table_source(tokens[position:end]), self._room))
-                self._gap = True
+                self._gap = len(self._frames)
                 position = end
             else:
                 yield from self._take(token)
@@ -105,12 +106,12 @@ class FlowPainter:
                 lines = token.content.removesuffix("\n").split("\n")
                 language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
                 yield from self._framed(code_rows(lines, language, self._room))
-                self._gap = True
+                self._gap = len(self._frames)
             case "hr":
                 yield from self._framed([rule_row(self._room)])
-                self._gap = True
+                self._gap = len(self._frames)
             case "paragraph_close":
-                self._gap = not token.hidden
+                self._gap = None if token.hidden else len(self._frames)
             case "heading_open" | "heading_close":
                 self._heading(token)
             case _:
@@ -121,7 +122,7 @@ class FlowPainter:
             self._styles.append(heading_style(int(token.tag[1:]), self.canvas))
         else:
             self._styles.pop()
-            self._gap = True
+            self._gap = len(self._frames)
 
     def _container(self, token: "Token") -> Iterator[Row]:
         match token.type:
@@ -140,7 +141,7 @@ class FlowPainter:
                 self._frames.pop()
                 if token.type == "blockquote_close":
                     self._styles.pop()
-                    self._gap = True
+                    self._gap = len(self._frames)
             case _:
                 pass
 
@@ -183,13 +184,14 @@ class FlowPainter:
 
     def _framed(self, rows: Iterator[Row] | Sequence[Row]) -> Iterator[Row]:
         """Put the frames left of rows, and the gap above the first."""
-        if self._gap:
-            self._gap = False
-            yield self._with_frames(BLANK, gap=True)
+        if self._gap is not None:
+            left = [Segment(frame.rest, frame.style) for frame in self._frames[: self._gap]]
+            yield Row(tuple(left), gutter=sum(len(segment.text) for segment in left))
+            self._gap = None
         for row in rows:
             yield self._with_frames(row)
 
-    def _with_frames(self, row: Row, *, gap: bool = False) -> Row:
+    def _with_frames(self, row: Row) -> Row:
         if not self._frames:
             return row
         left: list[Segment] = []
@@ -197,7 +199,7 @@ class FlowPainter:
         gutter = 0
         for frame in self._frames:
             text = frame.rest
-            if frame.first is not None and not gap:
+            if frame.first is not None:
                 text, frame.first, kept = frame.first, None, True
             left.append(Segment(text, frame.style))
             if (frame.decoration and not kept) or row.join is not None:

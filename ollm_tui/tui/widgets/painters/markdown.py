@@ -97,12 +97,19 @@ class MarkdownPainter:
     def work(self, deadline: float) -> bool:
         """Take text, show the open section, paint what has closed."""
         self._take(deadline)
-        more = bool(self._incoming)
-        if not self._ended and not more and not self._unseen_jobs():
+        more = bool(self._incoming) or self._finished is not self._ended
+        if self._unseen_jobs():
+            self._run_jobs(deadline)
+        if not (self._ended or more or self._unseen_jobs()):
             more = self._preview(deadline)
-        while (self._jobs or self._job) and monotonic() < deadline:
-            self._run_job(deadline)
+        self._run_jobs(deadline)
         return more or bool(self._jobs) or self._job is not None or self._open_waits()
+
+    def _run_jobs(self, deadline: float) -> None:
+        while self._jobs or self._job:
+            self._run_job(deadline)
+            if monotonic() >= deadline:
+                break
 
     def _open_waits(self) -> bool:
         """Was the open section passed over in favour of closed ones?"""

@@ -68,7 +68,9 @@ class GrowingText:
 
 
 def plain_rows(text: str, width: int, style: Style, *, words: bool = True) -> Iterator[Row]:
-    """The rows of a whole text, a piece at a time."""
+    """The rows of a whole text, at least one, a piece at a time."""
+    if not text:
+        yield Row()
     growing = GrowingText(width, style, words=words)
     growing.grow(text)
     more, done = True, 0

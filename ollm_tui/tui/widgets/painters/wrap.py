@@ -15,6 +15,8 @@ from ollm_tui.tui.widgets.painters.rows import Span
 _NOT_SINGLE = re.compile(
     "[^\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc\u2800-\u28ff]"
 )
+_JOINERS = re.compile("[\u200d\ufe0f]+")
+"""With nothing to join they get a row of their own: their width is measured differently."""
 _WIDE = 2
 
 
@@ -45,7 +47,10 @@ def _word_break(text: str, start: int, limit: int) -> tuple[int, int]:
 
 def _cell_break(text: str, start: int, width: int, *, words: bool) -> tuple[int, int]:
     # Zero-width characters make a row longer than its cells; the second window bounds how much.
-    for window in (width + 8, 4 * width + 64):
+    longest = 4 * width + 64
+    if (joiners := _JOINERS.match(text, start, start + longest)) is not None:
+        return joiners.end(), joiners.end()
+    for window in (width + 8, longest):
         head = text[start : start + window]
         if (found := _overflow(head, width, words=words)) is not None:
             end, following = found
@@ -62,7 +67,7 @@ def _overflow(head: str, width: int, *, words: bool) -> tuple[int, int] | None:
     chance: tuple[int, int] | None = None
     cells = 0
     for begin, end, size in split_graphemes(head)[0]:
-        space = head[begin] == " "
+        space = head[begin:end] == " "
         if cells + size > width:
             if words and space and head[:begin].strip():
                 return begin, end

@@ -1,0 +1,66 @@
+"""From painted rows to strips and copied text."""
+
+import re
+from collections.abc import Iterable
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from ollm_tui.tui.widgets.painters.palette import Canvas
+from ollm_tui.tui.widgets.painters.rows import Row, row_cells
+from ollm_tui.tui.widgets.transcript_block import MARGIN
+
+_WORD = re.compile(r"[\w./:@~-]+")
+
+
+def draw(row: Row, margin: Segment, canvas: Canvas, width: int) -> Strip:
+    """The strip of a row: margin, text, its own fill up to the measure, then the background."""
+    segments = [margin, *row.segments]
+    used = row_cells(segments)
+    measure = min(MARGIN + canvas.width, width)
+    if row.fill is not None and used < measure:
+        segments.append(Segment(" " * (measure - used), row.fill))
+        used = measure
+    if used < width:
+        segments.append(Segment(" " * (width - used), canvas.palette.text))
+    strip = Strip(segments, max(used, width))
+    return strip if used <= width else strip.crop(0, width)
+
+
+def copied(spans: Iterable[tuple[Row, tuple[int, int]]]) -> str:
+    """The text of the spans (end -1: the whole rest), with soft-wrapped rows joined again."""
+    out: list[str] = []
+    for row, (start, end) in spans:
+        text = row.text
+        low = max(start - MARGIN, row.gutter)
+        high = len(text) if end < 0 else end - MARGIN
+        if out:
+            out.append("\n" if row.join is None else row.join)
+        out.append(text[low : max(high, low)])
+    return "\n".join(line.rstrip() for line in "".join(out).split("\n"))
+
+
+def restyled(segments: Iterable[Segment], start: int, end: int, style: Style) -> list[Segment]:
+    """Lay a style over the code points from `start` to `end`."""
+    out: list[Segment] = []
+    position = 0
+    for text, base, control in segments:
+        low = min(max(start - position, 0), len(text))
+        high = min(max(end - position, low), len(text))
+        pieces = ((text[:low], base), (text[low:high], _over(base, style)), (text[high:], base))
+        out += [Segment(piece, look, control) for piece, look in pieces if piece]
+        position += len(text)
+    return out
+
+
+def word_around(text: str, position: int) -> tuple[int, int]:
+    """The run of letters, digits and what joins them around a position."""
+    for found in _WORD.finditer(text):
+        if found.start() <= position < found.end():
+            return found.span()
+    return position, position + 1
+
+
+def _over(base: Style | None, style: Style) -> Style:
+    return style if base is None else base + style
