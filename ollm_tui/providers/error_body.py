@@ -28,6 +28,7 @@ class ErrorBody:
     fields: JsonMapping = field(default_factory=dict)
     """The object that held the message: servers put numbers beside it."""
     is_html: bool = False
+    is_json: bool = False
 
 
 def read_error_body(body: bytes) -> ErrorBody:
@@ -58,6 +59,7 @@ def read_error_value(value: JsonValue) -> ErrorBody:
         _text(inner.get("code")) or _text(outer.get("code")),
         string(inner, "type") or string(inner, "status") or string(outer, "type"),
         {**outer, **inner} | _refused_field(outer),
+        is_json=True,
     )
 
 

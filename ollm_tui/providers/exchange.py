@@ -135,6 +135,8 @@ async def _deliver(
     piece: bytes, decoder: Inflater | None, send: MemoryObjectSendStream[Head | bytes]
 ) -> None:
     for part in decoder.feed(piece) if decoder else (piece,):
+        if not part:
+            continue  # an empty piece would mean the end
         try:
             send.send_nowait(part)
         except anyio.WouldBlock:

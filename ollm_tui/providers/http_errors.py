@@ -15,7 +15,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.error_body import ErrorBody, read_error_body, read_error_value
 from ollm_tui.providers.fields import integer, string
-from ollm_tui.providers.http_faults import Place, web_page
+from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.retry_after import retry_after
 
 Category: TypeAlias = Literal[
@@ -71,7 +71,6 @@ _CODES: Mapping[Category, ErrorCode] = {
 }
 _HINTS: Mapping[Category, str] = {
     "auth": "Check the API key of this provider.",
-    "not_found": "Check the name of the model; ollm lists those the server has.",
     "unsupported": "Choose another model for this.",
     "context_overflow": "Start a new chat, shorten the prompt, or give the model a larger window.",
     "content_filter": "Put it in other words.",
@@ -82,6 +81,7 @@ _HINTS: Mapping[Category, str] = {
     "out_of_memory": "Choose a smaller model or a smaller context window, or unload others.",
     "timeout": "Ask again; a large model may still be loading.",
 }
+_WRONG_PATH = "Check the server's address: it may lack a path, or have one too many."
 _STATUSES: Mapping[int, Category] = {
     401: "auth",
     402: "quota",
@@ -117,12 +117,6 @@ def http_error(head: Head, body: bytes, place: Place) -> AIError:
     said = read_error_body(body)
     if 300 <= head.status < 400:
         return _redirect(head, place)
-    if said.is_html and head.status in (HTTPStatus.OK, HTTPStatus.NOT_FOUND):
-        page = web_page(place)
-        page.message = f"{page.message.removesuffix('.')} ({_status_line(head)})."
-        page.code, page.status = ErrorCode.MODEL_NOT_FOUND, head.status
-        page.details = {"category": "not_found", **page.details}
-        return page
     return _build(said, head, place)
 
 
@@ -156,6 +150,8 @@ def _build(said: ErrorBody, head: Head, place: Place, *, status: int | None = _S
     category = _category(said, head.status)
     message = place.redacted(_message(said, head))
     code = _CODES[category]
+    if category == "not_found" and not said.is_json:
+        code = ErrorCode.BAD_REQUEST  # the path is missing, not the model
     if category == "auth" and head.status == HTTPStatus.FORBIDDEN:
         code = ErrorCode.PERMISSION_DENIED
     if head.status == HTTPStatus.NOT_IMPLEMENTED:
@@ -165,7 +161,7 @@ def _build(said: ErrorBody, head: Head, place: Place, *, status: int | None = _S
     return AIError(
         code,
         message,
-        hint=_hint(category, said),
+        hint=_hint(category, said, place),
         status=head.status if status == _SAME else status,
         provider=place.provider,
         details=_details(category, said, head),
@@ -228,10 +224,12 @@ def _status_line(head: Head) -> str:
     return f"HTTP {head.status} {reason}".strip()
 
 
-def _hint(category: Category, said: ErrorBody) -> str | None:
+def _hint(category: Category, said: ErrorBody, place: Place) -> str | None:
     signin = string(said.fields, "signin_url")
     if category == "auth" and signin:
         return f"Sign in at {signin}"
+    if category == "not_found":
+        return place.model_hint if said.is_json else _WRONG_PATH
     return _HINTS.get(category)
 
 

@@ -23,6 +23,8 @@ class Place:
     address: str
     start_hint: str
     """What to do when nothing listens there."""
+    model_hint: str = "Choose another model: this server does not have it."
+    """What to do when the server does not have the model."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """What a server may echo and no message may show."""
 

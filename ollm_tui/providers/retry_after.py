@@ -16,12 +16,13 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
 
 def retry_after(headers: Mapping[str, str], body: JsonMapping, now: datetime) -> float | None:
     """Give the seconds to wait, None if the server names no sensible time."""
-    found = (
-        _milliseconds(headers.get("retry-after-ms", ""))
-        or _seconds_or_date(headers.get("retry-after", ""), now)
-        or _retry_info(body)
+    named = (
+        _milliseconds(headers.get("retry-after-ms", "")),
+        _seconds_or_date(headers.get("retry-after", ""), now),
+        _retry_info(body),
     )
-    return found if found is not None and 0 <= found <= LONGEST_S else None
+    found = next((seconds for seconds in named if seconds is not None), None)
+    return found if found is not None and found <= LONGEST_S else None
 
 
 def _milliseconds(text: str) -> float | None:

@@ -6,6 +6,7 @@ proxy from the environment serves other machines only.
 
 import ssl
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import urlsplit, urlunsplit
 
 import anyio
@@ -30,16 +31,16 @@ CLOSE_S = 2.0
 
 
 class Transport:
-    """Talk to one server; `keys` are the headers that identify the caller."""
+    """Talk to one server.
 
-    def __init__(
-        self, spec: ProviderSpec, url: str, start_hint: str, keys: Mapping[str, str]
-    ) -> None:
+    `place` is how messages name it, without its address; `keys` are the headers that identify
+    the caller.
+    """
+
+    def __init__(self, spec: ProviderSpec, url: str, place: Place, keys: Mapping[str, str]) -> None:
         self.url = _without_user(url)
         self.spec = spec
-        self.place = Place(
-            spec.name, spec.label or spec.name, shown_address(url), start_hint, _secrets(spec, url)
-        )
+        self.place = replace(place, address=shown_address(url), secrets=_secrets(spec, url))
         self._user = _user(url)
         self._headers = _checked({**keys, **spec.headers}, self.place)
         self._client: httpx.AsyncClient | None = None

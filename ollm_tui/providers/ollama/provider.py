@@ -14,6 +14,7 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.gather import gather
+from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.ollama.to_wire import chat_body
@@ -29,6 +30,7 @@ _CAPABILITY = ModelCapability(
     frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
 )
 _START_HINT = "Start it with `ollama serve`, or choose another server with --host."
+_MODEL_HINT = "Fetch it with `ollama pull`, or choose another model."
 
 
 class OllamaProvider:
@@ -41,7 +43,8 @@ class OllamaProvider:
         self.label = spec.label or "Ollama"
         keys = {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
         url = ollama_url(spec.base_url)
-        self._transport = Transport(replace(spec, label=self.label), url, _START_HINT, keys)
+        place = Place(self.name, self.label, "", _START_HINT, _MODEL_HINT)
+        self._transport = Transport(spec, url, place, keys)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
 
     def chat_stream(self, request: Request) -> ProviderStream:

@@ -11,6 +11,7 @@ from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.gather import gather
+from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.openai_compatible.adapt import adapted
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.openai_compatible.models import (
@@ -50,7 +51,8 @@ class OpenAICompatibleProvider:
         self.name = spec.name
         self.label = spec.label or spec.name
         self._backend = spec.backend
-        self._transport = Transport(spec, openai_url(spec.base_url), _START_HINT, _keys(spec))
+        place = Place(self.name, self.label, "", _START_HINT)
+        self._transport = Transport(spec, openai_url(spec.base_url), place, _keys(spec))
         self._last_error: AIError | None = None
 
     @property

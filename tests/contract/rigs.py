@@ -1,0 +1,56 @@
+"""The rigs of all providers; see `rig.py` for what a rig is and how to add one."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.ports import SupportsDispose
+from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.spec import ProviderSpec
+from tests.contract.rig import PromptRig, Rig
+from tests.contract.rig_embedded import embedded_rig
+from tests.support.fake_ollama import fake_ollama
+from tests.support.fake_openai import fake_openai
+from tests.support.http_server import Handler, serve
+
+PROMPTS: Mapping[str, str] = {
+    "text": "hello",
+    "thinking": "think",
+    "usage": "hello",
+    "empty": "nothing",
+    "midway": "fail",
+}
+
+
+@asynccontextmanager
+async def http_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig]:
+    """Give a remote provider and a fake server of its kind."""
+
+    def request(scenario: str, signal: AbortSignal | None, stream: bool) -> Request:
+        prompt = Message("user", PROMPTS.get(scenario, scenario))
+        return Request(model=model, messages=[prompt], signal=signal, stream=stream)
+
+    async with serve(handler) as server:
+        spec = ProviderSpec(
+            name="rig",
+            kind=kind,
+            base_url=server.url,
+            first_byte_timeout_s=0.5,
+            idle_timeout_s=0.2,
+        )
+        provider = create_provider(spec)
+        yield PromptRig(
+            provider, request, lambda: server.answering, lambda: len(server.disconnects)
+        )
+        assert isinstance(provider, SupportsDispose)
+        await provider.dispose()
+
+
+RIGS: Mapping[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {
+    "ollama": partial(http_rig, "ollama", "thinker", fake_ollama),
+    "openai-compatible": partial(http_rig, "openai-compatible", "tiny", fake_openai()),
+    "embedded": embedded_rig,
+}

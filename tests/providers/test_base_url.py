@@ -1,0 +1,89 @@
+"""Every way to write an address gives the URL that is meant."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers.base_url import (
+    is_loopback,
+    join,
+    ollama_host,
+    ollama_url,
+    openai_url,
+    server_root,
+    shown_address,
+)
+from tests.support.corpus import Case, case_id, load_cases, needs_corpus
+
+
+@needs_corpus
+@pytest.mark.parametrize("case", load_cases("hosts"), ids=case_id)
+def test_a_host_setting_means_what_ollama_means_by_it(case: Case) -> None:
+    read = ollama_host if case["mode"] == "as_configured" else ollama_url
+    assert read(case["value"]) == case["expected"]
+
+
+def test_all_interfaces_are_dialled_on_this_machine() -> None:
+    assert ollama_url(":1234") == "http://127.0.0.1:1234"
+    assert ollama_url(None) == "http://127.0.0.1:11434"
+    assert ollama_url("http://[::]:99") == "http://[::1]:99"
+
+
+@pytest.mark.parametrize(
+    ("value", "url"),
+    [
+        ("http://localhost:1234", "http://localhost:1234/v1"),
+        ("http://localhost:1234/", "http://localhost:1234/v1"),
+        ("localhost:8000", "http://localhost:8000/v1"),
+        ("http://localhost:8000/v1", "http://localhost:8000/v1"),
+        ("http://localhost:8000/v1/", "http://localhost:8000/v1"),
+        ("http://localhost:8000/v1/chat/completions", "http://localhost:8000/v1"),
+        ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1"),
+        ("https://x.example/v1beta/openai", "https://x.example/v1beta/openai"),
+        ("https://x.example/api/paas/v4", "https://x.example/api/paas/v4"),
+        ("https://x.example/proxy", "https://x.example/proxy/v1"),
+        ("https://x.example/v1?api-version=2", "https://x.example/v1?api-version=2"),
+        ("0.0.0.0:8000", "http://127.0.0.1:8000/v1"),
+        (" 'http://a' ", "http://a/v1"),
+        ("https://v1.example.com", "https://v1.example.com/v1"),
+    ],
+)
+def test_a_version_is_added_only_where_the_path_has_none(value: str, url: str) -> None:
+    assert openai_url(value) == url
+
+
+@pytest.mark.parametrize(
+    "value", ["", "ftp://x", "http://", "http://a:99999", "http://[::1", "file:///x"]
+)
+def test_what_is_no_address_is_refused_in_words(value: str) -> None:
+    with pytest.raises(AIError, match="not usable"):
+        openai_url(value)
+
+
+def test_paths_are_joined_before_the_query() -> None:
+    assert join("https://x/v1?a=b", "/models") == "https://x/v1/models?a=b"
+    assert server_root("https://x/api/v1") == "https://x/api"
+
+
+def test_addresses_are_shown_without_what_nobody_needs_or_may_see() -> None:
+    assert shown_address("http://127.0.0.1:11434") == "localhost:11434"
+    assert shown_address("https://me:secret@x.example/v1") == "x.example"
+    assert shown_address("http://[2001:db8::1]:80/") == "[2001:db8::1]"
+
+
+def test_this_machine_is_known_by_all_its_names() -> None:
+    names = ("localhost", "127.0.0.1", "127.9.9.9", "[::1]", "a.localhost")
+    assert all(is_loopback(f"http://{name}:1") for name in names)
+    assert not any(
+        is_loopback(f"http://{name}") for name in ("localhost.evil.com", "10.0.0.1", "x")
+    )
+
+
+@given(st.text(max_size=40))
+def test_any_host_setting_gives_a_url_or_a_sentence(value: str) -> None:
+    assert "://" in ollama_url(value)
+    with suppress(AIError):
+        assert openai_url(value).startswith("http")

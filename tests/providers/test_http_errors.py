@@ -1,0 +1,147 @@
+"""What a server says about its failure reaches the person, with the right kind and advice."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollm_tui.protocol.errors import ErrorCode
+from ollm_tui.providers.error_body import read_error_body
+from ollm_tui.providers.http_errors import Head, http_error, is_error, stream_error
+from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.retry_after import retry_after
+from tests.support.corpus import CORPUS, needs_corpus
+
+PLACE = Place("p", "Server", "example.com", "Start it.")
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+TAG = re.compile(r"</?[a-zA-Z!]")
+
+
+def error_cases() -> list[tuple[str, dict[str, Any], bytes]]:
+    paths = sorted(CORPUS.glob("http_errors/*/meta.json"))
+    return [(p.parent.name, json.loads(p.read_text()), body_of(p)) for p in paths]
+
+
+def body_of(path: Path) -> bytes:
+    body = path.with_name("body.bin")
+    return body.read_bytes() if body.is_file() else b""
+
+
+@needs_corpus
+@pytest.mark.parametrize(("name", "meta", "body"), error_cases(), ids=lambda v: str(v)[:40])
+def test_a_recorded_error_answer_is_understood(
+    name: str, meta: dict[str, Any], body: bytes
+) -> None:
+    expected = meta["expected"]
+    error = http_error(Head(meta["status"], "", meta.get("headers") or {}), body, PLACE)
+    assert expected["message"] in error.message
+    assert error.status == expected["status"]
+    kinds = {expected["category"], *expected.get("category_alternatives", ())}
+    assert error.details["category"] in kinds
+    assert error.retryable in {expected["retryable"], *expected.get("retryable_alternatives", ())}
+    waits = [expected["retry_after"], *expected.get("retry_after_alternatives", ())]
+    known = [wait if isinstance(wait, int | float) else None for wait in waits]
+    assert error.details.get("retry_after_s") in known
+    assert not TAG.search(str(error))
+    assert error.provider == "p"
+    if "signin_url" in expected:
+        assert expected["signin_url"] in str(error)
+
+
+def test_sizes_of_a_full_window_are_read_from_any_phrase() -> None:
+    phrases = {
+        "request (6009 tokens) exceeds the available context size (4096 tokens)": (6009, 4096),
+        "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens": (
+            5000,
+            4096,
+        ),
+        "prompt is too long: 210000 tokens > 200000 maximum": (210000, 200000),
+    }
+    for message, sizes in phrases.items():
+        body = json.dumps({"error": {"message": message}}).encode()
+        error = http_error(Head(400), body, PLACE)
+        assert error.code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
+        assert (error.details["prompt_tokens"], error.details["context_tokens"]) == sizes
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"retry-after": "17"}, {}, 17.0),
+        ({"retry-after": "1.5"}, {}, 1.5),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, {}, 1.5),
+        ({"retry-after": format_datetime(NOW + timedelta(seconds=30), usegmt=True)}, {}, 30.0),
+        ({"retry-after": format_datetime(NOW - timedelta(seconds=30), usegmt=True)}, {}, 0.0),
+        ({"retry-after": "1771404540"}, {}, None),
+        ({"retry-after": "soon"}, {}, None),
+        ({"retry-after": "-3"}, {}, None),
+        ({"retry-after": "nan"}, {}, None),
+        ({}, {"details": [{"@type": "RetryInfo", "retryDelay": "7s"}]}, 7.0),
+        ({}, {"details": "later"}, None),
+    ],
+)
+def test_the_time_to_wait_is_read_in_all_its_forms(
+    headers: dict[str, str], body: dict[str, Any], seconds: float | None
+) -> None:
+    assert retry_after(headers, body, NOW) == seconds
+
+
+def test_the_server_may_forbid_or_ask_for_another_try() -> None:
+    assert not http_error(Head(500, "", {"x-should-retry": "false"}), b"", PLACE).retryable
+    assert http_error(Head(400, "", {"x-should-retry": "true"}), b"", PLACE).retryable
+
+
+def test_a_key_that_the_server_echoes_is_not_shown() -> None:
+    place = Place("p", "Server", "example.com", "", secrets=("sk-canary-123",))
+    body = b'{"error": {"message": "Incorrect API key provided: sk-canary-123."}}'
+    error = http_error(Head(401), body, place)
+    assert "canary" not in f"{error} {error!r} {error.details} {place!r}"
+    assert error.code == ErrorCode.AUTH_FAILED
+
+
+def test_a_redirect_is_named_and_not_followed() -> None:
+    error = http_error(Head(301, "", {"location": "https://evil.example/v1"}), b"", PLACE)
+    assert "https://evil.example/v1" in error.message
+    assert not error.retryable
+
+
+def test_an_error_of_null_on_a_chunk_is_no_error() -> None:
+    assert not is_error({"error": None, "choices": []})
+    assert is_error({"error": "out"})
+    assert is_error({"object": "error", "message": "x"})
+    assert is_error({}, "error")
+
+
+def test_an_error_inside_a_stream_keeps_the_number_it_carries() -> None:
+    error = stream_error({"error": {"message": "slow down", "code": 429}}, PLACE)
+    assert (error.code, error.status, error.retryable) == (ErrorCode.RATE_LIMITED, 429, True)
+    assert stream_error({"error": "engine died"}, PLACE).status is None
+
+
+@given(st.binary(max_size=300))
+def test_any_body_is_read_without_an_exception(body: bytes) -> None:
+    said = read_error_body(body)
+    assert said.message is None or said.message.strip()
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(max_size=5) | st.integers(),
+        lambda i: (
+            st.lists(i, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["error", "message", "detail", "msg", "code", "loc"]), i, max_size=3
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_json_body_gives_one_error_in_plain_words(value: object) -> None:
+    error = http_error(Head(500), json.dumps(value).encode(), PLACE)
+    assert error.message.strip()

@@ -1,0 +1,89 @@
+"""The fakes are only worth something if the servers' own clients take them for the real thing."""
+
+import ollama
+import openai
+import pytest
+
+from tests.support.fake_ollama import fake_ollama
+from tests.support.fake_openai import fake_openai
+from tests.support.http_server import in_thread, serve
+
+
+async def test_the_official_ollama_client_streams_from_the_fake() -> None:
+    async with serve(fake_ollama) as server:
+        client = ollama.AsyncClient(host=server.url)
+        text, thinking, last = "", "", None
+        messages = [{"role": "user", "content": "think"}]
+        async for part in await client.chat("thinker", messages=messages, stream=True, think=True):
+            text += part.message.content or ""
+            thinking += part.message.thinking or ""
+            last = part
+        await client.close()  # type: ignore[no-untyped-call]  # the client has no types there
+    assert (text, thinking) == ("Yes.", "Let me see.")
+    assert last is not None
+    assert (last.done, last.done_reason, last.prompt_eval_count) == (True, "stop", 7)
+
+
+async def test_the_official_ollama_client_lists_shows_and_calls_tools() -> None:
+    async with serve(fake_ollama) as server:
+        client = ollama.AsyncClient(host=server.url)
+        names = [model.model for model in (await client.list()).models]
+        shown = await client.show("tiny")
+        running = await client.ps()
+        reply = await client.chat("tiny", messages=[{"role": "user", "content": "tools"}])
+        with pytest.raises(ollama.ResponseError, match="not found"):
+            await client.chat("nosuch", messages=[{"role": "user", "content": "hi"}])
+        await client.close()  # type: ignore[no-untyped-call]  # the client has no types there
+    assert names == ["tiny:latest", "thinker:latest"]
+    assert shown.capabilities == ["completion", "tools"]
+    assert running.models[0].context_length == 4096
+    assert [
+        (c.function.name, dict(c.function.arguments)) for c in reply.message.tool_calls or ()
+    ] == [
+        ("weather", {"city": "Oslo"}),
+        ("clock", {}),
+    ]
+
+
+async def test_the_official_openai_client_streams_text_calls_and_usage_from_the_fake() -> None:
+    async with (
+        serve(fake_openai("secret-key")) as server,
+        openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="secret-key") as client,
+    ):
+        names = [model.id async for model in client.models.list()]
+        async with client.chat.completions.stream(
+            model="tiny",
+            messages=[{"role": "user", "content": "tools"}],
+            stream_options={"include_usage": True},
+        ) as stream:
+            done = await stream.get_final_completion()
+    assert names == ["tiny"]
+    message = done.choices[0].message
+    assert message.content == "Looking."
+    calls = [(c.function.name, c.function.arguments) for c in message.tool_calls or ()]
+    assert calls == [("weather", '{"city": "Oslo"}'), ("clock", "{}")]
+    assert done.usage is not None
+    assert done.usage.prompt_tokens == 7
+
+
+async def test_the_official_openai_client_reads_whole_answers_and_refusals_of_the_fake() -> None:
+    async with (
+        serve(fake_openai("secret-key")) as server,
+        openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="secret-key") as client,
+        openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="wrong") as stranger,
+    ):
+        reply = await client.chat.completions.create(
+            model="tiny", messages=[{"role": "user", "content": "echo a b"}]
+        )
+        with pytest.raises(openai.AuthenticationError):
+            await stranger.models.list()
+    assert reply.choices[0].message.content == "a b"
+
+
+def test_a_fake_runs_in_a_thread_for_tests_without_a_loop() -> None:
+    with in_thread(fake_ollama) as server:
+        client = ollama.Client(host=server.url)
+        reply = client.chat("tiny", messages=[{"role": "user", "content": "hello"}])
+        client.close()  # type: ignore[no-untyped-call]  # the client has no types there
+    assert reply.message.content == "Hello, world!"
+    assert [request.path for request in server.received] == ["/api/chat"]

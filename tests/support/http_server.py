@@ -1,0 +1,264 @@
+"""A small HTTP/1.1 server on loopback that tests can make misbehave, and that notices who leaves.
+
+It runs in the loop of the test (`serve`), in a thread (`in_thread`), or as a program of its own
+(`run_alone`), which prints its address and tells under `/_seen` what it saw.
+"""
+
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+import anyio
+from anyio.abc import SocketAttribute, SocketStream
+from anyio.from_thread import start_blocking_portal
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> dict[str, object]:
+        value = json.loads(self.body)
+        assert isinstance(value, dict)
+        return value
+
+
+@dataclass
+class Server:
+    """What the server saw."""
+
+    url: str = ""
+    received: list[Received] = field(default_factory=list)
+    disconnects: list[float] = field(default_factory=list)
+    """When a client left in the middle of an answer, by the system's monotonic clock."""
+    connections: int = 0
+    answering: int = 0
+    opened: int = 0
+
+    def seen(self) -> dict[str, object]:
+        return {
+            "requests": len(self.received),
+            "paths": [request.path for request in self.received],
+            "disconnects": self.disconnects,
+            "connections": self.connections,
+            "answering": self.answering,
+        }
+
+    async def settled(self, within_s: float = 5.0) -> None:
+        """Wait until no answer is being given."""
+        with anyio.fail_after(within_s):
+            while self.answering:
+                await anyio.sleep(0.001)
+
+
+class Left(Exception):
+    """The client closed its end, or the script closed ours."""
+
+
+class Reply:
+    """The answer to one request, in whatever pieces and states a test wants."""
+
+    def __init__(self, stream: SocketStream) -> None:
+        self._stream = stream
+        self.started = False
+        self.chunked = False
+
+    async def start(
+        self,
+        status: int = 200,
+        content_type: str = "application/json",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Send the head of an answer whose pieces follow."""
+        self.chunked = True
+        await self._head(status, {"transfer-encoding": "chunked"}, content_type, headers)
+
+    async def write(self, data: bytes) -> None:
+        """Send a piece."""
+        if data:
+            await self.raw(b"%x\r\n%s\r\n" % (len(data), data))
+
+    async def whole(
+        self,
+        body: bytes,
+        status: int = 200,
+        content_type: str = "application/json",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Send a whole answer."""
+        await self._head(status, {"content-length": str(len(body))}, content_type, headers)
+        await self.raw(body)
+
+    async def json(self, value: object, status: int = 200) -> None:
+        """Send a whole answer in JSON."""
+        await self.whole(json.dumps(value).encode(), status)
+
+    async def raw(self, data: bytes) -> None:
+        """Send bytes as they are, past the rules of HTTP."""
+        try:
+            await self._stream.send(data)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            raise Left from None
+
+    def cut(self) -> None:
+        """Close the connection in the middle of the answer."""
+        raise Left
+
+    async def _head(
+        self,
+        status: int,
+        framing: Mapping[str, str],
+        content_type: str,
+        more: Mapping[str, str] | None,
+    ) -> None:
+        self.started = True
+        try:
+            reason = HTTPStatus(status).phrase
+        except ValueError:
+            reason = "Whatever"
+        headers = {"content-type": content_type, **framing, **(more or {})}
+        lines = [f"HTTP/1.1 {status} {reason}", *(f"{k}: {v}" for k, v in headers.items() if v)]
+        await self.raw("\r\n".join([*lines, "", ""]).encode())
+
+
+Handler = Callable[[Received, Reply], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serve(handler: Handler, server: Server | None = None) -> AsyncIterator[Server]:
+    """Answer requests with `handler` until the block ends."""
+    server = server or Server()
+
+    async def connection(stream: SocketStream) -> None:
+        server.connections += 1
+        server.opened += 1
+        try:
+            async with stream:
+                await _Connection(stream, handler, server).run()
+        finally:
+            server.connections -= 1
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
+    port = listener.extra(SocketAttribute.local_port)
+    server.url = f"http://127.0.0.1:{port}"
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, connection, group)
+        try:
+            yield server
+        finally:
+            group.cancel_scope.cancel()
+
+
+@contextmanager
+def in_thread(handler: Handler) -> Iterator[Server]:
+    """Answer requests from a thread, for tests that have no event loop."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(serve(handler)) as server,
+    ):
+        yield server
+
+
+def run_alone(handler: Handler) -> None:
+    """Answer requests until killed; the first line of output is the address."""
+
+    async def forever() -> None:
+        server = Server()
+
+        async def with_report(request: Received, reply: Reply) -> None:
+            if request.path == "/_seen":
+                await reply.json(server.seen())
+            else:
+                await handler(request, reply)
+
+        async with serve(with_report, server):
+            sys.stdout.write(f"{server.url}\n")
+            sys.stdout.flush()
+            await anyio.sleep_forever()
+
+    anyio.run(forever)
+
+
+class _Connection:
+    def __init__(self, stream: SocketStream, handler: Handler, server: Server) -> None:
+        self._stream = stream
+        self._handler = handler
+        self._server = server
+        self._buffer = bytearray()
+        self._news = anyio.Event()
+        self._gone = False
+        self._answering: anyio.CancelScope | None = None
+
+    async def run(self) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._listen)
+            try:
+                while (request := await self._request()) is not None:
+                    await self._answer(request)
+            except Left:
+                pass
+            group.cancel_scope.cancel()
+
+    async def _listen(self) -> None:
+        try:
+            while True:
+                self._buffer += await self._stream.receive()
+                self._wake()
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._gone = True
+            if self._answering is not None:
+                self._server.disconnects.append(time.monotonic())
+                self._answering.cancel()
+            self._wake()
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
+
+    async def _request(self) -> Received | None:
+        while b"\r\n\r\n" not in self._buffer:
+            if self._gone:
+                return None
+            if self._buffer and not self._buffer[:1].isalpha():
+                await Reply(self._stream).raw(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                return None
+            await self._news.wait()
+        head, _, rest = bytes(self._buffer).partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, path, _ = first.split(" ", 2)
+        pairs = (line.partition(":") for line in lines)
+        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        length = int(headers.get("content-length", "0"))
+        while len(self._buffer) < len(head) + 4 + length:
+            if self._gone:
+                return None
+            await self._news.wait()
+        rest = bytes(self._buffer[len(head) + 4 :])
+        self._buffer[:] = rest[length:]
+        return Received(method, path, headers, rest[:length])
+
+    async def _answer(self, request: Received) -> None:
+        self._server.received.append(request)
+        self._server.answering += 1
+        reply = Reply(self._stream)
+        try:
+            with anyio.CancelScope() as self._answering:
+                await self._handler(request, reply)
+                if not reply.started:
+                    await reply.whole(b"", 204)
+                elif reply.chunked:
+                    await reply.raw(b"0\r\n\r\n")
+        finally:
+            self._answering = None
+            self._server.answering -= 1
+        if self._gone:
+            raise Left
