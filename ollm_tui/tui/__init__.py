@@ -1,1 +1,14 @@
 """The full-screen terminal app: the only package that knows Textual."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ollm_tui.config.flags import Flags
+
+
+def run_tui(flags: "Flags") -> int:
+    """Open the app, run it to its end, and give the exit code."""
+    # loads Textual, which only a full-screen session needs
+    from ollm_tui.tui.run import run
+
+    return run(flags)

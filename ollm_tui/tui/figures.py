@@ -1,6 +1,10 @@
 """How numbers are written for people: sizes, times, token counts and rates, with their units."""
 
-from ollm_tui.protocol.message import FinishReason, Timings, Usage
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # the status line needs only the arithmetic, and that before the first frame
+    from ollm_tui.protocol.message import FinishReason, Timings, Usage
 
 
 def seconds(value: float) -> str:
@@ -24,6 +28,11 @@ def tokens(count: int) -> str:
     return f"{count / 1000:.0f}k"
 
 
+def window(count: int) -> str:
+    """Write a context window; most are powers of two: 32768 is known as `32k`."""
+    return f"{count // 1024}k" if count % 1024 == 0 else tokens(count)
+
+
 def size(count: int) -> str:
     """Write an amount of bytes in powers of ten: `94 MB`, `4.7 GB`."""
     if count < 1_000_000:
@@ -33,7 +42,7 @@ def size(count: int) -> str:
     return f"{count / 1e9:.1f} GB"
 
 
-def stats_line(usage: Usage | None, timings: Timings | None) -> str:
+def stats_line(usage: "Usage | None", timings: "Timings | None") -> str:
     """Write what the server reported of one answer, or nothing."""
     parts = []
     if usage and usage.completion_tokens is not None:
@@ -46,7 +55,7 @@ def stats_line(usage: Usage | None, timings: Timings | None) -> str:
     return " · ".join(parts)
 
 
-def finish_note(reason: FinishReason, *, empty: bool) -> str:
+def finish_note(reason: "FinishReason", *, empty: bool) -> str:
     """Say what is special about the end of an answer; nothing for an ordinary one."""
     match reason:
         case "length":

@@ -5,9 +5,13 @@ A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from textual.binding import Binding
+
+from ollm_tui.tui.widgets.composer_keys import EDITING_KEYS, PRIMARY_KEYS
+from ollm_tui.tui.widgets.status_line import KeyHint
 
 Scope: TypeAlias = Literal["chat", "composer"]
 """Who answers to the key: the chat screen or the input."""
@@ -36,12 +40,7 @@ class Key:
         return self.id.partition(".")[0]
 
 
-KEYS: Final[tuple[Key, ...]] = (
-    Key("composer.submit", "enter", "", "Send the message", "send"),
-    Key("composer.newline", "ctrl+j,shift+enter,alt+enter", "", "Begin a new line", "newline"),
-    Key("composer.complete", "tab", "", "Take the suggestion", when="suggestions are shown"),
-    Key("composer.history_previous", "up", "", "Earlier prompt", when="on the first line"),
-    Key("composer.history_next", "down", "", "Later prompt", when="on the last line"),
+_CHAT_KEYS: Final[tuple[Key, ...]] = (
     Key("chat.stop", "escape", "stop", "Stop the answer", "stop", "while an answer comes"),
     Key("chat.interrupt", "ctrl+c", "interrupt", "Stop, copy, clear the input, or twice: quit"),
     Key("chat.retry", "r", "retry_error", "Try again", "retry", "after an error, input empty",
@@ -52,7 +51,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("chat.next_recent", "f2", "next_recent", "Next recent model", in_palette=True),
     Key("chat.palette", "ctrl+p", "palette", "Command palette", "palette"),
     Key("chat.help", "f1", "help", "Help", "help", in_palette=True, command="help"),
-    Key("chat.help_mark", "question_mark", "help_mark", "Help", when="the input is empty"),
+    Key("chat.help_mark", "question_mark", "help", "Help", when="the input is empty"),
     Key("chat.thinking", "ctrl+t", "toggle_thinking", "Show or fold thinking", in_palette=True),
     Key("chat.page_up", "pageup", "scroll_page(-1)", "Scroll up a page"),
     Key("chat.page_down", "pagedown", "scroll_page(1)", "Scroll down a page"),
@@ -61,6 +60,52 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("chat.top", "ctrl+home", "scroll_edge(-1)", "Scroll to the beginning"),
     Key("chat.bottom", "ctrl+end", "scroll_edge(1)", "Scroll to the end and follow"),
 )  # fmt: skip
+
+_WHEN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "composer.complete": "suggestions are shown",
+        "composer.dismiss": "suggestions are shown",
+        "composer.history_previous": "on the first line",
+        "composer.history_next": "on the last line",
+        "composer.expand_paste": "on folded text",
+    }
+)
+_LABELS: Final[Mapping[str, str]] = MappingProxyType(
+    {"composer.submit": "send", "composer.newline": "newline"}
+)
+
+
+def _of_widget(binding: Binding) -> Key:
+    key_id = binding.id or ""
+    return Key(
+        key_id,
+        binding.key,
+        "",
+        binding.description,
+        _LABELS.get(key_id, ""),
+        _WHEN.get(key_id, ""),
+    )
+
+
+KEYS: Final = (*map(_of_widget, PRIMARY_KEYS), *_CHAT_KEYS)
+"""What belongs to a chat."""
+
+EDITING: Final = tuple(map(_of_widget, EDITING_KEYS))
+"""What every editor has."""
+
+
+LETTERS: Final = frozenset({"chat.retry", "chat.help_mark"})
+"""What a letter does that is typed into an empty input: the input itself looks them up."""
+
+_IDLE: Final = ("composer.newline", "chat.models", "chat.palette", "chat.help")
+_BUSY: Final = ("chat.stop",)
+_HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "ready": _IDLE,
+        "error": ("chat.retry", *_IDLE),
+        **dict.fromkeys(("loading", "waiting", "thinking", "answering"), _BUSY),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +120,19 @@ class Keymap:
         return [
             Binding(key.keys, key.action, key.description, id=key.id, priority=True)
             for key in self.keys
-            if key.scope == scope and key.action
+            if key.scope == scope and key.action and key.id not in LETTERS
         ]
+
+    def letters(self) -> Mapping[str, str]:
+        """Give the keys that act only while the input is empty, with their actions."""
+        found = [key for key in self.keys if key.id in LETTERS]
+        return {name: key.action for key in found for name in _names(key)}
+
+    def hints(self, state: str = "ready") -> list[KeyHint]:
+        """Give the keys that matter now, the one that matters most first."""
+        ids = _HINTS.get(state, _HINTS["ready"])
+        labels = {key.id: (_names(key)[0], key.label) for key in self.keys}
+        return [KeyHint(short(labels[one][0]), labels[one][1]) for one in ids]
 
     def key_for(self, key_id: str) -> str:
         """Give the first key of an action as a person reads it."""
@@ -85,7 +141,7 @@ class Keymap:
 
 def with_overrides(overrides: Mapping[str, str]) -> Keymap:
     """Put a person's keys into the table; unknown ids and shared keys become sentences."""
-    known = {key.id for key in KEYS}
+    known = {key.id for key in (*KEYS, *EDITING)}
     problems = [f"[keymap] has no action named {name}." for name in overrides if name not in known]
     keys = tuple(_replaced(key, overrides.get(key.id)) for key in KEYS)
     return Keymap(keys, (*problems, *_conflicts(keys, set(overrides))))
@@ -104,10 +160,7 @@ def _conflicts(keys: Iterable[Key], chosen: set[str]) -> list[str]:
         for name in _names(key):
             other = owners.setdefault(name, key)
             if other is not key and {other.id, key.id} & chosen:
-                problems.append(
-                    f"[keymap] gives {display(name)} to both {other.id} and {key.id}; "
-                    f"{other.id} has it."
-                )
+                problems.append(f"[keymap] gives {display(name)} to both {other.id} and {key.id}.")
     return problems
 
 
@@ -115,19 +168,16 @@ def _names(key: Key) -> list[str]:
     return [name.strip() for name in key.keys.split(",") if name.strip()]
 
 
-_WORDS: Final = {
-    "question_mark": "?",
-    "escape": "Esc",
-    "pageup": "PgUp",
-    "pagedown": "PgDn",
-    "enter": "Enter",
-}
+_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {"question_mark": "?", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
+)
 
 
 def display(key: str) -> str:
     """Write a key as people do: `ctrl+l` is `Ctrl+L`."""
-    parts = [_WORDS.get(part, part.capitalize()) for part in key.split("+")]
-    return "+".join(parts)
+    if len(key) == 1:
+        return key
+    return "+".join(_WORDS.get(part, part.capitalize()) for part in key.split("+"))
 
 
 def short(key: str) -> str:
@@ -143,23 +193,32 @@ def display_all(key: Key) -> str:
     return ", ".join(display(name) for name in _names(key))
 
 
-def reference_page(keys: Iterable[Key] = KEYS) -> str:
+def reference_page() -> str:
     """Write the page of all keys, as Markdown."""
-    lines = [
-        "# Keys",
-        "",
-        "Each can be changed in `config.toml` by its id, for example:",
-        "",
-        "```toml",
-        "[keymap]",
-        '"chat.models" = "f4"',
-        "```",
-        "",
-        "| Key | What it does | When | Id |",
-        "|---|---|---|---|",
-    ]
-    lines += [
+    return "\n".join(
+        [
+            "# Keys",
+            "",
+            "Each can be changed in `config.toml` by its id, for example:",
+            "",
+            "```toml",
+            "[keymap]",
+            '"chat.models" = "f4"',
+            "```",
+            "",
+            *_rows(KEYS),
+            "",
+            "## While writing",
+            "",
+            *_rows(EDITING),
+            "",
+        ]
+    )
+
+
+def _rows(keys: Iterable[Key]) -> list[str]:
+    head = ["| Key | What it does | When | Id |", "|---|---|---|---|"]
+    return head + [
         f"| {display_all(key)} | {key.description} | {key.when or 'always'} | `{key.id}` |"
         for key in keys
     ]
-    return "\n".join(lines) + "\n"

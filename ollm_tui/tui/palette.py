@@ -1,14 +1,34 @@
-"""The command palette: what keys and slash commands do, found by typing."""
+"""What the command palette lists: keys and slash commands, from their tables."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-
-from textual.command import DiscoveryHit, Hit, Hits, Provider
-from textual.types import IgnoreReturnCallbackType
+from typing import Protocol
 
 from ollm_tui.tui.keymap import Key, display_all
-from ollm_tui.tui.modals.help import Described
+
+
+class Described(Protocol):
+    """What is said of a command."""
+
+    @property
+    def name(self) -> str:
+        """Its name without the slash."""
+        ...
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Its other names."""
+        ...
+
+    @property
+    def usage(self) -> str:
+        """What may follow the name."""
+        ...
+
+    @property
+    def help(self) -> str:
+        """One sentence."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,41 +36,30 @@ class Entry:
     """One line of the palette."""
 
     title: str
-    help: str
-    run: IgnoreReturnCallbackType
+    reach: str
+    """The key or the command that does the same."""
+    action: str = ""
+    """The screen's action; empty for a command."""
 
 
-def entries(
-    keys: Sequence[Key],
-    commands: Sequence[Described],
-    run_action: Callable[[str], object],
-    run_command: Callable[[str], object],
-) -> Iterator[Entry]:
+def entries(keys: Sequence[Key], commands: Sequence[Described]) -> list[Entry]:
     """Give an entry for each key that has one, and for each command that no key does."""
     shown = [key for key in keys if key.in_palette]
-    for key in shown:
-        yield Entry(key.description, display_all(key), partial(run_action, key.action))
+    found = [Entry(key.description, display_all(key), key.action) for key in shown]
     covered = {key.command for key in shown}
-    for command in commands:
-        if command.name not in covered:
-            title = command.help.rstrip(".")
-            yield Entry(title, f"/{command.name}", partial(run_command, command.name))
+    return found + [
+        Entry(command.help.rstrip("."), f"/{command.name}")
+        for command in commands
+        if command.name not in covered
+    ]
 
 
-def provider_of(found: Sequence[Entry]) -> type[Provider]:
-    """Make the provider that Textual's palette asks."""
-
-    class Entries(Provider):
-        async def discover(self) -> Hits:
-            for entry in found:
-                yield DiscoveryHit(entry.title, entry.run, help=entry.help)
-
-        async def search(self, query: str) -> Hits:
-            matcher = self.matcher(query)
-            for entry in found:
-                score = max(matcher.match(entry.title), matcher.match(entry.help))
-                if score > 0:
-                    title = matcher.highlight(entry.title)
-                    yield Hit(score, title, entry.run, text=entry.title, help=entry.help)
-
-    return Entries
+def matching(found: Sequence[Entry], query: str) -> list[Entry]:
+    """Keep the entries that have every word of the query, those that begin with it first."""
+    words = query.lower().split()
+    kept = [
+        entry
+        for entry in found
+        if all(word in f"{entry.title} {entry.reach}".lower() for word in words)
+    ]
+    return sorted(kept, key=lambda entry: not entry.title.lower().startswith(query.lower()))

@@ -35,6 +35,9 @@ class TranscriptFace(Protocol):
     def add_user(self, block_id: str, text: str) -> None:
         """Show a prompt."""
 
+    def remove_from(self, block_id: str) -> None:
+        """Take away a block and all after it."""
+
     def add_thinking(self, block_id: str) -> None:
         """Open a block of reasoning."""
 
@@ -74,12 +77,23 @@ class TurnPresenter:
         transcript: TranscriptFace,
         status: StatusFace,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        retry_hint: str = "",
     ) -> None:
+        """Show answers; `retry_hint` goes with an error, to say how to ask again."""
+        self._retry_hint = retry_hint
         self._transcript = transcript
         self._status = status
         self._clock = clock
         self._numbers = itertools.count(1)
+        self._prompt: tuple[str, str] | None = None
         self._begin_turn()
+
+    def forget(self) -> None:
+        """Take note that the transcript was cleared; what still comes is not shown."""
+        self._prompt = None
+        self._begin_turn()
+        self._over = True
 
     def _begin_turn(self) -> None:
         self._open: dict[str, float] = {}
@@ -96,10 +110,19 @@ class TurnPresenter:
         self._transcript.add_note(f"note-{next(self._numbers)}", text, kind, hint)
 
     def begin(self, prompt: str | None) -> None:
-        """Show that a prompt was sent; None is the last one again."""
+        """Show that a prompt was sent; None is the last one again.
+
+        An answer that is asked for again goes from the history, so it goes from the screen; an
+        error stays where it is.
+        """
+        if prompt is None and self._prompt is not None and not self.failed:
+            block, prompt = self._prompt
+            self._transcript.remove_from(block)
         self._begin_turn()
         if prompt is not None:
-            self._transcript.add_user(f"prompt-{next(self._numbers)}", prompt)
+            block = f"prompt-{next(self._numbers)}"
+            self._prompt = (block, prompt)
+            self._transcript.add_user(block, prompt)
         self._status.show_speed(None)
         self._status.show_turn("waiting")
 
@@ -119,7 +142,8 @@ class TurnPresenter:
             return
         self._end("error")
         self.failed = True
-        self.note(error.message, "error", error.hint)
+        hint = " ".join(part for part in (error.hint, self._retry_hint) if part)
+        self.note(error.message, "error", hint or None)
 
     def apply(self, event: ChatEvent) -> None:
         """Show one event; after the end, or a stop, nothing is shown."""

@@ -141,6 +141,10 @@ class Runtime(Protocol):
         """Give the addresses chatted with before, the latest first."""
         ...
 
+    async def model_info(self, ref: "ModelRef") -> "ModelInfo | None":
+        """Ask again what is known of a model."""
+        ...
+
     def remember_model(self, address: str) -> None:
         """Put a model in front of the recent ones."""
         ...

@@ -6,7 +6,7 @@ variables below `[variables]`. Only the chosen theme is read before the first fr
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual.color import Color, ColorParseError
@@ -61,14 +61,23 @@ def _theme(path: Path, data: Mapping[str, object]) -> Theme:
             raise ThemeProblem(path, f"{name} is missing")
     colours = {name: _colour(path, name, data[name]) for name in _COLOURS if name in data}
     flags = {name: _flag(path, name, data[name]) for name in _FLAGS if name in data}
-    theme = Theme(
+    return Theme(
         name=path.stem,
         primary=colours["primary"],
+        secondary=colours.get("secondary"),
+        accent=colours.get("accent"),
+        success=colours.get("success"),
+        warning=colours.get("warning"),
+        error=colours.get("error"),
+        foreground=colours["foreground"],
+        background=colours["background"],
+        surface=colours.get("surface"),
+        panel=colours.get("panel"),
+        boost=colours.get("boost"),
         dark=flags.get("dark", True),
         ansi=flags.get("ansi", False),
         variables=_variables(path, data.get("variables", {})),
     )
-    return replace(theme, **colours)
 
 
 def _colour(path: Path, name: str, value: object) -> str:

@@ -12,11 +12,11 @@ from ollm_tui.chat.client import ChatStream
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, TextDelta, ThinkingDelta
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import FinishReason, Message, Timings, Usage
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.catalog import CatalogEntry, Listing
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -168,6 +168,20 @@ class ScriptedRuntime:
 
     async def first_model(self) -> ScriptedFirstModel:
         return self.first
+
+    @property
+    def router(self) -> "ScriptedRuntime":
+        return self
+
+    async def resolve(self, model: str) -> CatalogEntry:
+        ref = ModelRef.parse(model)
+        info = self.catalog.find(ref) if ref else None
+        if ref is None or info is None:
+            raise AIError(ErrorCode.MODEL_NOT_FOUND, f"There is no model named {model!r}.")
+        return CatalogEntry(ref, info)
+
+    async def model_info(self, ref: ModelRef) -> ModelInfo | None:
+        return self.catalog.find(ref)
 
     def recent_models(self) -> Sequence[str]:
         return tuple(self.recents)

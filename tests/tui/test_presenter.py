@@ -25,6 +25,9 @@ class FakeTranscript:
     def add_user(self, block_id: str, text: str) -> None:
         self.calls.append(("user", text))
 
+    def remove_from(self, block_id: str) -> None:
+        self.calls.append(("remove", block_id))
+
     def add_thinking(self, block_id: str) -> None:
         self.calls.append(("thinking", block_id))
 
@@ -73,7 +76,9 @@ class Clock:
 class Stage:
     def __init__(self) -> None:
         self.transcript, self.status, self.clock = FakeTranscript(), FakeStatus(), Clock()
-        self.presenter = TurnPresenter(self.transcript, self.status, self.clock)
+        self.presenter = TurnPresenter(
+            self.transcript, self.status, self.clock, retry_hint="Press r."
+        )
         self.presenter.begin("why?")
         self.transcript.calls.clear()
 
@@ -133,7 +138,7 @@ def test_an_error_is_a_note_with_its_hint(stage: Stage) -> None:
     error = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.", hint="Start it.")
     stage.presenter.apply(text("At "))
     stage.presenter.apply(ErrorEvent(error=error))
-    assert stage.transcript.notes == [("error", "Ollama does not answer.", "Start it.")]
+    assert stage.transcript.notes == [("error", "Ollama does not answer.", "Start it. Press r.")]
     assert stage.presenter.failed
     assert stage.status.states[-1] == "error"
 
@@ -196,3 +201,13 @@ def test_the_next_prompt_starts_clean(stage: Stage) -> None:
     assert not stage.presenter.failed
     stage.presenter.apply(text("fine", "answer-2"))
     assert stage.transcript.calls[-1] == ("append", "answer-2", "fine")
+
+
+def test_asking_again_replaces_an_answer_but_keeps_an_error(stage: Stage) -> None:
+    stage.presenter.apply(text("So."))
+    stage.presenter.apply(finish())
+    stage.presenter.begin(None)
+    assert stage.transcript.calls[-2:] == [("remove", "prompt-1"), ("user", "why?")]
+    stage.presenter.fail(AIError(ErrorCode.INTERNAL_ERROR, "Broken."))
+    stage.presenter.begin(None)
+    assert stage.transcript.calls[-1] == ("note", "error", "Broken.", "Press r.")

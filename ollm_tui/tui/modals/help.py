@@ -1,43 +1,24 @@
 """Keys and commands, from the tables they are made of."""
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, Protocol
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
+from textual.events import Resize
 from textual.widgets import Static
 
 from ollm_tui.tui.keymap import Key, display_all
+from ollm_tui.tui.modals.dialog import Dialog
+from ollm_tui.tui.palette import Described
+
+COLUMN = 22
 
 
-class Described(Protocol):
-    """What help says of a command."""
-
-    @property
-    def name(self) -> str:
-        """Its name without the slash."""
-        ...
-
-    @property
-    def aliases(self) -> tuple[str, ...]:
-        """Its other names."""
-        ...
-
-    @property
-    def usage(self) -> str:
-        """What may follow the name."""
-        ...
-
-    @property
-    def help(self) -> str:
-        """One sentence."""
-        ...
-
-
-class Help(ModalScreen[None]):
+class Help(Dialog[None]):
     """One page to scroll."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,10 +26,9 @@ class Help(ModalScreen[None]):
     ]
     DEFAULT_CSS = """
     Help {
-        align: center middle;
-        & > Vertical { width: 84; max-width: 94%; height: auto; max-height: 90%; }
-        VerticalScroll { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
-        #page { height: auto; }
+        & > Vertical { height: 90%; }
+        VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
+        #page { height: auto; width: 1fr; }
     }
     """
 
@@ -59,19 +39,24 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the page."""
-        with Vertical(classes="dialog"):
+        with Vertical():
             yield Static("Help", classes="title", markup=False)
             with VerticalScroll():
-                yield Static(help_page(self._keys, self._commands), id="page")
-            yield Static("Esc close · PgUp PgDn scroll", id="about", markup=False)
+                yield Static("", id="page", markup=False)
+            yield Static("Esc close · Up Down PgUp PgDn scroll", id="about", markup=False)
 
     def on_mount(self) -> None:
         """Let the scroll keys work at once."""
-        self.query_one(VerticalScroll).focus()
+        self.set_focus(self.query_one(VerticalScroll))
+
+    def on_resize(self, event: Resize) -> None:
+        """Write the page for the width there is."""
+        width = min(84, event.size.width * 94 // 100) - 8
+        self.query_one("#page", Static).update(help_page(self._keys, self._commands, width))
 
 
-def help_page(keys: Iterable[Key], commands: Iterable[Described]) -> Content:
-    """Write all keys and commands."""
+def help_page(keys: Iterable[Key], commands: Iterable[Described], width: int) -> Content:
+    """Write all keys and commands in `width` cells."""
     key_rows = [
         (display_all(key), key.description + (f" ({key.when})" if key.when else "")) for key in keys
     ]
@@ -79,10 +64,10 @@ def help_page(keys: Iterable[Key], commands: Iterable[Described]) -> Content:
     return Content("\n").join(
         [
             Content.styled("Keys", "bold $primary"),
-            *_table(key_rows),
+            *_table(key_rows, width),
             Content(""),
             Content.styled("Commands", "bold $primary"),
-            *_table(command_rows),
+            *_table(command_rows, width),
             Content(""),
             Content.styled("A line that begins with // is sent with one slash.", "$text-muted"),
         ]
@@ -94,9 +79,17 @@ def _call(command: Described) -> str:
     return f"{names} {command.usage}".strip()
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> list[Content]:
-    width = min(34, max((len(left) for left, _right in rows), default=0))
-    return [
-        Content.assemble((left.ljust(width), "bold"), "  ", (right, "$text-muted"))
-        for left, right in rows
-    ]
+def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
+    for left, right in rows:
+        lefts = textwrap.wrap(left, COLUMN) or [""]
+        rights = textwrap.wrap(right, max(10, width - COLUMN - 2)) or [""]
+        for line in range(max(len(lefts), len(rights))):
+            yield Content.assemble(
+                (_line(lefts, line).ljust(COLUMN), "bold"),
+                "  ",
+                (_line(rights, line), "$text-muted"),
+            )
+
+
+def _line(lines: Sequence[str], number: int) -> str:
+    return lines[number] if number < len(lines) else ""

@@ -8,9 +8,13 @@ from textual.content import Content
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.figures import size, tokens
+from ollm_tui.tui.figures import size, window
 
 MARKS = (("image", "vision"), ("tool_use", "tools"), ("thinking", "thinks"))
+
+
+LEAST_NAME = 24
+"""Cells that a name keeps before a column goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +109,11 @@ def row_content(row: ModelRow, width: int, *, is_current: bool, names_provider: 
     info = row.info
     facts = [
         (size(info.size_bytes) if info.size_bytes else "").rjust(7),
-        (tokens(info.context) if info.context else "").rjust(5),
+        (window(info.context) if info.context else "").rjust(5),
         marks(info).ljust(20),
     ]
     room = width - 3
-    while facts and room - sum(len(fact) + 2 for fact in facts) < 28:
+    while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_NAME:
         facts.pop()
     room -= sum(len(fact) + 2 for fact in facts)
     provider = f"  {clean_name(row.label)}" if names_provider else ""

@@ -7,14 +7,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from ollm_tui.tui.modals.dialog import Dialog
 from ollm_tui.tui.theming import ThemeProblem, ThemeShelf
 
 
-class PickTheme(ModalScreen[str | None]):
+class PickTheme(Dialog[str | None]):
     """A list of themes; the marked one is shown, leaving brings back the former one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -22,10 +22,9 @@ class PickTheme(ModalScreen[str | None]):
     ]
     DEFAULT_CSS = """
     PickTheme {
-        align: center middle;
         background: transparent;
-        & > Vertical { width: 44; max-width: 94%; height: auto; max-height: 90%; }
-        OptionList { height: auto; max-height: 16; }
+        & > Vertical { width: 44; height: auto; max-height: 90%; }
+        OptionList, OptionList:focus { height: auto; max-height: 16; }
     }
     """
 
@@ -36,7 +35,7 @@ class PickTheme(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
-        with Vertical(classes="dialog"):
+        with Vertical():
             yield Static("Choose a theme", classes="title", markup=False)
             yield OptionList(
                 *(Option(Content(name), id=name) for name in self._shelf.names()), compact=True

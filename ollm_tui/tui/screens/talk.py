@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.services import Client, Runtime
 
 if TYPE_CHECKING:
@@ -17,17 +17,30 @@ class Talk:
         self.runtime = runtime
         self.client: Client = runtime.new_client()
         self.usage: Usage | None = None
+        self.window: int | None = None
+        """The model's context window as the engine has it; None if unknown."""
 
     @property
     def model(self) -> str | None:
         """The address of the model that answers."""
         return self.client.conversation.model
 
-    def set_model(self, address: str, *, chosen: bool = True) -> None:
-        """Let another model answer from now on; a chosen one is remembered."""
-        self.client.conversation.model = address
-        if chosen:
-            self.runtime.remember_model(address)
+    @property
+    def ref(self) -> ModelRef | None:
+        """The model that answers; None when there is none."""
+        return ModelRef.parse(self.model or "")
+
+    def set_model(self, ref: ModelRef) -> None:
+        """Let another model answer from now on."""
+        self.client.conversation.model = str(ref)
+        info = self.runtime.catalog.find(ref)
+        self.window = info.context if info else None
+
+    def remember_model(self) -> None:
+        """Put the model in front of the recent ones."""
+        recents = self.runtime.recent_models()
+        if self.model is not None and (not recents or recents[0] != self.model):
+            self.runtime.remember_model(self.model)
 
     def begin_anew(self) -> None:
         """Leave the history behind."""
@@ -46,27 +59,20 @@ class Talk:
         place = recents.index(self.model) if self.model in recents else -1
         return recents[(place + 1) % len(recents)]
 
-    def info(self) -> ModelInfo | None:
-        """Give what is known of the present model."""
-        ref = ModelRef.parse(self.model or "")
-        return self.runtime.catalog.find(ref) if ref else None
-
-    @property
-    def window(self) -> int | None:
-        """The model's context window as the engine has it; None if unknown."""
-        info = self.info()
-        return info.context if info else None
+    async def look_at_window(self) -> None:
+        """Ask for the window again, which an engine may choose when it loads the model."""
+        ref = self.ref
+        if ref is not None:
+            info = await self.runtime.model_info(ref)
+            self.window = info.context if info and info.context else self.window
 
     @property
     def context_used(self) -> int | None:
         """How many tokens the chat took by the server's last count."""
         usage = self.usage
-        if usage is None:
-            return None
-        if usage.total_tokens is not None:
-            return usage.total_tokens
-        parts = (usage.prompt_tokens, usage.completion_tokens)
-        return sum(part or 0 for part in parts) if any(parts) else None
+        counted = (usage.prompt_tokens, usage.completion_tokens) if usage else ()
+        known = [count for count in counted if count is not None]
+        return sum(known) if known else None
 
     def known_addresses(self) -> Sequence[str]:
         """Give the models listed so far, for completion."""

@@ -36,6 +36,11 @@ class Turns:
         """Whether a prompt has to wait: an answer is coming or its connection is closing."""
         return self._signal is not None
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether prompts are queued."""
+        return bool(self._waiting)
+
     def enqueue(self, text: str) -> None:
         """Keep a prompt until the answer before it has ended."""
         self._waiting.append(text)

@@ -83,7 +83,7 @@ def test_a_wide_row_says_size_context_and_marks() -> None:
     ).plain
     assert "qwen3" in line
     assert "5.2 GB" in line
-    assert "33k" in line
+    assert "32k" in line
 
 
 def test_names_cannot_drive_the_terminal_or_the_markup() -> None:

@@ -1,0 +1,66 @@
+"""`OllmApp`: screens, theme, keymap, crash handler; nothing else."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.driver import Driver
+
+from ollm_tui.tui.crash import CrashReports
+from ollm_tui.tui.keymap import with_overrides
+from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.services import Services
+from ollm_tui.tui.theming import DEFAULT_THEME, ThemeProblem, ThemeShelf
+
+
+class OllmApp(CrashReports[None], inherit_bindings=False):
+    """The full-screen chat."""
+
+    TITLE = "ollm"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = []
+    ENABLE_COMMAND_PALETTE = False  # the chat screen opens it, filled with its own entries
+
+    def __init__(
+        self,
+        services: Services,
+        theme: str = DEFAULT_THEME,
+        *,
+        driver_class: type[Driver] | None = None,
+        crash_directory: Path | None = None,
+    ) -> None:
+        super().__init__(driver_class=driver_class)
+        self.crash_directory = crash_directory
+        self._services = services
+        self._held: list[events.Event] | None = []
+        self._problems = [*services.problems, *with_overrides(services.keymap).problems]
+        self._put_on(services.themes, theme)
+        self.set_keymap(dict(services.keymap))
+
+    def _put_on(self, shelf: ThemeShelf, name: str) -> None:
+        try:
+            theme = shelf.load(name)
+        except ThemeProblem as problem:
+            self._problems.append(str(problem))
+            theme = shelf.load(DEFAULT_THEME)
+        self.register_theme(theme)
+        self.theme = theme.name
+
+    async def on_event(self, event: events.Event) -> None:
+        """Hold what is typed before there is an input: Textual would drop it."""
+        is_typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
+        if is_typed and self._held is not None:
+            self._held.append(event)
+        else:
+            await super().on_event(event)
+
+    async def on_descendant_focus(self) -> None:
+        """Type what was held, in order, now that something takes it."""
+        held, self._held = self._held or [], None
+        for event in held:
+            await super().on_event(event)
+
+    def get_default_screen(self) -> ChatScreen:
+        """Give the screen that is there from the first frame on."""
+        return ChatScreen(self._services, tuple(self._problems))

@@ -1,0 +1,87 @@
+"""What slash commands may ask of this front end, done by the chat screen."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ollm_tui.commands.host import NoteKind, View
+from ollm_tui.commands.options import change_option
+from ollm_tui.protocol.request import GenerationOptions
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.screens.chat import ChatScreen
+    from ollm_tui.tui.screens.desk import Desk
+
+
+class ScreenCommandHost:
+    """A chat as the commands see it."""
+
+    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+        self._screen = screen
+        self._desk = desk
+
+    def say(self, text: str, kind: NoteKind = "info") -> None:
+        """Show a note in the transcript."""
+        self._desk.say(text, kind)
+
+    def show(self, view: View) -> None:
+        """Open a dialog."""
+        self._desk.views.show(view)
+
+    async def new_chat(self) -> None:
+        """Begin anew with the same model and settings."""
+        self._desk.new_chat()
+
+    async def set_model(self, address: str) -> None:
+        """Use another model from the next prompt on."""
+        await self._desk.find_model(address)
+
+    def model_addresses(self) -> Sequence[str]:
+        """Give the known models, recent ones first."""
+        recent = list(self._desk.runtime.recent_models())
+        return list(dict.fromkeys([*recent, *self._desk.talk.known_addresses()]))
+
+    def current_model(self) -> str | None:
+        """Give the model in use."""
+        return self._desk.talk.model
+
+    def system_prompt(self) -> str | None:
+        """Give the system prompt."""
+        return self._desk.talk.client.conversation.system_prompt
+
+    def set_system_prompt(self, text: str | None) -> None:
+        """Replace the system prompt."""
+        self._desk.talk.client.conversation.system_prompt = text
+
+    def options(self) -> GenerationOptions:
+        """Give the sampling options."""
+        return self._desk.talk.client.conversation.options
+
+    def set_option(self, name: str, value_text: str) -> str:
+        """Change one option."""
+        conversation = self._desk.talk.client.conversation
+        conversation.options, sentence = change_option(conversation.options, name, value_text)
+        return sentence
+
+    async def retry(self) -> None:
+        """Ask for the last answer once more."""
+        self._screen.ask_again()
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard."""
+        self._screen.copy(text)
+
+    def last_answer(self) -> str | None:
+        """Give the newest answer."""
+        return self._desk.talk.client.conversation.last_answer()
+
+    def theme_names(self) -> Sequence[str]:
+        """Give the themes there are."""
+        return self._screen.services.themes.names()
+
+    def set_theme(self, name: str) -> None:
+        """Use a theme and remember it."""
+        self._desk.views.use_theme(name)
+
+    def quit(self) -> None:
+        """Leave the program."""
+        self._screen.app.exit()

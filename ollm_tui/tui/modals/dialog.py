@@ -1,0 +1,42 @@
+"""The frame that dialogs share; its style is read when the first one opens."""
+
+from textual.screen import ModalScreen, ScreenResultType
+
+
+class Dialog(ModalScreen[ScreenResultType]):
+    """A box in the middle: a title, a body, and a line about it."""
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 60%;
+
+        &:ansi { background: transparent; }
+
+        & > Vertical {
+            width: 84;
+            max-width: 94%;
+            background: $surface;
+            border: round $border-blurred;
+            padding: 1 2;
+        }
+        .title { text-style: bold; color: $text-primary; margin-bottom: 1; }
+        #about { color: $text-muted; margin-top: 1; height: auto; max-height: 8; }
+
+        Input, Input:focus {
+            border: none;
+            background: $panel;
+            padding: 0 1;
+            margin-bottom: 1;
+            height: 1;
+        }
+        OptionList, OptionList:focus {
+            border: none;
+            background: transparent;
+            padding: 0;
+            height: 1fr;
+            scrollbar-size-vertical: 1;
+            & > .option-list--option-disabled { color: $text-muted; }
+        }
+    }
+    """

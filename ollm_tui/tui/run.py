@@ -1,0 +1,45 @@
+"""From the command line's choices to a running app, and to the exit code."""
+
+import os
+
+import anyio
+
+from ollm_tui.config.early import early_settings
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import config_path, default_paths
+from ollm_tui.runtime.opening import opening
+from ollm_tui.tui.app import OllmApp
+from ollm_tui.tui.services import Runtime, Services
+from ollm_tui.tui.terminal import driver_class, exit_signals
+from ollm_tui.tui.theming import ThemeShelf, bundled_folder
+
+
+def run(flags: Flags) -> int:
+    """Run the app in an event loop of its own."""
+    return anyio.run(_main, flags)
+
+
+async def _main(flags: Flags) -> int:
+    paths = default_paths()
+    early = early_settings(paths, os.environ, flags)
+
+    async def runtime() -> Runtime:
+        return await opened.runtime()
+
+    services = Services(
+        runtime,
+        config_file=config_path(paths, os.environ, flags.config_path),
+        themes=ThemeShelf((bundled_folder(), paths.config_dir / "themes")),
+        keymap=early.keymap,
+    )
+    app = OllmApp(
+        services,
+        early.theme,
+        driver_class=driver_class(),
+        crash_directory=paths.state_dir / "crashes",
+    )
+    # around everything that has to be closed in order when a signal ends the app
+    with exit_signals(app):
+        async with opening(flags) as opened:
+            await app.run_async()
+    return app.return_code or 0

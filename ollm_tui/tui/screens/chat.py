@@ -1,0 +1,246 @@
+"""The chat screen: input, transcript, status, and the one worker that answers."""
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+import anyio.to_thread
+from textual import getters, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from ollm_tui.tui.keymap import Keymap, with_overrides
+from ollm_tui.tui.screens.hint_line import HintLine
+from ollm_tui.tui.screens.prompt import Prompt
+from ollm_tui.tui.services import Services
+from ollm_tui.tui.widgets.completions import Completions
+from ollm_tui.tui.widgets.composer import Composer
+from ollm_tui.tui.widgets.header import ChatHeader
+from ollm_tui.tui.widgets.selection import TranscriptSelection
+from ollm_tui.tui.widgets.status_bar import StatusBar
+from ollm_tui.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from ollm_tui.commands.complete import Suggestions
+    from ollm_tui.commands.host import View
+    from ollm_tui.commands.parse import CommandCall, UnknownCommand
+    from ollm_tui.tui.screens.desk import Desk
+
+QUIT_WITHIN_S = 1.5
+COPIED_S = 2.5
+NARROW = 60
+PLACEHOLDER = "Ask anything. / commands"
+
+
+def _desk_class() -> "type[Desk]":
+    # brings the vocabulary and the commands, which the first frame does not wait for
+    from ollm_tui.tui.screens.desk import Desk
+
+    return Desk
+
+
+class ChatScreen(TranscriptSelection[None]):
+    """Nearly always the only screen a person sees."""
+
+    CSS_PATH = "chat.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat")]
+
+    header = getters.query_one(ChatHeader)
+    transcript = getters.query_one(Transcript)
+    hints = getters.query_one(HintLine)
+    completions = getters.query_one(Completions)
+    composer = getters.query_one(Prompt)
+    status = getters.query_one(StatusBar)
+
+    def __init__(self, services: Services, problems: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.services = services
+        self.keymap = with_overrides(services.keymap)
+        self.problems = problems
+        self.desk: Desk | None = None
+        self._early: list[str] = []
+        self._quit_asked_at = float("-inf")
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        yield ChatHeader()
+        yield Transcript()
+        yield HintLine()
+        yield Completions()
+        yield Prompt(placeholder=PLACEHOLDER, suggest=self._suggest, letters=self.keymap.letters())
+        yield StatusBar()
+
+    # Opening: the first frame is drawn before anything of the runtime is loaded
+
+    def on_mount(self) -> None:
+        """Take keys at once; open the runtime behind the first frame."""
+        self.set_focus(self.composer)
+        self.status.show_keys(self.keymap.hints())
+        self.call_after_refresh(self._open)
+
+    @work(group="opening")
+    async def _open(self) -> None:
+        make_desk = await anyio.to_thread.run_sync(_desk_class)
+        self.desk = desk = await make_desk.beside(self)
+        if desk is None:
+            return
+        early, self._early = self._early, []
+        for text in early:
+            self.take(text)
+        await desk.open()
+        self._answer_queue()
+
+    # What the person submits
+
+    def _suggest(self, draft: str) -> "Suggestions | None":
+        return self.desk.suggest(draft) if self.desk is not None else None
+
+    @on(Composer.MenuChanged)
+    def _show_menu(self, event: Composer.MenuChanged) -> None:
+        self.completions.show(event.menu)
+
+    @on(Completions.Chosen)
+    def _take_suggestion(self, event: Completions.Chosen) -> None:
+        self.composer.take(event.index, go_on=True)
+
+    @on(Composer.Submitted)
+    def _submitted(self, event: Composer.Submitted) -> None:
+        self.take(event.text)
+
+    def take(self, text: str) -> None:
+        """Run a command, send a prompt, or let it wait."""
+        desk = self.desk
+        if desk is None:
+            self._early.append(text)
+            self.show_queue(len(self._early))
+            return
+        wanted = desk.read(text)
+        if not isinstance(wanted, str):
+            self._run_command(wanted)
+        elif desk.is_busy:
+            desk.turns.enqueue(wanted)
+        else:
+            self._answer(wanted)
+
+    def ask_again(self) -> None:
+        """Ask the newest question once more."""
+        if self.desk is None or self.desk.is_busy:
+            self.hints.flash("An answer is still coming", COPIED_S)
+        else:
+            self._answer(None)
+
+    @work(group="command")
+    async def _run_command(self, call: "CommandCall | UnknownCommand") -> None:
+        if self.desk is not None:
+            await self.desk.run_command(call)
+
+    @work(exclusive=True, group="turn")
+    async def _answer(self, prompt: str | None) -> None:
+        if self.desk is not None:
+            await self.desk.answer(prompt)
+
+    @work(exclusive=True, group="turn")
+    async def _answer_queue(self) -> None:
+        if self.desk is not None:
+            await self.desk.answer_queue()
+
+    def show_queue(self, waiting: int) -> None:
+        """Say how many prompts wait."""
+        them = "it" if waiting == 1 else "them"
+        self.hints.stand(f"{waiting} queued · Esc returns {them} to the editor" if waiting else "")
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave keys to the input where they mean nothing here."""
+        match action:
+            case "stop":
+                return bool(self._early) or (self.desk is not None and self.desk.can_stop)
+            case "retry_error":
+                return self.desk is not None and self.desk.turns.failed and not self.desk.is_busy
+            case _:
+                return True
+
+    def action_stop(self) -> None:
+        """Stop the answer; what was queued goes back to the editor."""
+        back = "\n\n".join(self._early)
+        self._early.clear()
+        if self.desk is not None:
+            back = self.desk.turns.take_back()
+            self.desk.turns.stop()
+        self.show_queue(0)
+        if back:
+            self.composer.prepend(back)
+
+    def action_interrupt(self) -> None:
+        """Stop, else copy, else clear the input, else quit when pressed twice."""
+        if self.check_action("stop", ()):
+            self.action_stop()
+        elif selected := self.get_selected_text():
+            self.copy(selected)
+            self.clear_selection()
+        elif not self.composer.stash():
+            self._ask_to_quit()
+
+    def _ask_to_quit(self) -> None:
+        now = time.monotonic()
+        if now - self._quit_asked_at < QUIT_WITHIN_S:
+            self.app.exit()
+        self._quit_asked_at = now
+        self.hints.flash("Press Ctrl+C again to quit", QUIT_WITHIN_S)
+
+    def copy(self, text: str) -> None:
+        """Hand a text to the terminal, which may or may not put it on the clipboard."""
+        self.app.copy_to_clipboard(text)
+        self.hints.flash("Sent to the terminal's clipboard", COPIED_S)
+
+    def action_retry_error(self) -> None:
+        """Ask again what ended in an error."""
+        self.ask_again()
+
+    def action_new_chat(self) -> None:
+        """Begin a new chat."""
+        if self.desk is not None:
+            self.desk.new_chat()
+
+    def action_models(self) -> None:
+        """Choose a model."""
+        self._show("models")
+
+    def action_palette(self) -> None:
+        """Open the command palette."""
+        self._show("palette")
+
+    def action_help(self) -> None:
+        """Show keys and commands."""
+        self._show("help")
+
+    def _show(self, view: "View") -> None:
+        if self.desk is not None:
+            self.desk.views.show(view)
+
+    @work(group="command")
+    async def action_next_recent(self) -> None:
+        """Go to the model used before this one."""
+        if self.desk is not None:
+            await self.desk.next_recent()
+
+    def action_toggle_thinking(self) -> None:
+        """Show or fold all thinking."""
+        self.transcript.toggle_thinking()
+
+    def action_scroll_page(self, direction: int) -> None:
+        """Scroll by a page."""
+        self.transcript.scroll_relative(
+            y=direction * max(1, self.transcript.size.height - 2), animate=False
+        )
+
+    def action_scroll_line(self, direction: int) -> None:
+        """Scroll by a line."""
+        self.transcript.scroll_relative(y=direction, animate=False)
+
+    def action_scroll_edge(self, direction: int) -> None:
+        """Scroll to the beginning, or to the end to follow it."""
+        if direction < 0:
+            self.transcript.scroll_home(animate=False)
+        else:
+            self.transcript.scroll_end(animate=False)

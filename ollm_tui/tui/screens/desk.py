@@ -1,0 +1,178 @@
+"""What stands behind the chat screen once the runtime is there: loaded after the first frame."""
+
+import logging
+from typing import TYPE_CHECKING
+
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.complete import Suggestions, suggest
+from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text, run_command
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import Usage
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.tui.command_host import ScreenCommandHost
+from ollm_tui.tui.presenter import NoteKind, TurnPresenter, TurnState
+from ollm_tui.tui.screens.talk import Talk
+from ollm_tui.tui.screens.turns import Turns
+from ollm_tui.tui.screens.views import Views
+from ollm_tui.tui.screens.welcome import welcome
+from ollm_tui.tui.services import Runtime
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.screens.chat import ChatScreen
+
+logger = logging.getLogger(__name__)
+
+
+class Desk:
+    """Joins the conversation, the answers and the commands to one screen."""
+
+    def __init__(self, screen: "ChatScreen", runtime: Runtime) -> None:
+        self._screen = screen
+        self._is_ready = False
+        self.runtime = runtime
+        self.talk = Talk(runtime)
+        retry_hint = f"Press {screen.keymap.key_for('chat.retry')} to try again."
+        self.presenter = TurnPresenter(screen.transcript, self, retry_hint=retry_hint)
+        self.turns = Turns(self.presenter, screen.show_queue)
+        self.commands = COMMANDS
+        self.host = ScreenCommandHost(screen, self)
+        self.views = Views(screen, self)
+
+    @classmethod
+    async def beside(cls, screen: "ChatScreen") -> "Desk | None":
+        """Wait for the runtime and make the desk of a screen; None, and a note, without one."""
+        try:
+            return cls(screen, await screen.services.runtime())
+        except AIError as error:
+            screen.transcript.add_note("opening", error.message, "error", error.hint)
+            screen.status.show_turn("error")
+            return None
+
+    async def open(self) -> None:
+        """Find a model to begin with and say which it is."""
+        for problem in (*self._screen.problems, *self.runtime.problems):
+            self.say(problem, "warning")
+        try:
+            first = await self.runtime.first_model()
+        except AIError as error:
+            self.say(error.message, "error", error.hint)
+        else:
+            if first.ref is not None:
+                self.talk.set_model(first.ref)
+            text, hint = welcome(first, self._screen.keymap.key_for("chat.models"))
+            self.say(text, "info", hint)
+        self._is_ready = True
+        self.show_talk()
+
+    # The presenter's status bar
+
+    def show_turn(self, state: TurnState) -> None:
+        """Say what the answer is doing, and which keys matter now."""
+        self._screen.status.show_turn(state)
+        self._screen.status.show_keys(self._screen.keymap.hints(state))
+        self._show_title()
+
+    def show_speed(self, tokens_per_s: float | None) -> None:
+        """Say how fast the answer comes."""
+        self._screen.status.show_speed(tokens_per_s)
+
+    def show_usage(self, usage: Usage) -> None:
+        """Keep what the server counted."""
+        self.talk.usage = usage
+        self.show_talk()
+
+    def show_talk(self) -> None:
+        """Say which model answers, in what chat, and how full its context is."""
+        screen, ref = self._screen, self.talk.ref
+        self._show_title()
+        screen.header.show_model(ref.model if ref else "", ref.provider if ref else "")
+        screen.status.show_context(self.talk.context_used, self.talk.window)
+
+    def _show_title(self) -> None:
+        self._screen.header.show_title(self.talk.client.conversation.title or "")
+
+    # What the screen asks for
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a prompt has to wait."""
+        return not self._is_ready or self.turns.is_busy
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is an answer to stop or a queue to take back."""
+        return self.turns.is_running or self.turns.is_waiting
+
+    def suggest(self, draft: str) -> Suggestions | None:
+        """Suggest how to go on with a command."""
+        return suggest(draft, self.commands, self.host)
+
+    def read(self, text: str) -> CommandCall | UnknownCommand | str:
+        """Tell a command from a prompt."""
+        return parse(text, self.commands) or prompt_text(text)
+
+    async def run_command(self, call: CommandCall | UnknownCommand) -> None:
+        """Do what a command says."""
+        await run_command(call, self.host)
+
+    async def answer(self, prompt: str | None) -> None:
+        """Ask, with everything that is queued after it; None asks the newest question again."""
+        await self.turns.run(self.talk.client, prompt)
+        await self._after_answers()
+
+    async def answer_queue(self) -> None:
+        """Ask what was written before there was anyone to ask."""
+        await self.turns.drain(self.talk.client)
+
+    async def _after_answers(self) -> None:
+        if not self.turns.failed:
+            self._remember_model()
+        await self.talk.look_at_window()
+        self.show_talk()
+
+    def say(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
+        """Show a note."""
+        self.presenter.note(text, kind, hint)
+
+    def new_chat(self) -> None:
+        """Leave the history behind."""
+        self.turns.stop()
+        self.talk.begin_anew()
+        self.turns.failed = False
+        self._screen.transcript.clear()
+        self.presenter.forget()
+        self.show_turn("ready")
+        self.show_talk()
+
+    async def find_model(self, address: str) -> None:
+        """Let the model of that name answer from now on.
+
+        Raises:
+            AIError: no provider has it.
+        """
+        found = await self.runtime.router.resolve(address)
+        self.use_model(found.ref)
+
+    def use_model(self, ref: ModelRef) -> None:
+        """Let another model answer from now on."""
+        self.talk.set_model(ref)
+        self._remember_model()
+        self.say(f"{ref.model} answers from now on.")
+        self.show_talk()
+
+    def _remember_model(self) -> None:
+        try:
+            self.talk.remember_model()
+        except OSError as error:
+            logger.warning("The model used last could not be remembered: %s", error)
+
+    async def next_recent(self) -> None:
+        """Go to the model used before this one."""
+        address = self.talk.next_recent()
+        if address is None:
+            self.say("No other model was used lately.")
+            return
+        try:
+            await self.find_model(address)
+        except AIError as error:
+            self.say(error.message, "error", error.hint)

@@ -1,0 +1,37 @@
+"""The composer of the chat screen, with letters that mean something while it is empty."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from ollm_tui.tui.widgets.composer import Composer
+
+if TYPE_CHECKING:
+    from ollm_tui.commands.complete import Suggestions
+
+
+class Prompt(Composer):
+    """Runs an action of the screen for a letter that is typed first, if that has a meaning now.
+
+    A binding would not do: it is looked up before the letters typed ahead of it have arrived.
+    """
+
+    def __init__(
+        self,
+        *,
+        placeholder: str,
+        suggest: "Callable[[str], Suggestions | None]",
+        letters: Mapping[str, str],
+    ) -> None:
+        super().__init__(placeholder=placeholder, suggest=suggest)
+        self._letters = letters
+
+    async def _on_key(self, event: events.Key) -> None:
+        action = self._letters.get(event.key)
+        if action is None or self.text or self.just_pasted:
+            return
+        if self.screen.check_action(action, ()):
+            event.stop()
+            event.prevent_default()
+            await self.screen.run_action(action)

@@ -1,0 +1,92 @@
+"""The dialogs of the chat screen: opening them, and what happens with their answers."""
+
+import logging
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from ollm_tui.commands.host import View
+from ollm_tui.config.edit import set_key
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.tui.keymap import EDITING
+from ollm_tui.tui.modals.command_palette import Palette
+from ollm_tui.tui.modals.help import Help
+from ollm_tui.tui.modals.pick_model import PickModel
+from ollm_tui.tui.modals.pick_theme import PickTheme
+from ollm_tui.tui.palette import Entry, entries
+from ollm_tui.tui.theming import ThemeProblem
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.model import ModelRef
+    from ollm_tui.tui.screens.chat import ChatScreen
+    from ollm_tui.tui.screens.desk import Desk
+
+logger = logging.getLogger(__name__)
+
+
+class Views:
+    """Opens one dialog at a time."""
+
+    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+        self._screen = screen
+        self._desk = desk
+
+    def show(self, view: View) -> None:
+        """Open a dialog, unless one is open."""
+        if self._screen.app.screen is not self._screen:
+            return
+        match view:
+            case "help":
+                keys = (*self._screen.keymap.keys, *EDITING)
+                self._screen.app.push_screen(Help(keys, self._desk.commands))
+            case "models":
+                self._pick_model()
+            case "themes":
+                shelf = self._screen.services.themes
+                self._screen.app.push_screen(PickTheme(shelf), self._remember_theme)
+            case "palette":
+                self._palette()
+
+    def _pick_model(self) -> None:
+        runtime = self._desk.runtime
+        picker = PickModel(runtime.catalog, self._desk.talk.model, runtime.recent_models())
+        self._screen.app.push_screen(picker, self._use_model)
+
+    def _use_model(self, ref: "ModelRef | None") -> None:
+        if ref is not None:
+            self._desk.use_model(ref)
+
+    def _palette(self) -> None:
+        found = entries(self._screen.keymap.keys, self._desk.commands)
+        self._screen.app.push_screen(Palette(found), self._run)
+
+    def _run(self, entry: Entry | None) -> None:
+        if entry is None:
+            return
+        if entry.action:
+            self._screen.run_worker(self._screen.run_action(entry.action), group="view")
+        else:
+            self._screen.take(entry.reach)
+
+    def use_theme(self, name: str) -> None:
+        """Put on a theme and remember it."""
+        try:
+            theme = self._screen.services.themes.load(name)
+        except ThemeProblem as problem:
+            self._desk.say(str(problem), "error")
+            return
+        self._screen.app.register_theme(theme)
+        self._screen.app.theme = name
+        self._remember_theme(name)
+
+    def _remember_theme(self, name: str | None) -> None:
+        if name is not None:
+            self._screen.run_worker(self._write_theme(name), group="theme", exclusive=True)
+
+    async def _write_theme(self, name: str) -> None:
+        path = self._screen.services.config_file
+        try:
+            await anyio.to_thread.run_sync(set_key, path, "theme", name)
+        except AIError as error:
+            logger.warning("The theme could not be remembered: %s", error)
+            self._desk.say(f"The theme is not remembered. {error.message}", "warning", error.hint)

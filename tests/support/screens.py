@@ -1,0 +1,94 @@
+"""The real app on a scripted runtime, driven by Textual's pilot."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from textual.pilot import Pilot
+
+from ollm_tui.tui.app import OllmApp
+from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.services import Runtime, Services
+from tests.support.scripted import ScriptedClient, ScriptedRuntime
+
+
+class Stage:
+    """An app that runs, and the runtime behind it."""
+
+    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: ScriptedRuntime) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.runtime = runtime
+
+    @property
+    def chat(self) -> ChatScreen:
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, ChatScreen)
+        return screen
+
+    @property
+    def client(self) -> ScriptedClient:
+        return self.runtime.clients[-1]
+
+    async def settle(self) -> None:
+        """Let everything that was set going come to rest: keys, workers, the next painting."""
+        for _turn in range(3):
+            await self.pilot.pause()
+        view = self.chat.transcript
+        with anyio.fail_after(5):
+            while view._busy or view._frame_timer is not None:
+                await self.pilot.pause(0.005)
+        await self.pilot.pause()
+
+    async def type(self, words: str) -> None:
+        await self.pilot.press(*words)
+
+    async def ask(self, words: str) -> None:
+        """Send a prompt; it is put into the input at once, since each key of a pilot waits."""
+        self.chat.composer.insert(words)
+        await self.pilot.press("enter")
+        await self.settle()
+
+    @property
+    def shown(self) -> str:
+        """The transcript as text, each block as it was given."""
+        return "\n".join("".join(block.text) for block in self.chat.transcript._blocks)
+
+    @property
+    def screen_text(self) -> str:
+        """What is on the screen, line by line."""
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join(line.text.rstrip() for line in lines)
+
+
+def services(
+    runtime: ScriptedRuntime, config_file: Path, opened: anyio.Event | None = None
+) -> Services:
+    async def give() -> Runtime:
+        if opened is not None:
+            await opened.wait()
+        return runtime
+
+    return Services(give, config_file)
+
+
+@asynccontextmanager
+async def staged(
+    config_file: Path,
+    runtime: ScriptedRuntime | None = None,
+    *,
+    size: tuple[int, int] = (80, 24),
+    theme: str = "dusk",
+    opened: anyio.Event | None = None,
+) -> AsyncIterator[Stage]:
+    runtime = runtime or ScriptedRuntime()
+    app = OllmApp(services(runtime, config_file, opened), theme)
+    async with app.run_test(size=size) as pilot:
+        stage = Stage(app, pilot, runtime)
+        if opened is None:
+            with anyio.fail_after(5):
+                while stage.chat.desk is None or stage.chat.desk.is_busy:
+                    await pilot.pause(0.005)
+        await stage.settle()
+        yield stage

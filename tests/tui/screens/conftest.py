@@ -1,0 +1,3 @@
+from tests.support.svg import svg_snapshot
+
+__all__ = ["svg_snapshot"]

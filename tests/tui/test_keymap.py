@@ -1,0 +1,66 @@
+"""The table of keys, a person's own keys in it, and the page made of it."""
+
+from pathlib import Path
+
+from ollm_tui.tui.keymap import (
+    EDITING,
+    KEYS,
+    Keymap,
+    display,
+    reference_page,
+    short,
+    with_overrides,
+)
+from ollm_tui.tui.screens.chat import ChatScreen
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "keys.md"
+
+
+def test_ids_are_unique_and_nothing_shares_a_key() -> None:
+    assert len({key.id for key in KEYS}) == len(KEYS)
+    names = [name for key in (*KEYS, *EDITING) for name in key.keys.split(",")]
+    # Esc closes the suggestions when no answer is there to stop.
+    assert sorted(name for name in names if names.count(name) > 1) == ["escape", "escape"]
+
+
+def test_every_binding_has_an_action_that_the_screen_has() -> None:
+    for binding in Keymap().bindings("chat"):
+        assert binding.description
+        assert hasattr(ChatScreen, f"action_{binding.action.partition('(')[0]}"), binding.id
+
+
+def test_no_key_is_one_that_terminals_take_for_themselves() -> None:
+    taken = {f"ctrl+{letter}" for letter in "imhsqba"}
+    assert not taken & {name for key in KEYS for name in key.keys.split(",")}
+
+
+def test_a_person_can_move_an_action_to_another_key() -> None:
+    keymap = with_overrides({"chat.models": "f4"})
+    assert keymap.key_for("chat.models") == "F4"
+    assert keymap.problems == ()
+
+
+def test_an_unknown_id_is_a_sentence() -> None:
+    assert with_overrides({"chat.model": "f4"}).problems == (
+        "[keymap] has no action named chat.model.",
+    )
+
+
+def test_a_key_given_twice_is_a_sentence() -> None:
+    (problem,) = with_overrides({"chat.models": "ctrl+n"}).problems
+    assert "Ctrl+N" in problem
+    assert "chat.new" in problem
+    assert "chat.models" in problem
+
+
+def test_keys_are_written_as_people_do() -> None:
+    assert display("ctrl+l") == "Ctrl+L"
+    assert display("question_mark") == "?"
+    assert display("shift+pageup") == "Shift+PgUp"
+    assert (short("ctrl+l"), short("f1"), short("escape")) == ("^L", "F1", "Esc")
+
+
+def test_the_reference_page_is_the_table() -> None:
+    assert PAGE.read_text("utf-8") == reference_page(), (
+        "docs/reference/keys.md is not what ollm_tui/tui/keymap.py says: write reference_page()"
+    )
