@@ -11,7 +11,6 @@ import platform
 import time
 import traceback
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +50,9 @@ def write_report(error: BaseException, directory: Path, redact: Redactor) -> Pat
 
 def describe(error: BaseException) -> str:
     """Return versions and traceback; neither local variables nor the environment."""
+    # takes 8 ms to load, with the mail and archive modules it needs
+    from importlib import metadata
+
     lines = [
         f"ollm_tui {__version__}, textual {metadata.version('textual')}",
         f"Python {platform.python_version()} on {platform.platform()}, {os.environ.get('TERM')}",

@@ -1,0 +1,1 @@
+"""Widgets of the chat: plain values in, messages out."""
