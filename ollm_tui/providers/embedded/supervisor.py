@@ -63,6 +63,11 @@ class Engine:
         return self._process.pid
 
     @property
+    def is_ending(self) -> bool:
+        """Whether it was asked to end, or has ended: nobody new may take it."""
+        return self._scope.cancel_called or self._process.ending is not None
+
+    @property
     def crash(self) -> AIError | None:
         """Why it ended, if nobody asked it to."""
         ending = self._process.ending
@@ -151,9 +156,8 @@ class Supervisor:
         Raises:
             AIError: it cannot be loaded; cancelling a load kills the process.
         """
-        async with self._lock:
-            engine = await self._ready(plan)
-            engine.take()
+        engine = self._usable(plan) or await self._started(plan)
+        engine.take()
         try:
             yield engine
         finally:
@@ -166,18 +170,25 @@ class Supervisor:
             engine.stop()
             await engine.exited.wait()
 
-    async def _ready(self, plan: EnginePlan) -> Engine:
+    def _usable(self, plan: EnginePlan) -> Engine | None:
         engine = self._engines.get(plan.name)
-        if engine is not None and engine.crash is None:
-            if engine.plan == plan or engine.leases:
+        if engine is None or engine.is_ending:
+            return None
+        # Another window is not worth breaking off an answer.
+        return engine if engine.plan == plan or engine.leases else None
+
+    async def _started(self, plan: EnginePlan) -> Engine:
+        """Start an engine, one after the other; somebody may have done so in the meantime."""
+        async with self._lock:
+            if engine := self._usable(plan):
                 return engine
             await self.unload(plan.name)
-        await self._make_room()
-        if self._group is None or self._is_closed:
-            raise failures.closed()
-        engine = await self._group.start(self._keep, plan, name=f"engine {plan.name}")
-        assert isinstance(engine, Engine)
-        return engine
+            await self._make_room()
+            if self._group is None or self._is_closed:
+                raise failures.closed()
+            engine = await self._group.start(self._keep, plan, name=f"engine {plan.name}")
+            assert isinstance(engine, Engine)
+            return engine
 
     async def _make_room(self) -> None:
         idle = [engine for engine in self.engines if not engine.leases]

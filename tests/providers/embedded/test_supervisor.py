@@ -200,6 +200,42 @@ async def test_a_model_in_use_is_not_unloaded() -> None:
         assert sleep.asked == [300, 300]
 
 
+async def test_a_request_during_an_unload_gets_a_new_engine() -> None:
+    async with Supervisor(settings(), command=program(IGNORES_ITS_INPUT)) as supervisor:
+        async with supervisor.lease(plan()) as first:
+            pass
+        first.stop()
+        async with supervisor.lease(plan()) as second:
+            assert second.pid != first.pid
+            assert is_running(second.pid)
+            assert not is_running(first.pid)
+
+
+async def test_a_loaded_model_is_served_while_another_loads(tmp_path: Path) -> None:
+    waits = f"""
+{READY}
+sys.stdout.flush() if told["name"] == "a" else __import__("time").sleep(60)
+sys.stdin.read()
+"""
+    async with (
+        Supervisor(settings(most_loaded=2), command=program(waits)) as supervisor,
+        anyio.create_task_group() as group,
+    ):
+        async with supervisor.lease(plan("a")) as first:
+            pass
+
+        async def load_other() -> None:
+            async with supervisor.lease(plan("b")):
+                pass
+
+        group.start_soon(load_other)
+        await anyio.wait_all_tasks_blocked()
+        with anyio.fail_after(1):
+            async with supervisor.lease(plan("a")) as again:
+                assert again is first
+        group.cancel_scope.cancel()
+
+
 async def test_cancelling_a_load_kills_the_process() -> None:
     async with Supervisor(settings(), command=program(NEVER_READY)) as supervisor:
         before = children()
