@@ -1,0 +1,116 @@
+"""Draw the pictures of the README from the app itself.
+
+    python -m scripts.screenshot docs/images
+
+The real app runs without a terminal; only the answers are given, so that the pictures stay the
+same until the app changes.
+"""
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+
+from ollm_tui.protocol.model import ModelInfo, ModelRef, from_alias
+from ollm_tui.providers.catalog import Listing
+from tests.support.screens import Stage, staged
+from tests.support.scripted import (
+    ScriptedCatalog,
+    ScriptedFirstModel,
+    ScriptedRuntime,
+    finish,
+    text,
+    thinking,
+)
+from tests.support.svg import calm, normalised, picture
+
+ANSWER = """At noon sunlight crosses **little air**, so mostly the short waves are scattered \
+and reach you from everywhere. At dusk it crosses ten times as much: blue is spent on the way, \
+and what is left is red.
+
+| angle | air crossed      | colour |
+|------:|-----------------:|--------|
+| 90°   |                1 | blue   |
+| 30°   |                2 | blue   |
+| 5°    |               10 | red    |
+
+Scattering grows with the fourth power of frequency:
+
+```python
+def scattered(wavelength_nm: float) -> float:
+    return (550 / wavelength_nm) ** 4
+```
+"""
+SIZE = (96, 34)
+GB = 1_000_000_000
+
+
+def models() -> ScriptedCatalog:
+    """Give the models of a well-stocked desk."""
+    chat, vision = from_alias("chat"), from_alias("vision")
+
+    def listing(provider: str, label: str, *infos: ModelInfo) -> Listing:
+        return Listing(provider=provider, label=label, models=infos)
+
+    return ScriptedCatalog(
+        listing(
+            "local",
+            "Ollama",
+            ModelInfo(
+                name="qwen3:8b", size_bytes=5 * GB, context=32_768, capability=chat, loaded=True
+            ),
+            ModelInfo(name="gemma3:12b", size_bytes=8 * GB, context=131_072, capability=vision),
+        ),
+        listing(
+            "embedded",
+            "Embedded",
+            ModelInfo(
+                name="SmolLM2-135M-Instruct.Q4_1",
+                size_bytes=98_362_432,
+                context=4_096,
+                capability=chat,
+            ),
+        ),
+        listing(
+            "vllm",
+            "vLLM",
+            ModelInfo(name="llama-3.3-70b", context=65_536, capability=chat, loaded=True),
+        ),
+    )
+
+
+async def chat(stage: Stage) -> None:
+    """Show a question, folded reasoning and an answer."""
+    await stage.ask("Why is the sky blue at noon and red at dusk?")
+    stage.client.give(thinking("The person asks about Rayleigh scattering."))
+    await stage.settle()
+    stage.client.give(text(ANSWER), finish())
+
+
+async def picker(stage: Stage) -> None:
+    """Show the models of all engines."""
+    await chat(stage)
+    await stage.settle()
+    await stage.pilot.press("ctrl+l")
+
+
+PICTURES: dict[str, Callable[[Stage], Awaitable[None]]] = {"chat": chat, "models": picker}
+
+
+async def draw(folder: Path) -> None:
+    """Write each picture as an SVG file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, scene in PICTURES.items():
+        first = ScriptedFirstModel(ref=ModelRef("local", "qwen3:8b"))
+        runtime = ScriptedRuntime(catalog=models(), first=first)
+        async with staged(folder, runtime, size=SIZE) as stage:
+            await scene(stage)
+            await stage.settle()
+            calm(stage.app)
+            await stage.settle()
+            (folder / f"{name}.svg").write_text(normalised(picture(stage.app)), "utf-8")
+
+
+if __name__ == "__main__":
+    anyio.run(draw, Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images"))
