@@ -118,12 +118,13 @@ class ScriptedFirstModel:
 class ScriptedCatalog:
     """Gives these listings; those in `late` only when the test says so."""
 
-    def __init__(self, *listings: Listing) -> None:
+    def __init__(self, *listings: Listing, known: tuple[Listing, ...] | None = None) -> None:
         self._listings = listings
+        self._known = listings if known is None else known
         self.late: dict[str, anyio.Event] = {}
 
     def cached(self) -> tuple[Listing, ...]:
-        return self._listings
+        return self._known
 
     def find(self, ref: ModelRef) -> ModelInfo | None:
         for listing in self._listings:

@@ -7,12 +7,17 @@ from typing import Any, TypeAlias
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
-from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
+from syrupy.types import (
+    PropertyFilter,
+    PropertyMatcher,
+    SerializableData,
+    SerializedData,
+)
 from textual.app import App
 from textual.widgets import Input, TextArea
 
 SIZES = ((80, 24), (120, 40))
-SvgSnapshot: TypeAlias = Callable[[App[Any], str], None]
+SvgSnapshot: TypeAlias = Callable[[App[Any]], None]
 
 
 def normalised(svg: str) -> str:
@@ -53,9 +58,10 @@ def calm(app: App[Any]) -> None:
 
 @pytest.fixture
 def svg_snapshot(snapshot: SnapshotAssertion) -> SvgSnapshot:
-    """Compare what an app shows with the stored picture of that name."""
+    """Compare what an app shows with the stored picture of this test and its parameters."""
+    pictures = snapshot.use_extension(SvgExtension)
 
-    def compare(app: App[Any], name: str) -> None:
-        assert picture(app) == snapshot(name=name, extension_class=SvgExtension)
+    def compare(app: App[Any]) -> None:
+        assert picture(app) == pictures
 
     return compare

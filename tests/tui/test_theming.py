@@ -13,7 +13,12 @@ PAIRS = [
     (text, ground)
     for text in ("foreground", "primary", "error", "warning", "success", "text-muted")
     for ground in ("background", "surface")
-] + [("foreground", "panel"), ("block-cursor-foreground", "block-cursor-background")]
+] + [
+    ("foreground", "panel"),
+    ("text-muted", "panel"),
+    ("block-cursor-foreground", "block-cursor-background"),
+    ("text-muted", "block-cursor-background"),
+]
 
 
 def contrast(one: Color, other: Color) -> float:

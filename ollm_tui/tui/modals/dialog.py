@@ -37,6 +37,11 @@ class Dialog(ModalScreen[ScreenResultType]):
             height: 1fr;
             scrollbar-size-vertical: 1;
             & > .option-list--option-disabled { color: $text-muted; }
+            & > .option-list--option-highlighted {
+                background: $block-cursor-background;
+                color: $block-cursor-foreground;
+                text-style: $block-cursor-text-style;
+            }
         }
     }
     """

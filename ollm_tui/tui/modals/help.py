@@ -80,12 +80,13 @@ def _call(command: Described) -> str:
 
 
 def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
+    column = max(8, min(COLUMN, width * 2 // 5))
     for left, right in rows:
-        lefts = textwrap.wrap(left, COLUMN) or [""]
-        rights = textwrap.wrap(right, max(10, width - COLUMN - 2)) or [""]
+        lefts = textwrap.wrap(left, column) or [""]
+        rights = textwrap.wrap(right, max(10, width - column - 2)) or [""]
         for line in range(max(len(lefts), len(rights))):
             yield Content.assemble(
-                (_line(lefts, line).ljust(COLUMN), "bold"),
+                (_line(lefts, line).ljust(column), "bold"),
                 "  ",
                 (_line(rights, line), "$text-muted"),
             )

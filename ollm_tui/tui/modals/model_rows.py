@@ -116,12 +116,13 @@ def row_content(row: ModelRow, width: int, *, is_current: bool, names_provider: 
     while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_NAME:
         facts.pop()
     room -= sum(len(fact) + 2 for fact in facts)
-    provider = f"  {clean_name(row.label)}" if names_provider else ""
-    name = _shortened(clean_name(row.ref.model), max(8, room - Content(provider).cell_length))
+    name = _shortened(clean_name(row.ref.model), max(8, room))
+    left = room - Content(name).cell_length - 2
+    provider = _shortened(clean_name(row.label), left) if names_provider and left > 3 else ""
     title = Content.assemble(
-        ("● " if info.loaded else "  ", "$success"),
-        (name, "bold $primary" if is_current else ""),
-        (provider, "$text-muted"),
+        ("● " if info.loaded else "  ", "$text-success"),
+        (name, "bold" if is_current else ""),
+        (f"  {provider}" if provider else "", "$text-muted"),
     )
     gap = max(0, room + 2 - title.cell_length)
     rest = "".join(f"  {fact}" for fact in facts)

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.screens.prompt import Prompt
+from ollm_tui.tui.screens.transcript_keys import TranscriptKeys
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.widgets.completions import Completions
 from ollm_tui.tui.widgets.composer import Composer
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ollm_tui.commands.parse import CommandCall, UnknownCommand
     from ollm_tui.tui.screens.desk import Desk
 
+SECOND_FRAME_S = 0.03
+"""What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
 COPIED_S = 2.5
 NARROW = 60
@@ -38,14 +41,13 @@ def _desk_class() -> "type[Desk]":
     return Desk
 
 
-class ChatScreen(TranscriptSelection[None]):
+class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     """Nearly always the only screen a person sees."""
 
     CSS_PATH = "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat")]
 
     header = getters.query_one(ChatHeader)
-    transcript = getters.query_one(Transcript)
     hints = getters.query_one(HintLine)
     completions = getters.query_one(Completions)
     composer = getters.query_one(Prompt)
@@ -75,7 +77,7 @@ class ChatScreen(TranscriptSelection[None]):
         """Take keys at once; open the runtime behind the first frame."""
         self.set_focus(self.composer)
         self.status.show_keys(self.keymap.hints())
-        self.call_after_refresh(self._open)
+        self.call_after_refresh(self.set_timer, SECOND_FRAME_S, self._open)
 
     @work(group="opening")
     async def _open(self) -> None:
@@ -202,19 +204,8 @@ class ChatScreen(TranscriptSelection[None]):
         if self.desk is not None:
             self.desk.new_chat()
 
-    def action_models(self) -> None:
-        """Choose a model."""
-        self._show("models")
-
-    def action_palette(self) -> None:
-        """Open the command palette."""
-        self._show("palette")
-
-    def action_help(self) -> None:
-        """Show keys and commands."""
-        self._show("help")
-
-    def _show(self, view: "View") -> None:
+    def action_show(self, view: "View") -> None:
+        """Open a dialog."""
         if self.desk is not None:
             self.desk.views.show(view)
 
@@ -223,24 +214,3 @@ class ChatScreen(TranscriptSelection[None]):
         """Go to the model used before this one."""
         if self.desk is not None:
             await self.desk.next_recent()
-
-    def action_toggle_thinking(self) -> None:
-        """Show or fold all thinking."""
-        self.transcript.toggle_thinking()
-
-    def action_scroll_page(self, direction: int) -> None:
-        """Scroll by a page."""
-        self.transcript.scroll_relative(
-            y=direction * max(1, self.transcript.size.height - 2), animate=False
-        )
-
-    def action_scroll_line(self, direction: int) -> None:
-        """Scroll by a line."""
-        self.transcript.scroll_relative(y=direction, animate=False)
-
-    def action_scroll_edge(self, direction: int) -> None:
-        """Scroll to the beginning, or to the end to follow it."""
-        if direction < 0:
-            self.transcript.scroll_home(animate=False)
-        else:
-            self.transcript.scroll_end(animate=False)
