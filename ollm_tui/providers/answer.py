@@ -65,6 +65,7 @@ class Answer:
         self.has_output = False
         self._calls = ToolCallAssembler()
         self._splitter = ThinkTagSplitter(tags)
+        self._undivided: list[str] = []
         self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
         self._pieces: list[str] = []
         self._events: list[ProviderEvent] = []
@@ -72,12 +73,13 @@ class Answer:
     def text(self, delta: str) -> None:
         """Take a piece of text."""
         if delta and not self.ended:
-            self._divided(self._splitter.feed(delta))
+            self._undivided.append(delta)
             self.has_output = True
 
     def thinking(self, delta: str) -> None:
         """Take a piece of reasoning that the server told apart."""
         if delta and not self.ended:
+            self._divide()
             self._add(ThinkingDelta, delta)
             self.has_output = True
 
@@ -91,7 +93,7 @@ class Answer:
         """End the answer properly, with the reason as the server gave it."""
         if self.ended:
             return
-        self._divided(self._splitter.finish())
+        self._divide(is_end=True)
         calls = self._finished_calls(raw_reason)
         self._flush()
         self._events += [ToolCallEvent(call) for call in calls]
@@ -106,7 +108,7 @@ class Answer:
         """End the answer with a failure; what came is kept, unfinished calls are not."""
         if self.ended:
             return
-        self._divided(self._splitter.finish())
+        self._divide(is_end=True)
         self._flush()
         if self.has_output and error.retryable:
             error.retryable = False  # asking again would say the first words twice
@@ -114,6 +116,7 @@ class Answer:
 
     def take(self) -> list[ProviderEvent]:
         """Give the events since the last time."""
+        self._divide()
         self._flush()
         events, self._events = self._events, []
         return events
@@ -124,7 +127,16 @@ class Answer:
         # A call that the token limit cut cannot be repaired by the model: the limit comes again.
         return [] if was_cut and any(call.args is None for call in calls) else calls
 
-    def _divided(self, pieces: Sequence[ThinkPiece]) -> None:
+    def _divide(self, *, is_end: bool = False) -> None:
+        """Search the text of all pieces since the last time for tags, at once."""
+        if self._undivided:
+            text = "".join(self._undivided)
+            self._undivided.clear()
+            self._add_pieces(self._splitter.feed(text))
+        if is_end:
+            self._add_pieces(self._splitter.finish())
+
+    def _add_pieces(self, pieces: Sequence[ThinkPiece]) -> None:
         for piece in pieces:
             self._add(ThinkingDelta if isinstance(piece, ThinkingPiece) else TextDelta, piece.text)
 

@@ -16,7 +16,10 @@ from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import Place, cut, fault, too_long
 
 FRAME_S = 0.016
+"""How long the kernel gathers what a slower server sends: one screen frame."""
 NOTICEABLE_WAIT_S = 0.0005
+BUSY_BYTES = 16 * 1024
+"""More than this between two waits is a server in full flow, which is not made to wait."""
 PIECES_AHEAD = 64
 CLOSE_S = 2.0
 
@@ -31,7 +34,6 @@ class Exchange:
         self._scope = anyio.CancelScope()
         self._send, self._receive = anyio.create_memory_object_stream[Head | bytes](PIECES_AHEAD)
         self._failure: AIError | None = None
-        self._hurry = anyio.Event()
         self.finished = anyio.Event()
 
     async def head(self) -> Head:
@@ -75,10 +77,6 @@ class Exchange:
                 raise
         return bytes(body[:limit])
 
-    def hurry(self) -> None:
-        """Read on without resting: only the end of the body is still wanted."""
-        self._hurry.set()
-
     def close(self) -> None:
         """End the request at once; the waiting reader wakes up."""
         self._scope.cancel()
@@ -117,18 +115,16 @@ class Exchange:
         headers = {name.lower(): value for name, value in response.headers.items()}
         await send.send(Head(response.status_code, response.reason_phrase, headers))
         decoder = inflater(headers.get("content-encoding"))
-        asked = time.perf_counter()
+        asked, arrived = time.perf_counter(), 0
         async for piece in response.aiter_raw():
             waited = time.perf_counter() - asked
             await _deliver(piece, decoder, send)
+            arrived += len(piece)
             if waited > NOTICEABLE_WAIT_S:
-                await self._rest()
+                if arrived < BUSY_BYTES:
+                    await anyio.sleep(FRAME_S)  # what comes meanwhile is read at once
+                arrived = 0
             asked = time.perf_counter()
-
-    async def _rest(self) -> None:
-        """Let the kernel gather a frame's worth: the server is slower than we are."""
-        with anyio.move_on_after(FRAME_S):
-            await self._hurry.wait()
 
 
 async def _deliver(

@@ -150,7 +150,6 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
     async def see_out(self) -> None:
         """After a complete answer, let its last bytes come so that the connection stays usable."""
         if self._exchange is not None and self._ended and not self._aborted:
-            self._exchange.hurry()
             with anyio.move_on_after(LAST_BYTES_S):
                 await self._exchange.finished.wait()
 

@@ -21,8 +21,11 @@ class Choice:
     def pass_on(self, answer: Answer) -> None:
         """Give everything to the answer; reasoning that comes twice counts once."""
         delta = self.delta
-        answer.thinking(_reasoning(delta))
         content = delta.get("content")
+        if len(delta) == 1 and isinstance(content, str):
+            answer.text(content)  # nearly every chunk is one of these
+            return
+        answer.thinking(_reasoning(delta))
         if isinstance(content, str):
             answer.text(content)
         elif isinstance(content, list):
@@ -47,7 +50,9 @@ def read_choice(chunk: JsonObject) -> Choice | None:
 
 def read_usage(chunk: JsonObject) -> Usage | None:
     """Read token counts, wherever they stand; all zeros are unknown."""
-    found = chunk.get("usage") or as_object(chunk.get("x_groq")).get("usage")
+    found = chunk.get("usage")
+    if found is None and "x_groq" in chunk:
+        found = as_object(chunk.get("x_groq")).get("usage")
     if not isinstance(found, dict):
         return None
     prompt, completion, total = (integer(found, key) for key in _COUNTS)
