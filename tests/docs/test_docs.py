@@ -1,0 +1,87 @@
+"""What the documents show is true: settings load, commands parse, links lead somewhere."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.cli.arguments import parse
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.parse import CommandCall
+from ollm_tui.commands.parse import parse as parse_command
+from ollm_tui.config.load import load_config
+from ollm_tui.config.paths import AppPaths
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)")
+
+
+def blocks(language: str) -> Iterator[object]:
+    for page in PAGES:
+        for number, (kind, text) in enumerate(BLOCK.findall(page.read_text("utf-8"))):
+            if kind == language and "reference" not in page.parts:  # pages of fragments
+                yield pytest.param(text, id=f"{page.relative_to(ROOT)}-{number}")
+
+
+def shell_lines() -> Iterator[str]:
+    for page in PAGES:
+        for kind, text in BLOCK.findall(page.read_text("utf-8")):
+            if kind == "sh":
+                yield from text.splitlines()
+
+
+OLLM_LINES = sorted({line for line in shell_lines() if re.search(r"(^|\| )ollm ", line)})
+MAKE_TARGETS = sorted(
+    {target for page in PAGES for target in re.findall(r"`make ([a-z-]+)", page.read_text("utf-8"))}
+)
+SLASH_LINES = sorted(
+    line
+    for page in PAGES
+    for kind, text in BLOCK.findall(page.read_text("utf-8"))
+    if not kind
+    for line in text.splitlines()
+    if line.startswith("/")
+)
+
+
+@pytest.mark.parametrize("text", [*blocks("toml")])
+def test_settings_shown_load_without_a_complaint(text: str, tmp_path: Path) -> None:
+    paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
+    paths.config_file.write_text(text)
+    loaded = load_config(paths, {"LAB_API_KEY": "k"}, None)
+    assert [str(problem) for problem in loaded.all_problems] == []
+
+
+@pytest.mark.parametrize("line", OLLM_LINES)
+def test_command_lines_shown_are_understood(line: str) -> None:
+    command = line.rpartition("| ")[2]
+    words = shlex.split(re.split(r" [<>] ", command)[0])
+    assert words[0] == "ollm"
+    parse(words[1:])
+
+
+@pytest.mark.parametrize("line", SLASH_LINES)
+def test_slash_commands_shown_exist(line: str) -> None:
+    assert isinstance(parse_command(line, COMMANDS), CommandCall)
+
+
+@pytest.mark.parametrize("target", MAKE_TARGETS)
+def test_make_targets_shown_exist(target: str) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert re.search(rf"^{target}:.*## ", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    links = [link for link in LINK.findall(page.read_text("utf-8")) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_documents_show_something_of_each_kind() -> None:
+    assert OLLM_LINES
+    assert SLASH_LINES
+    assert MAKE_TARGETS
