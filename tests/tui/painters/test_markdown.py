@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ollm_tui.tui.widgets.painters.markdown import OPEN_BUDGET, MarkdownPainter
 from ollm_tui.tui.widgets.painters.rows import row_cells
 from tests.tui.painters.painting import (
+    Look,
     canvas,
     looks,
     paint,
@@ -103,26 +104,47 @@ def test_painting_again_at_another_width_equals_painting_there(
     assert looks(painter) == looks(paint(text, widths[1]))
 
 
-@given(text=DOCUMENTS, cuts=st.lists(st.integers(0, 400), max_size=20))
-def test_every_change_is_reported(text: str, cuts: list[int]) -> None:
+def _check_changes(pieces: list[str]) -> None:
+    """Rows outside a reported change must look as before."""
     painter = MarkdownPainter(canvas())
-    before: list[str] = []
-    places = sorted({0, *(cut for cut in cuts if cut < len(text)), len(text)})
-    for start, end in [*itertools.pairwise(places), (len(text), len(text))]:
-        painter.append(text[start:end])
-        if start == len(text):
+    before: list[Look] = []
+    for piece in [*pieces, None]:
+        if piece is None:
             painter.finish()
+        else:
+            painter.append(piece)
         more = True
         while more:
             more = painter.work(0.0)
             change = painter.take_change()
-            now = [str(look) for look in looks(painter)]
+            now = looks(painter)
             first, last = (len(now), len(now)) if change is None else (change.first, change.end)
             assert now[:first] == before[:first]
             if last is not None:
                 assert now[last:] == before[last:]
                 assert len(now) == len(before)
             before = now
+
+
+@given(text=DOCUMENTS, cuts=st.lists(st.integers(0, 400), max_size=20))
+def test_every_change_is_reported(text: str, cuts: list[int]) -> None:
+    places = sorted({0, *(cut for cut in cuts if cut < len(text)), len(text)})
+    _check_changes([text[start:end] for start, end in itertools.pairwise(places)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\n" + "x = 'a' # b\n" * 90 + "```\nend",
+        "```\nx\n" + "y" * 5000 + "\nz\n" + "w" * 2500,
+        "| a | b |\n|---|---|\n" + "".join(f"| {'x' * n} | y |\n" for n in range(50)),
+        "| a | b |\n|---|---|\n| 1 | " + "x " * 3000 + "|\n| c | d |\n\nend",
+        "word **bold** " * 500 + "\n\nend",
+        "- item\n" + "  more\n" * 900 + "- next",
+    ],
+)
+def test_every_change_of_a_long_block_is_reported(text: str) -> None:
+    _check_changes([text[start : start + 97] for start in range(0, len(text), 97)])
 
 
 @given(text=DOCUMENTS, width=st.integers(12, 90))

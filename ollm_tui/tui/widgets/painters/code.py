@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
-from ollm_tui.tui.widgets.painters.plain import GrowingText, plain_rows
+from ollm_tui.tui.widgets.painters.plain import GrowingTail, GrowingText, plain_rows
 from ollm_tui.tui.widgets.painters.rows import Row, Span
 from ollm_tui.tui.widgets.painters.wrap import wrap_spans
 
@@ -171,57 +171,55 @@ class GrowingCode:
         self._canvas = canvas
         self._start = 0
         self._start_row = len(self.rows)
-        self._done = 0
-        self._tail: GrowingText | None = None
-        self._tail_chars = 0
-        self._tail_row = 0
+        self._tail: GrowingTail | None = None
 
     def update(self, lines: Sequence[str], partial: str) -> bool:
         """Paint a chunk of `lines` and the unfinished one; True when there are more chunks."""
-        if self._done != len(lines):
-            self._tail = None
-        if len(lines) - self._start > _OPEN_CHUNK:
-            self._paint(lines[self._start : self._start + _OPEN_CHUNK], "")
-            self._start += _OPEN_CHUNK
-            self._start_row = len(self.rows)
-            self._done = self._start
+        chunk = lines[self._start : self._start + _OPEN_CHUNK]
+        for number, line in enumerate(chunk):
+            if len(line) > LONGEST_LINE:
+                self._pass_long(chunk[:number], line)
+                return True
+        if len(chunk) == _OPEN_CHUNK:
+            self._paint(chunk, "")
+            self._pass(len(chunk))
             return True
         if len(partial) > LONGEST_LINE:
-            return self._grow_tail(lines, partial)
-        self._done = len(lines)
-        self._paint(lines[self._start :], partial)
+            return self._grow_tail(chunk, partial)
+        self._tail = None
+        self._paint(chunk, partial)
         return False
+
+    def _pass(self, count: int) -> None:
+        """Never look at these lines again."""
+        self._start += count
+        self._start_row = len(self.rows)
+        self._tail = None
+
+    def _pass_long(self, before: Sequence[str], line: str) -> None:
+        if not self._grow_tail(before, line):
+            self._pass(len(before) + 1)
 
     def _paint(self, lines: Sequence[str], partial: str) -> None:
         self.settled = min(self.settled, self._start_row)
         del self.rows[self._start_row :]
         shown = [*lines, partial] if partial else list(lines)
-        if max(map(len, shown), default=0) > LONGEST_LINE or self._start >= MOST_LINES:
+        if self._start >= MOST_LINES:
             for line in shown:
                 self.rows += long_line_rows(line, self._canvas)
             return
         for spans in highlighted(shown, self._language, self._canvas.palette) if shown else ():
             self.rows += line_rows(spans, self._canvas)
 
-    def _grow_tail(self, lines: Sequence[str], partial: str) -> bool:
-        """Go on with one endless line without looking at its beginning again."""
+    def _grow_tail(self, before: Sequence[str], line: str) -> bool:
         if self._tail is None:
-            self._paint(lines[self._start :], "")
-            self._done = len(lines)
-            self._tail = GrowingText(
-                self._canvas.width - 2, self._canvas.palette.block, words=False
-            )
-            self._tail_chars, self._tail_row = 0, len(self.rows)
-        tail = self._tail
-        tail.grow(partial[self._tail_chars :])
-        self._tail_chars = len(partial)
-        tail.settled = len(tail.rows)
-        more = tail.work(0.0)
-        pad = Segment(_PAD, self._canvas.palette.block)
-        keep = self._tail_row + tail.settled
-        self.settled = min(self.settled, keep)
-        self.rows[keep:] = [
-            Row((pad, *row.segments), gutter=1, join=row.join, fill=self._canvas.palette.block)
-            for row in tail.rows[tail.settled :]
-        ]
+            self._paint(before, "")
+            text = GrowingText(self._canvas.width - 2, self._canvas.palette.block, words=False)
+            self._tail = GrowingTail(self.rows, text, self._dressed)
+        more = self._tail.update(line)
+        self.settled = min(self.settled, self._tail.settled)
         return more
+
+    def _dressed(self, row: Row) -> Row:
+        block = self._canvas.palette.block
+        return Row((Segment(_PAD, block), *row.segments), gutter=1, join=row.join, fill=block)

@@ -6,10 +6,11 @@ from typing import Protocol
 from ollm_tui.tui.widgets.painters.code import GrowingCode
 from ollm_tui.tui.widgets.painters.paint import code_lines
 from ollm_tui.tui.widgets.painters.palette import Canvas
-from ollm_tui.tui.widgets.painters.plain import GrowingText
+from ollm_tui.tui.widgets.painters.plain import GrowingTail, GrowingText
 from ollm_tui.tui.widgets.painters.rows import Row
 from ollm_tui.tui.widgets.painters.sections import Kind, Section
 from ollm_tui.tui.widgets.painters.table import (
+    LONGEST_ROW,
     Cell,
     Columns,
     body_rows,
@@ -62,6 +63,7 @@ class GrowingTable:
         self._head: list[Cell] = []
         self._columns = Columns((), ())
         self._extra = 0
+        self._tail: GrowingTail | None = None
 
     def update(self, section: Section, partial: str, deadline: float) -> bool:
         """Draw the new rows."""
@@ -70,14 +72,34 @@ class GrowingTable:
         self._extra = 0
         lines = section.lines
         while self._done < len(lines):
-            self._add(lines)
+            if self._done > 1 and len(lines[self._done]) > LONGEST_ROW:
+                self._pass_long(lines[self._done])
+            else:
+                self._add(lines)
             if monotonic() > deadline:
                 return self._done < len(lines)
+        if len(partial) > LONGEST_ROW:
+            return self._grow_tail(partial)
+        self._tail = None
         if partial and self._columns.aligns:
             tail = list(body_rows(partial, self._head, self._columns, self._canvas))
             self.rows += tail
             self._extra = len(tail)
         return False
+
+    def _pass_long(self, line: str) -> None:
+        if not self._grow_tail(line):
+            self._tail = None
+            self._done += 1
+
+    def _grow_tail(self, line: str) -> bool:
+        """Show a row that is too long for cells as it is."""
+        if self._tail is None:
+            text = GrowingText(self._canvas.width, self._canvas.palette.text)
+            self._tail = GrowingTail(self.rows, text, lambda row: row)
+        more = self._tail.update(line)
+        self.settled = min(self.settled, self._tail.settled)
+        return more
 
     def _add(self, lines: list[str]) -> None:
         if self._done < 2 or not self._fits(lines[self._done]):

@@ -56,6 +56,17 @@ class _Job:
     progressive: bool
 
 
+@dataclass(slots=True)
+class _Jobs:
+    """Parts that wait for their final painting, and the one that is under way."""
+
+    waiting: deque[int] = field(default_factory=deque)
+    current: _Job | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.waiting) or self.current is not None
+
+
 def _expand(line: str) -> str:
     if "\t" not in line:
         return line
@@ -73,8 +84,8 @@ class MarkdownPainter:
         self._parts: list[Part] = []
         self._offsets = Offsets()
         self._queued = 0
-        self._jobs: deque[int] = deque()
-        self._job: _Job | None = None
+        self._unseen = _Jobs()
+        self._shown = _Jobs()
         self._incoming: deque[str] = deque()
         self._partial = ""
         self._ends = LineEnds()
@@ -98,16 +109,16 @@ class MarkdownPainter:
         """Take text, show the open section, paint what has closed."""
         self._take(deadline)
         more = bool(self._incoming) or self._finished is not self._ended
-        if self._unseen_jobs():
-            self._run_jobs(deadline)
-        if not (self._ended or more or self._unseen_jobs()):
+        self._run_jobs(self._unseen, deadline)
+        if not (self._ended or more or self._unseen):
             more = self._preview(deadline)
-        self._run_jobs(deadline)
-        return more or bool(self._jobs) or self._job is not None or self._open_waits()
+        if not self._unseen:
+            self._run_jobs(self._shown, deadline)
+        return more or bool(self._unseen or self._shown) or self._open_waits()
 
-    def _run_jobs(self, deadline: float) -> None:
-        while self._jobs or self._job:
-            self._run_job(deadline)
+    def _run_jobs(self, jobs: _Jobs, deadline: float) -> None:
+        while jobs:
+            self._run_job(jobs, deadline)
             if monotonic() >= deadline:
                 break
 
@@ -120,7 +131,12 @@ class MarkdownPainter:
 
     def _take(self, deadline: float) -> None:
         while self._incoming:
-            self._take_text(self._cleaner.feed(self._ends.feed(self._incoming.popleft())))
+            pieces = [self._incoming.popleft()]
+            size = len(pieces[0])
+            while self._incoming and size < _TAKEN_AT_ONCE:
+                pieces.append(self._incoming.popleft())
+                size += len(pieces[-1])
+            self._take_text(self._cleaner.feed(self._ends.feed("".join(pieces))))
             if monotonic() > deadline:
                 return
         if self._finished and not self._ended:
@@ -154,7 +170,8 @@ class MarkdownPainter:
             if part.section is None:
                 self._bind(index, sections[index])
         while self._queued < len(sections) and sections[self._queued].closed:
-            self._jobs.append(self._queued)
+            seen = bool(self._parts[self._queued].rows)
+            (self._shown if seen else self._unseen).waiting.append(self._queued)
             self._queued += 1
 
     def _add_part(self, section: Section | None, gap: int = 0) -> None:
@@ -266,13 +283,8 @@ class MarkdownPainter:
 
     # Final painting
 
-    def _unseen_jobs(self) -> bool:
-        """Do closed sections wait that have nothing on the screen yet?"""
-        waiting = [self._job.part] if self._job else []
-        return any(not self._parts[index].rows for index in [*waiting, *list(self._jobs)[:50]])
-
-    def _run_job(self, deadline: float) -> None:
-        job = self._job or self._next_job()
+    def _run_job(self, jobs: _Jobs, deadline: float) -> None:
+        job = jobs.current or self._next_job(jobs.waiting.popleft())
         if job is None:
             return
         part = self._parts[job.part]
@@ -291,10 +303,9 @@ class MarkdownPainter:
             self._set_rows(job.part, job.rows)
         if done:
             part.growing = None
-        self._job = None if done else job
+        jobs.current = None if done else job
 
-    def _next_job(self) -> _Job | None:
-        index = self._jobs.popleft()
+    def _next_job(self, index: int) -> _Job | None:
         part = self._parts[index]
         if part.section is None or part.painted is self._canvas:
             return None
@@ -304,16 +315,15 @@ class MarkdownPainter:
         part.painted = self._canvas
         part.shown = (-1, -1)
         self.painted_chars += part.section.chars
-        self._job = _Job(index, section_rows(part.section, self._canvas), [], not part.rows)
-        return self._job
+        return _Job(index, section_rows(part.section, self._canvas), [], not part.rows)
 
     def restyle(self, canvas: Canvas, first: int, end: int) -> None:
         """Paint everything again, the rows between `first` and `end` before the others."""
         self._canvas = canvas
-        self._job = None
+        self._unseen = _Jobs()
         low = self._offsets.find(first)[0] if self._parts else 0
         high = self._offsets.find(end)[0] + 1 if self._parts else 0
-        self._jobs = deque(_visible_first(low, high, self._queued))
+        self._shown = _Jobs(deque(_visible_first(low, high, self._queued)))
         for part in self._parts:
             part.shown = (-1, -1)
             part.growing = None

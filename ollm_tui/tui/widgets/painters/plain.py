@@ -1,6 +1,6 @@
 """Text that only grows and is wrapped as it is: thinking, prompts, and blocks too big to format."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic
 
 from rich.segment import Segment
@@ -79,3 +79,27 @@ def plain_rows(text: str, width: int, style: Style, *, words: bool = True) -> It
         ready = len(growing.rows) - more
         yield from growing.rows[done:ready]
         done = ready
+
+
+class GrowingTail:
+    """One endless line at the end of other rows: goes on without looking at its beginning again."""
+
+    def __init__(self, rows: list[Row], text: GrowingText, dress: Callable[[Row], Row]) -> None:
+        self._rows = rows
+        self._at = len(rows)
+        self._text = text
+        self._dress = dress
+        self._chars = 0
+        self.settled = self._at
+        """Rows before this one were not touched by the last update."""
+
+    def update(self, line: str) -> bool:
+        """Show the line as it is now, a piece of it at most; True when there is more."""
+        text = self._text
+        text.grow(line[self._chars :])
+        self._chars = len(line)
+        text.settled = len(text.rows)
+        more = text.work(0.0)
+        self.settled = self._at + text.settled
+        self._rows[self.settled :] = [self._dress(row) for row in text.rows[text.settled :]]
+        return more
