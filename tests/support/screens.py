@@ -68,6 +68,8 @@ def services(
     async def give() -> Runtime:
         if opened is not None:
             await opened.wait()
+        if runtime.refuses is not None:
+            raise runtime.refuses
         return runtime
 
     return Services(give, config_file)

@@ -160,6 +160,8 @@ class ScriptedRuntime:
     first: ScriptedFirstModel = field(default_factory=ScriptedFirstModel)
     problems: Sequence[str] = ()
     recents: list[str] = field(default_factory=list)
+    refuses: AIError | None = None
+    """Raised instead of opening."""
     make_client: Callable[[], ScriptedClient] = ScriptedClient
     clients: list[ScriptedClient] = field(default_factory=list)
 

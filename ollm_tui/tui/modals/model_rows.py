@@ -136,8 +136,9 @@ def _shortened(text: str, width: int) -> str:
 
 def problem_lines(listings: Iterable[Listing]) -> list[str]:
     """Write a line for each provider that gave no list."""
-    return [
-        f"{clean_name(listing.label)}: {clean_line(listing.problem.message)}"
-        for listing in listings
-        if listing.problem is not None
-    ]
+    lines = []
+    for listing in listings:
+        if listing.problem is not None:
+            label, words = clean_name(listing.label), clean_line(listing.problem.message)
+            lines.append(words if words.startswith(label) else f"{label}: {words}")
+    return lines

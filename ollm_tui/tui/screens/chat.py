@@ -8,6 +8,7 @@ from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from ollm_tui.decode.clean import clean
 from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.screens.prompt import Prompt
@@ -127,6 +128,8 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         """Ask the newest question once more."""
         if self.desk is None or self.desk.is_busy:
             self.hints.flash("An answer is still coming", COPIED_S)
+        elif not self.desk.talk.was_asked:
+            self.hints.flash("Nothing was asked yet", COPIED_S)
         else:
             self._answer(None)
 
@@ -177,7 +180,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         """Stop, else copy, else clear the input, else quit when pressed twice."""
         if self.check_action("stop", ()):
             self.action_stop()
-        elif selected := self.get_selected_text():
+        elif selected := self.get_selected_text() or self.composer.selected_value:
             self.copy(selected)
             self.clear_selection()
         elif not self.composer.stash():
@@ -192,7 +195,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
 
     def copy(self, text: str) -> None:
         """Hand a text to the terminal, which may or may not put it on the clipboard."""
-        self.app.copy_to_clipboard(text)
+        self.app.copy_to_clipboard(clean(text))
         self.hints.flash("Sent to the terminal's clipboard", COPIED_S)
 
     def action_retry_error(self) -> None:

@@ -17,8 +17,14 @@ class Talk:
         self.runtime = runtime
         self.client: Client = runtime.new_client()
         self.usage: Usage | None = None
+        self._loaded: ModelRef | None = None
         self.window: int | None = None
         """The model's context window as the engine has it; None if unknown."""
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether there is a question to ask again."""
+        return any(message.role == "user" for message in self.client.conversation.messages)
 
     @property
     def model(self) -> str | None:
@@ -60,9 +66,10 @@ class Talk:
         return recents[(place + 1) % len(recents)]
 
     async def look_at_window(self) -> None:
-        """Ask for the window again, which an engine may choose when it loads the model."""
+        """Ask for the window once more, which an engine may choose when it loads the model."""
         ref = self.ref
-        if ref is not None:
+        if ref is not None and ref != self._loaded:
+            self._loaded = ref
             info = await self.runtime.model_info(ref)
             self.window = info.context if info and info.context else self.window
 

@@ -17,7 +17,7 @@ def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
     if first.ref is None:
         return "No model was found. " + _looked(first), NO_ENGINE.format(models=models_key)
     text = f"Chatting with {first.ref.model}, {first.reason}."
-    if first.reason == "used last":
+    if first.reason in {"used last", "as configured"}:
         return text, None
     return f"{text} {_looked(first)}".strip(), GET_MODELS.format(models=models_key)
 

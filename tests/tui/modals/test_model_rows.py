@@ -95,3 +95,9 @@ def test_a_provider_that_failed_has_one_line() -> None:
     problem = AIError(ErrorCode.SERVICE_UNAVAILABLE, "It does not answer\nat all.")
     listings = [Listing(provider="lm", label="LM Studio", problem=problem)]
     assert problem_lines(listings) == ["LM Studio: It does not answer at all."]
+
+
+def test_a_provider_is_not_named_twice() -> None:
+    problem = AIError(ErrorCode.SERVICE_UNAVAILABLE, "LM Studio does not answer.")
+    listings = [Listing(provider="lm", label="LM Studio", problem=problem)]
+    assert problem_lines(listings) == ["LM Studio does not answer."]

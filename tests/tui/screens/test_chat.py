@@ -1,18 +1,22 @@
 """The chat screen with a scripted client: ask, stop, queue, retry, copy, leave."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from textual import events
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.catalog import Listing
+from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.modals.command_palette import Palette
 from ollm_tui.tui.modals.help import Help
 from ollm_tui.tui.modals.pick_model import PickModel
 from ollm_tui.tui.modals.pick_theme import PickTheme
-from tests.support.screens import staged
+from ollm_tui.tui.screens.chat import ChatScreen
+from tests.support.screens import services, staged
 from tests.support.scripted import (
     ScriptedCatalog,
     ScriptedFirstModel,
@@ -376,3 +380,91 @@ async def test_brackets_are_shown_as_they_are(config: Path, words: str) -> None:
         stage.client.fail(AIError(ErrorCode.BAD_REQUEST, words, hint=words))
         await stage.settle()
         assert stage.screen_text.count(words) >= 3
+
+
+async def test_a_runtime_that_cannot_be_opened_is_said_and_nothing_is_lost(config: Path) -> None:
+    opened = anyio.Event()
+    async with staged(config, ScriptedRuntime(refuses=DOWN), opened=opened) as stage:
+        await stage.ask("early")
+        opened.set()
+        with anyio.fail_after(5):
+            while "does not answer" not in stage.screen_text:
+                await stage.pilot.pause(0.005)
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert stage.chat.composer.value == "early"
+
+
+async def test_what_is_typed_before_there_is_an_input_arrives_in_order(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_screen = OllmApp.get_default_screen
+
+    def type_first(app: OllmApp) -> ChatScreen:
+        for letter in "abc":
+            app.post_message(events.Key(letter, letter))
+        return make_screen(app)
+
+    monkeypatch.setattr(OllmApp, "get_default_screen", type_first)
+    app = OllmApp(services(ScriptedRuntime(), config))
+    async with app.run_test() as pilot:
+        await pilot.press("d")
+        screen = app.screen
+        assert isinstance(screen, ChatScreen)
+        assert screen.composer.value == "abcd"
+
+
+async def test_retry_asks_the_answer_again_in_its_place(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.ask("/retry")
+        assert "Nothing was asked yet" in stage.screen_text
+        await stage.ask("one")
+        stage.client.answer("first try")
+        await stage.settle()
+        await stage.ask("/retry")
+        stage.client.answer("second try")
+        await stage.settle()
+        assert "first try" not in stage.screen_text
+        assert "second try" in stage.screen_text
+        assert stage.client.prompts == ["one", None]
+
+
+async def test_control_c_copies_what_is_selected_in_the_input(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.type("words")
+        await stage.pilot.press("shift+left", "shift+left", "ctrl+c")
+        assert stage.app.clipboard == "ds"
+        assert stage.chat.composer.value == "words"
+
+
+async def test_a_copied_answer_cannot_drive_the_terminal_it_is_pasted_into(config: Path) -> None:
+    async with staged(config) as stage:
+        stage.chat.copy("a\x1b[2Jb")
+        assert stage.app.clipboard == "a␛[2Jb"
+
+
+async def test_commands_complete_while_they_are_typed(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.type("/th")
+        await stage.settle()
+        assert "Choose the colours" in stage.screen_text
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert "Choose the colours" not in stage.screen_text
+        assert stage.chat.composer.value == "/th"
+
+
+async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> None:
+    own = {"chat.models": "f4", "chat.help": "ctrl+n"}
+    app = OllmApp(replace(services(ScriptedRuntime(), config), keymap=own))
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, ChatScreen)
+        with anyio.fail_after(5):
+            while screen.desk is None or screen.desk.is_busy:
+                await pilot.pause(0.005)
+        await pilot.press("f4")
+        await pilot.pause()
+        assert isinstance(app.screen, PickModel)
+        notes = ["".join(block.text) for block in screen.transcript._blocks]
+        assert notes[0] == "[keymap] gives Ctrl+N to both chat.new and chat.help."
