@@ -99,7 +99,7 @@ class Exchange:
                 finally:
                     with anyio.move_on_after(CLOSE_S, shield=True):
                         await response.aclose()
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             self._failure = fault(error, self._place, answered=answered)
         except BadEncoding as error:
             self._failure = too_long(self._place, str(error))

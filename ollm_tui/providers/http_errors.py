@@ -41,7 +41,9 @@ _OVERFLOW = re.compile(
     r"|available context size|context length exceeded|context window",
     re.IGNORECASE,
 )
-_UNSUPPORTED = re.compile(r"does not support (chat|tools|thinking|completions?|images?)|--jinja")
+_UNSUPPORTED = re.compile(
+    r"does not support (chat|tools|thinking|completions?|images?)|--jinja|tool choice requires"
+)
 _MEMORY = re.compile(r"out of memory|requires more system memory|cudaMalloc failed", re.IGNORECASE)
 _FILTER = re.compile(r"content_filter|content_policy|responsible ?ai", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|billing_hard_limit")

@@ -160,6 +160,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         except TimeoutError:
             self._note(self._decoder.break_off(self._too_late()))
         except AIError as error:
+            error.provider = error.provider or self._transport.spec.name
             self._note(self._decoder.break_off(error))
 
     def _patience(self) -> float:

@@ -21,7 +21,7 @@ from ollm_tui.providers.base_url import is_loopback, join, shown_address
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import Place, slow_reply, too_long, web_page
+from ollm_tui.providers.http_faults import Place, fault, slow_reply, too_long, web_page
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -57,7 +57,10 @@ class Transport:
         url = path if "://" in path else join(self.url, path)
         content = None if body is None else _encoded(body, self.place)
         headers = None if body is None else {"content-type": "application/json"}
-        request = client.build_request(method, url, content=content, headers=headers)
+        try:
+            request = client.build_request(method, url, content=content, headers=headers)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise fault(httpx.InvalidURL(str(error)), self.place, answered=False) from error
         exchange = Exchange(client, request, self.place)
         group.start_soon(exchange.run)
         return exchange

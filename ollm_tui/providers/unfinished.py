@@ -1,20 +1,18 @@
 """Why a stream that ended without its end marker failed, told from what did come."""
 
-from collections.abc import Sequence
-
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import text_error
 from ollm_tui.providers.http_faults import Place, cut, nothing_sent, web_page
 
 
-def unfinished(place: Place, bad: Sequence[str], *, is_empty: bool) -> AIError:
-    """Give the error; `bad` are whole pieces that could not be read, `is_empty` if no other came.
+def unfinished(place: Place, bad: str | None, *, is_empty: bool) -> AIError:
+    """Give the error; `bad` is the first piece that could not be read, `is_empty` if no other came.
 
-    The first unreadable piece is quoted: servers put their last words there as plain text.
+    The unreadable piece is quoted: servers put their last words there as plain text.
     """
-    words = next((text.strip() for text in bad if text.strip()), None)
-    if words is None:
+    words = (bad or "").strip()
+    if not words:
         return nothing_sent(place) if is_empty else cut(place)
     if is_markup(words):
         return web_page(place)

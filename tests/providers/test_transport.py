@@ -393,6 +393,17 @@ async def test_a_field_that_the_server_refuses_is_left_out_where_nothing_is_lost
     assert bodies[-1]["top_k"] == 3
 
 
+async def test_what_a_model_refused_once_is_not_sent_to_it_again() -> None:
+    async with (
+        serve(fake_openai(refuses={"stream_options": "no stream_options here"})) as server,
+        connected(spec_for(server.url, "openai-compatible")) as provider,
+    ):
+        for _ in range(2):
+            async with provider.chat_stream(ASK) as stream:
+                assert isinstance([event async for event in stream][-1], Finish)
+    assert ["stream_options" in seen.json() for seen in server.received] == [True, False, False]
+
+
 async def test_a_wish_that_the_server_refuses_is_an_error_and_not_dropped() -> None:
     async with serve(fake_openai(refuses={"top_k": "Unknown parameter: 'top_k'"})) as server:
         options = GenerationOptions(top_k=3)
@@ -487,6 +498,58 @@ async def test_the_server_sees_an_abort_within_milliseconds() -> None:
             await server.settled()
             late.append(server.disconnects[-1] - begun)
     assert sorted(late)[-1] < 0.1
+
+
+async def test_a_server_that_takes_no_connection_is_given_up() -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        waiting = [socket.socket() for _ in range(3)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        error = await error_of(replace(spec_for(f"http://127.0.0.1:{port}"), connect_timeout_s=0.2))
+        for one in waiting:
+            one.close()
+    assert "did not react in time" in error.message
+    assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, True)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://exa mple.com", "http://a\x00b", "http://xn--a", "http://-"]
+)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_address_that_cannot_be_is_an_error_in_words(kind: str, url: str) -> None:
+    try:
+        spec = spec_for(url, kind)
+        create_provider(spec)
+    except AIError:
+        return
+    assert (await error_of(spec)).hint
+
+
+async def test_a_list_that_is_cancelled_twice_leaves_no_connection() -> None:
+    async def silent(request: Received, reply: Reply) -> None:
+        await anyio.sleep_forever()
+
+    async with serve(silent) as server, connected(spec_for(server.url)) as provider:
+        assert isinstance(provider, SupportsList)
+        for wanted in range(1, 6):
+            task = asyncio.get_running_loop().create_task(_listing(provider))
+            while len(server.received) < wanted * 2:
+                await anyio.sleep(0.001)
+            task.cancel()
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await server.settled()
+    assert len(server.disconnects) == 10
+
+
+async def _listing(provider: SupportsList) -> None:
+    await provider.list_models()
 
 
 async def test_a_list_that_takes_too_long_is_given_up() -> None:

@@ -30,7 +30,7 @@ class OllamaStream:
         self._place = place
         self._answer = Answer(tags)
         self._lines = NDJSONDecoder()
-        self._bad: list[str] = []
+        self._bad: str | None = None
         self._is_empty = True
 
     @property
@@ -67,8 +67,8 @@ class OllamaStream:
             if self._answer.ended:
                 return
             if isinstance(item, BadLine):
-                if item.complete or self._is_empty:
-                    self._bad.append(item.text)
+                if self._bad is None and (item.complete or self._is_empty):
+                    self._bad = item.text
                 continue
             self.life += 1
             self._is_empty = False

@@ -1,4 +1,7 @@
-"""Ask again without the field that a server refuses, where nothing is lost by it."""
+"""Ask again without the field that a server refuses, where nothing is lost by it.
+
+What a model refused once is left out for it from then on.
+"""
 
 from http import HTTPStatus
 
@@ -7,23 +10,46 @@ from ollm_tui.protocol.json_types import JsonObject
 
 _REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _FIXED_BY_REASONING_MODELS = ("temperature", "top_p")
+_RENAMED = {"max_tokens": "max_completion_tokens"}
 
 
-def adapted(body: JsonObject, error: AIError) -> JsonObject | None:
-    """Give the request in the form that the error asks for, None if there is none."""
+class Refusals:
+    """The fields that each model of one server does not take."""
+
+    def __init__(self) -> None:
+        self._fields: dict[object, set[str]] = {}
+
+    def apply(self, body: JsonObject) -> JsonObject:
+        """Give the request without what its model has refused before."""
+        for name in self._fields.get(body.get("model"), ()):
+            body = _without(body, name)
+        return body
+
+    def adapt(self, body: JsonObject, error: AIError) -> JsonObject | None:
+        """Give the request in the form that the error asks for, None if there is none."""
+        name = _refused(body, error)
+        if name is None:
+            return None
+        self._fields.setdefault(body.get("model"), set()).add(name)
+        return _without(body, name)
+
+
+def _refused(body: JsonObject, error: AIError) -> str | None:
     if error.status not in _REFUSALS:
         return None
     words = f"{error.details.get('param')} {error.message}"
     if "stream_options" in body and "stream_options" in words:
-        return _without(body, "stream_options")
-    if "max_tokens" in body and "max_completion_tokens" in words:
-        return _without(body, "max_tokens") | {"max_completion_tokens": body["max_tokens"]}
+        return "stream_options"
+    if "max_tokens" in body and _RENAMED["max_tokens"] in words:
+        return "max_tokens"
     if error.details.get("server_code") == "unsupported_value":
-        for name in _FIXED_BY_REASONING_MODELS:
-            if name in body and name in words:
-                return _without(body, name)
+        named = (name for name in _FIXED_BY_REASONING_MODELS if name in body and name in words)
+        return next(named, None)
     return None
 
 
 def _without(body: JsonObject, name: str) -> JsonObject:
-    return {key: value for key, value in body.items() if key != name}
+    rest = {key: value for key, value in body.items() if key != name}
+    if name in _RENAMED and name in body:
+        rest[_RENAMED[name]] = body[name]
+    return rest

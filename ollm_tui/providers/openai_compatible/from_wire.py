@@ -45,7 +45,7 @@ class OpenAIStream:
         self._state = _State.UNKNOWN
         self._sse = SSEDecoder()
         self._whole = bytearray()
-        self._bad: list[str] = []
+        self._bad: str | None = None
         self._events = 0
         self._saw_choice = False
         self._reason: str | None = None
@@ -113,7 +113,7 @@ class OpenAIStream:
         if self._answer.ended:
             return
         stray = self._sse.stray.strip()
-        if not self._events and stray:
+        if not self._events and self._bad is None and stray:
             self._read_whole(stray)
         elif self._reason is not None:
             self._complete()
@@ -124,7 +124,6 @@ class OpenAIStream:
         data = event.data.strip()
         if not data or self._answer.ended:
             return
-        self._events += 1
         if data == "[DONE]":
             self._complete()
             return
@@ -134,13 +133,14 @@ class OpenAIStream:
             self._take_words(event, data)
             return
         if isinstance(value, dict):
+            self._events += 1
             self._take_object(value, event.event)
 
     def _take_words(self, event: ServerSentEvent, data: str) -> None:
         if event.event == "error":
             self._answer.fail(text_error(data, self._place))
-        elif event.complete:
-            self._bad.append(data)
+        elif event.complete and self._bad is None:
+            self._bad = data
 
     def _take_object(self, value: JsonObject, event: str = "message") -> None:
         if is_error(value, event):
@@ -174,7 +174,7 @@ class OpenAIStream:
         try:
             values = parse_json_objects(text)
         except BadJson:
-            self._answer.fail(unfinished(self._place, [text], is_empty=True))
+            self._answer.fail(unfinished(self._place, text, is_empty=True))
             return
         for value in values:
             self._take_object(value, string(value, "event") or "message")

@@ -12,7 +12,7 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Place
-from ollm_tui.providers.openai_compatible.adapt import adapted
+from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.openai_compatible.models import (
     is_llamacpp,
@@ -53,6 +53,7 @@ class OpenAICompatibleProvider:
         self._backend = spec.backend
         place = Place(self.name, self.label, "", _START_HINT)
         self._transport = Transport(spec, openai_url(spec.base_url), place, _keys(spec))
+        self._refusals = Refusals()
         self._last_error: AIError | None = None
 
     @property
@@ -64,9 +65,9 @@ class OpenAICompatibleProvider:
         """Ask `/chat/completions`."""
         question = Question(
             path="/chat/completions",
-            body=partial(chat_body, request, self._backend),
+            body=lambda: self._refusals.apply(chat_body(request, self._backend)),
             decoder=partial(OpenAIStream, self._transport.place, tags_for(request.should_think)),
-            adapt=adapted,
+            adapt=self._refusals.adapt,
         )
         return answer_stream(self._transport, question, request.signal)
 
