@@ -55,8 +55,8 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         else:
             await super().on_event(event)
 
-    async def on_descendant_focus(self) -> None:
-        """Type what was held, in order, now that something takes it."""
+    async def on_input_ready(self) -> None:
+        """Type what was held, in order."""
         held, self._held = self._held or [], None
         for event in held:
             await super().on_event(event)

@@ -10,6 +10,7 @@ from textual.binding import BindingType
 
 from ollm_tui.decode.clean import clean
 from ollm_tui.tui.keymap import Keymap, with_overrides
+from ollm_tui.tui.messages import InputReady
 from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.screens.prompt import Prompt
 from ollm_tui.tui.screens.transcript_keys import TranscriptKeys
@@ -77,6 +78,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def on_mount(self) -> None:
         """Take keys at once; open the runtime behind the first frame."""
         self.set_focus(self.composer)
+        self.post_message(InputReady())
         self.status.show_keys(self.keymap.hints())
         self.call_after_refresh(self.set_timer, SECOND_FRAME_S, self._open)
 
