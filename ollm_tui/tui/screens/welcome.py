@@ -6,6 +6,7 @@ GET_MODELS = (
     "For better models start Ollama (ollama.com), LM Studio, llama.cpp or another server, "
     "or put GGUF files into the models folder; then press {models} to choose."
 )
+OTHER_MODELS = "Press {models} to choose another model."
 NO_ENGINE = (
     "Start Ollama, LM Studio, llama.cpp, vLLM or another server and press {models}; or let ollm "
     "run models itself: install it with the extra `embedded`, then `ollm models starter`."
@@ -19,7 +20,8 @@ def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
     text = f"Chatting with {first.ref.model}, {first.reason}."
     if first.reason in {"used last", "as configured"}:
         return text, None
-    return f"{text} {_looked(first)}".strip(), GET_MODELS.format(models=models_key)
+    hint = GET_MODELS if first.ref.provider == "embedded" else OTHER_MODELS
+    return f"{text} {_looked(first)}".strip(), hint.format(models=models_key)
 
 
 def _looked(first: FirstModel) -> str:

@@ -1,0 +1,34 @@
+"""The first note: which model, what was found, and what to do for more."""
+
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.tui.screens.welcome import welcome
+from tests.support.scripted import ScriptedFirstModel
+
+
+def test_a_model_used_before_needs_no_explanation() -> None:
+    assert welcome(ScriptedFirstModel(), "Ctrl+L") == ("Chatting with qwen3:8b, used last.", None)
+
+
+def test_the_starter_model_comes_with_the_way_to_better_ones() -> None:
+    first = ScriptedFirstModel(
+        ref=ModelRef("embedded", "SmolLM2"), reason="the starter model", found=(), silent=("vLLM",)
+    )
+    text, hint = welcome(first, "F4")
+    assert text == "Chatting with SmolLM2, the starter model. No answer from: vLLM."
+    assert hint is not None
+    assert hint.startswith("For better models start Ollama")
+    assert hint.endswith("then press F4 to choose.")
+
+
+def test_a_servers_model_comes_with_the_key_for_the_others() -> None:
+    text, hint = welcome(ScriptedFirstModel(reason="already loaded", silent=()), "Ctrl+L")
+    assert text == "Chatting with qwen3:8b, already loaded. Models found at: Ollama."
+    assert hint == "Press Ctrl+L to choose another model."
+
+
+def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
+    first = ScriptedFirstModel(ref=None, reason="", found=(), silent=("Ollama", "vLLM"))
+    text, hint = welcome(first, "Ctrl+L")
+    assert text == "No model was found. No answer from: Ollama, vLLM."
+    assert hint is not None
+    assert "extra `embedded`" in hint
