@@ -452,7 +452,12 @@ async def test_a_setting_that_cannot_be_used_is_told_where_it_is_used() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 async def test_connections_are_used_again_after_complete_answers(kind: str) -> None:
     handler = fake_ollama if kind == "ollama" else fake_openai()
-    async with serve(handler) as server:
+
+    async def ends_late(request: Received, reply: Reply) -> None:
+        await handler(request, reply)
+        await anyio.sleep(0.02)
+
+    async with serve(ends_late) as server:
         async with connected(spec_for(server.url, kind)) as provider:
             for _ in range(5):
                 async with provider.chat_stream(ASK) as stream:
