@@ -63,7 +63,7 @@ async def _model(runtime: Runtime, output: Output) -> str:
         raise AIError(
             ErrorCode.MODEL_NOT_FOUND,
             f"No model was found.{asked}",
-            hint="Fetch a small one with `ollm models starter`, or start a server.",
+            hint=first.advice,
         )
     if runtime.config.model is None and output.is_watched:
         output.note(f"{first.ref} ({first.reason})")

@@ -28,7 +28,7 @@ async def retry(host: CommandHost, _argument: str) -> None:
 @command("copy", usage="[N]")
 async def copy_answer(host: CommandHost, argument: str) -> None:
     """Copy the last answer, or its code block number N."""
-    answer = host.last_answer()
+    answer = host.conversation().last_answer()
     if answer is None:
         host.say("There is no answer to copy yet.")
     elif not argument:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.chat.conversation import Conversation
 
 NoteKind: TypeAlias = Literal["info", "warning", "error"]
 View: TypeAlias = Literal["help", "models", "palette", "themes"]
@@ -35,33 +35,15 @@ class CommandHost(Protocol):
     def model_addresses(self) -> Sequence[str]:
         """Give the known models, recently used ones first; asks no server."""
 
-    def current_model(self) -> str | None:
-        """Give the address of the model in use."""
-
-    def system_prompt(self) -> str | None:
-        """Give the system prompt of this conversation."""
-
-    def set_system_prompt(self, text: str | None) -> None:
-        """Replace the system prompt; None is none at all."""
-
-    def options(self) -> GenerationOptions:
-        """Give the sampling options of this conversation."""
-
-    def set_option(self, name: str, value_text: str) -> str:
-        """Change one option and say so in a sentence; see `options.change_option`.
-
-        Raises:
-            OptionRefused: there is no such option, or it does not take this value.
-        """
+    def conversation(self) -> Conversation:
+        """Give the open conversation: its model, system prompt, options and answers."""
+        ...
 
     async def retry(self) -> None:
         """Ask for the last answer once more."""
 
     def copy(self, text: str) -> None:
         """Put a text on the clipboard and say whether that worked."""
-
-    def last_answer(self) -> str | None:
-        """Give the newest answer as the model wrote it; None before the first."""
 
     def theme_names(self) -> Sequence[str]:
         """Give the themes there are."""

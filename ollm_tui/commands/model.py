@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
-from ollm_tui.commands.options import CLEARED, OPTION_FORMS, option_name, show_value
+from ollm_tui.commands.options import CLEARED, OPTION_FORMS, change_option, option_name, show_value
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean
 
@@ -12,7 +12,7 @@ _SHOWN_PROMPT: Final = 200
 
 
 def _models(host: CommandHost, _argument: str) -> Sequence[Completion]:
-    current = host.current_model()
+    current = host.conversation().model
     return [
         Completion(address, "in use" if address == current else "")
         for address in host.model_addresses()
@@ -32,12 +32,12 @@ async def choose_model(host: CommandHost, argument: str) -> None:
 async def system_prompt(host: CommandHost, argument: str) -> None:
     """Show or change the system prompt."""
     if not argument:
-        host.say(_system_sentence(host.system_prompt()))
+        host.say(_system_sentence(host.conversation().system_prompt))
     elif argument.casefold() in CLEARED:
-        host.set_system_prompt(None)
+        host.conversation().system_prompt = None
         host.say("The system prompt is empty now.")
     else:
-        host.set_system_prompt(_unquoted(argument))
+        host.conversation().system_prompt = _unquoted(argument)
         host.say("The system prompt counts from the next answer on.")
 
 
@@ -55,7 +55,7 @@ def _unquoted(text: str) -> str:
 
 
 def _options(host: CommandHost, argument: str) -> Sequence[Completion]:
-    options = host.options()
+    options = host.conversation().options
     name, _, value = argument.removeprefix("parameter ").partition(" ")
     if value or argument.endswith(" "):
         return _values(argument.removesuffix(value), name)
@@ -95,13 +95,15 @@ async def set_option(host: CommandHost, argument: str) -> None:
 
 
 def _set(host: CommandHost, name: str, value: str) -> None:
+    talk = host.conversation()
     try:
         if not value:
             known = option_name(name)
-            now = getattr(host.options(), known)
+            now = getattr(talk.options, known)
             host.say(f"{known} is {_or_default(now)}. It takes {OPTION_FORMS[known].form}.")
         else:
-            host.say(host.set_option(name, value))
+            talk.options, sentence = change_option(talk.options, name, value)
+            host.say(sentence)
     except OptionRefused as refusal:
         host.say(str(refusal), "error")
 
@@ -111,9 +113,9 @@ def _or_default(value: object) -> str:
 
 
 def _listing(host: CommandHost) -> str:
-    options = host.options()
+    options = host.conversation().options
     rows = [(name, _or_default(getattr(options, name))) for name in OPTION_FORMS]
-    prompt = host.system_prompt()
+    prompt = host.conversation().system_prompt
     # One line, however long: the rows below it have to stay a list.
     system = clean(prompt[:_SHOWN_PROMPT]).replace("\n", " ") if prompt else "none"
     lines = [f"{name:<16} {value}" for name, value in (*rows, ("system", system))]

@@ -17,11 +17,12 @@ from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
 from ollm_tui.providers.catalog import Listing, ModelCatalog
+from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.first_model import FirstModel, choose_first
-from ollm_tui.runtime.presets import PresetGate
+from ollm_tui.runtime.presets import PresetGate, ports_of
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 
 STARTER_REF = ModelRef(EMBEDDED, Path(STARTER.file_name).stem)
@@ -73,7 +74,13 @@ class Runtime:
         if self.config.model:
             return await self._configured(self.config.model)
         listings = await self._listings()
-        return choose_first(listings, last=self._choices.last_model, starter=STARTER_REF)
+        return choose_first(
+            listings,
+            last=self._choices.last_model,
+            starter=STARTER_REF,
+            engine_installed=engine_available(),
+            ports=ports_of(self.config.providers),
+        )
 
     async def _listings(self) -> Sequence[Listing]:
         """Ask everybody, or the one provider that was named."""

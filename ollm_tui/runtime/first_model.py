@@ -4,13 +4,23 @@ In this order: the one used last, the starter model that came with the program, 
 engine has loaded already, the smallest that can chat. Nothing is loaded unasked but the starter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, matches_alias
 from ollm_tui.providers.catalog import CatalogEntry, Listing
+from ollm_tui.providers.router import EMBEDDED
 
 STARTER_REASON = "the starter model that comes with ollm"
+START_SERVER = (
+    "For better models start Ollama (ollama.com), LM Studio, llama.cpp or another server, "
+    "or put GGUF files into the models folder."
+)
+FETCH_STARTER = "`ollm models starter` fetches a small model to begin with."
+ADD_ENGINE = (
+    "`pip install 'ollm-tui[embedded]'` adds an engine that runs models without a server, and "
+    "`ollm models starter` a small model for it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +33,29 @@ class FirstModel:
     found: tuple[str, ...] = ()
     """Labels of the providers that answered with models."""
     silent: tuple[str, ...] = ()
-    """Labels of the providers that were asked in vain."""
+    """Labels and ports of the providers that were asked in vain."""
+    engine_installed: bool = True
+
+    @property
+    def advice(self) -> str | None:
+        """How to get a model, or a better one; None when a server's model was found."""
+        if self.ref is None and self.engine_installed:
+            return f"{FETCH_STARTER} {START_SERVER}"
+        if self.ref is None:
+            return f"{START_SERVER} {ADD_ENGINE}"
+        return START_SERVER if self.ref.provider == EMBEDDED else None
 
 
 def choose_first(
-    listings: Sequence[Listing], *, last: str | None, starter: ModelRef | None
+    listings: Sequence[Listing],
+    *,
+    last: str | None,
+    starter: ModelRef | None,
+    engine_installed: bool = True,
+    ports: Mapping[str, int] | None = None,
 ) -> FirstModel:
-    """Choose from what the providers list."""
+    """Choose from what the providers list; `ports` tells where each was looked for."""
+    ports = ports or {}
     entries = [
         CatalogEntry(ModelRef(listing.provider, info.name), info)
         for listing in listings
@@ -41,7 +67,12 @@ def choose_first(
         ref=ref,
         reason=reason,
         found=tuple(listing.label for listing in listings if listing.models),
-        silent=tuple(listing.label for listing in listings if listing.problem or listing.absent),
+        engine_installed=engine_installed,
+        silent=tuple(
+            f"{listing.label} ({port})" if (port := ports.get(listing.provider)) else listing.label
+            for listing in listings
+            if listing.problem or listing.absent
+        ),
     )
 
 

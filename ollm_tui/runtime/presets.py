@@ -1,6 +1,7 @@
 """Which of the usual ports somebody answers on: nobody has to configure an engine to find it."""
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from ollm_tui.config.presets import ALWAYS_THERE
 from ollm_tui.config.schema import ProviderSettings
@@ -21,3 +22,12 @@ class PresetGate:
         if settings.base_url is None or settings.backend is None:
             return False
         return await answers_as(settings.backend, settings.base_url)
+
+
+def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:
+    """Give the port that each provider with an address is looked for at."""
+    found = {}
+    for name, settings in providers.items():
+        if settings.base_url and (port := urlsplit(settings.base_url).port):
+            found[name] = port
+    return found

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import NoteKind, View
-from ollm_tui.commands.options import change_option
-from ollm_tui.protocol.request import GenerationOptions
 
 if TYPE_CHECKING:
     from ollm_tui.tui.screens.chat import ChatScreen
@@ -40,27 +39,9 @@ class ScreenCommandHost:
         recent = list(self._desk.runtime.recent_models())
         return list(dict.fromkeys([*recent, *self._desk.talk.known_addresses()]))
 
-    def current_model(self) -> str | None:
-        """Give the model in use."""
-        return self._desk.talk.model
-
-    def system_prompt(self) -> str | None:
-        """Give the system prompt."""
-        return self._desk.talk.client.conversation.system_prompt
-
-    def set_system_prompt(self, text: str | None) -> None:
-        """Replace the system prompt."""
-        self._desk.talk.client.conversation.system_prompt = text
-
-    def options(self) -> GenerationOptions:
-        """Give the sampling options."""
-        return self._desk.talk.client.conversation.options
-
-    def set_option(self, name: str, value_text: str) -> str:
-        """Change one option."""
-        conversation = self._desk.talk.client.conversation
-        conversation.options, sentence = change_option(conversation.options, name, value_text)
-        return sentence
+    def conversation(self) -> Conversation:
+        """Give the open conversation."""
+        return self._desk.talk.client.conversation
 
     async def retry(self) -> None:
         """Ask for the last answer once more."""
@@ -69,10 +50,6 @@ class ScreenCommandHost:
     def copy(self, text: str) -> None:
         """Put a text on the clipboard."""
         self._screen.copy(text)
-
-    def last_answer(self) -> str | None:
-        """Give the newest answer."""
-        return self._desk.talk.client.conversation.last_answer()
 
     def theme_names(self) -> Sequence[str]:
         """Give the themes there are."""

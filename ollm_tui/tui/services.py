@@ -110,6 +110,11 @@ class FirstModel(Protocol):
         """Labels of the providers that were asked in vain."""
         ...
 
+    @property
+    def advice(self) -> str | None:
+        """How to get a model, or a better one."""
+        ...
+
 
 class Runtime(Protocol):
     """The running parts below the screens."""

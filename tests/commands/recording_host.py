@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import NoteKind, View
-from ollm_tui.commands.options import change_option
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import GenerationOptions
 
@@ -12,10 +12,7 @@ from ollm_tui.protocol.request import GenerationOptions
 @dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
-    model: str | None = "local://qwen3:8b"
-    prompt: str | None = None
-    sampling: GenerationOptions = field(default_factory=GenerationOptions)
-    answer: str | None = None
+    talk: Conversation = field(default_factory=lambda: Conversation(model="local://qwen3:8b"))
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def say(self, text: str, kind: NoteKind = "info") -> None:
@@ -35,30 +32,22 @@ class RecordingHost:
     def model_addresses(self) -> Sequence[str]:
         return self.models
 
-    def current_model(self) -> str | None:
-        return self.model
+    def conversation(self) -> Conversation:
+        return self.talk
 
-    def system_prompt(self) -> str | None:
-        return self.prompt
+    @property
+    def prompt(self) -> str | None:
+        return self.talk.system_prompt
 
-    def set_system_prompt(self, text: str | None) -> None:
-        self.prompt = text
-
-    def options(self) -> GenerationOptions:
-        return self.sampling
-
-    def set_option(self, name: str, value_text: str) -> str:
-        self.sampling, sentence = change_option(self.sampling, name, value_text)
-        return sentence
+    @property
+    def sampling(self) -> GenerationOptions:
+        return self.talk.options
 
     async def retry(self) -> None:
         self.asked.append(("retry",))
 
     def copy(self, text: str) -> None:
         self.asked.append(("copy", text))
-
-    def last_answer(self) -> str | None:
-        return self.answer
 
     def theme_names(self) -> Sequence[str]:
         return ("dark", "light", "Terminal")

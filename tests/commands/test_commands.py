@@ -2,8 +2,10 @@
 
 import pytest
 
+from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import parse, run_command
+from ollm_tui.protocol.message import Message
 from tests.commands.recording_host import RecordingHost
 
 ANSWER = """Here:
@@ -19,6 +21,10 @@ a ~~~ b
 ~~~
 ~~~~
 """
+
+
+def answered(text: str) -> RecordingHost:
+    return RecordingHost(talk=Conversation(messages=[Message("assistant", text)]))
 
 
 async def run(text: str, host: RecordingHost | None = None) -> RecordingHost:
@@ -65,18 +71,18 @@ async def test_a_command_asks_its_host_for_one_thing(text: str, asked: tuple[str
 async def test_copy_takes_the_answer_or_one_of_its_code_blocks(
     text: str, asked: tuple[str, ...]
 ) -> None:
-    assert (await run(text, RecordingHost(answer=ANSWER))).asked == [asked]
+    assert (await run(text, answered(ANSWER))).asked == [asked]
 
 
 async def test_copying_a_code_block_of_an_answer_without_one_says_so() -> None:
-    host = await run("/copy 1", RecordingHost(answer="No code."))
+    host = await run("/copy 1", answered("No code."))
     assert host.asked == [
         ("error", "The last answer has no code block. /copy alone copies all of it.")
     ]
 
 
 async def test_an_unclosed_code_block_reaches_to_the_end() -> None:
-    host = await run("/copy 1", RecordingHost(answer="```\nhalf"))
+    host = await run("/copy 1", answered("```\nhalf"))
     assert host.asked == [("copy", "half")]
 
 
@@ -92,12 +98,12 @@ async def test_the_system_prompt_is_shown_changed_and_cleared() -> None:
 
 
 async def test_control_characters_of_a_system_prompt_are_shown_not_sent() -> None:
-    host = await run("/system", RecordingHost(prompt="a\x1b[2Jb"))
+    host = await run("/system", RecordingHost(talk=Conversation(system_prompt="a\x1b[2Jb")))
     assert host.asked == [("info", "System prompt: a␛[2Jb")]
 
 
 async def test_set_without_an_argument_lists_every_option_and_its_value() -> None:
-    host = RecordingHost(prompt="one\ntwo")
+    host = RecordingHost(talk=Conversation(system_prompt="one\ntwo"))
     await run("/set temperature 0.25", host)
     await run("/set", host)
     listing = host.asked[-1][1].splitlines()

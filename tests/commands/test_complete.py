@@ -1,5 +1,6 @@
 import pytest
 
+from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import Suggestions, suggest
 from ollm_tui.commands.matching import rank
@@ -63,7 +64,7 @@ def test_models_keep_their_order_and_the_one_in_use_is_marked() -> None:
 
 
 def test_option_names_come_before_their_values() -> None:
-    host = RecordingHost(sampling=GenerationOptions(temperature=0.5))
+    host = RecordingHost(talk=Conversation(options=GenerationOptions(temperature=0.5)))
     assert values("/set temp") == ["temperature"]
     found = ask("/set temp", host)
     assert found is not None

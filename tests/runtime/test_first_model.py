@@ -65,3 +65,27 @@ def test_who_was_asked_in_vain_is_told() -> None:
     assert first.ref is None
     assert first.silent == ("Local", "LM Studio")
     assert first.found == ()
+
+
+def test_advice_fits_what_is_there() -> None:
+    def advice(*listings: Listing, engine_installed: bool = True) -> str | None:
+        return choose_first(
+            listings, last=None, starter=None, engine_installed=engine_installed
+        ).advice
+
+    assert advice(listing("local", SMALL)) is None
+    embedded = advice(listing("embedded", FILE))
+    assert embedded is not None
+    assert embedded.startswith("For better models")
+    nothing = advice()
+    assert nothing is not None
+    assert nothing.startswith("`ollm models starter`")
+    no_engine = advice(engine_installed=False)
+    assert no_engine is not None
+    assert "ollm-tui[embedded]" in no_engine
+
+
+def test_who_was_silent_is_named_with_the_port() -> None:
+    absent = Listing(provider="lmstudio", label="LM Studio", absent=True)
+    first = choose_first([absent], last=None, starter=None, ports={"lmstudio": 1234})
+    assert first.silent == ("LM Studio (1234)",)

@@ -113,6 +113,7 @@ class ScriptedFirstModel:
     reason: str = "used last"
     found: tuple[str, ...] = ("Ollama",)
     silent: tuple[str, ...] = ("LM Studio", "llama.cpp", "vLLM")
+    advice: str | None = None
 
 
 class ScriptedCatalog:

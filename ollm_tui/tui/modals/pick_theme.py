@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.tui.modals.dialog import Dialog
 from ollm_tui.tui.theming import ThemeProblem, ThemeShelf
 
@@ -38,7 +39,8 @@ class PickTheme(Dialog[str | None]):
         with Vertical():
             yield Static("Choose a theme", classes="title", markup=False)
             yield OptionList(
-                *(Option(Content(name), id=name) for name in self._shelf.names()), compact=True
+                *(Option(Content(clean_name(name)), id=name) for name in self._shelf.names()),
+                compact=True,
             )
             yield Static("Enter choose · Esc close", id="about", markup=False)
 
@@ -57,7 +59,7 @@ class PickTheme(Dialog[str | None]):
         try:
             theme = self._shelf.load(name)
         except ThemeProblem as problem:
-            self.query_one("#about", Static).update(Content(str(problem)))
+            self.query_one("#about", Static).update(Content(clean_line(str(problem))))
             return False
         self.app.register_theme(theme)
         self.app.theme = theme.name

@@ -7,11 +7,11 @@ from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import Suggestions, suggest
 from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text, run_command
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.command_host import ScreenCommandHost
-from ollm_tui.tui.presenter import NoteKind, TurnPresenter, TurnState
+from ollm_tui.tui.presenter import NoteKind, TurnPresenter
 from ollm_tui.tui.screens.talk import Talk
+from ollm_tui.tui.screens.talk_status import TalkStatus
 from ollm_tui.tui.screens.turns import Turns
 from ollm_tui.tui.screens.views import Views
 from ollm_tui.tui.screens.welcome import welcome
@@ -32,7 +32,8 @@ class Desk:
         self.runtime = runtime
         self.talk = Talk(runtime)
         retry_hint = f"Press {screen.keymap.key_for('chat.retry')} to try again."
-        self.presenter = TurnPresenter(screen.transcript, self, retry_hint=retry_hint)
+        self.status = TalkStatus(screen, self.talk)
+        self.presenter = TurnPresenter(screen.transcript, self.status, retry_hint=retry_hint)
         self.turns = Turns(self.presenter, screen.show_queue)
         self.commands = COMMANDS
         self.host = ScreenCommandHost(screen, self)
@@ -62,34 +63,7 @@ class Desk:
             text, hint = welcome(first, self._screen.keymap.key_for("chat.models"))
             self.say(text, "info", hint)
         self._is_ready = True
-        self.show_talk()
-
-    # The presenter's status bar
-
-    def show_turn(self, state: TurnState) -> None:
-        """Say what the answer is doing, and which keys matter now."""
-        self._screen.status.show_turn(state)
-        self._screen.status.show_keys(self._screen.keymap.hints(state))
-        self._show_title()
-
-    def show_speed(self, tokens_per_s: float | None) -> None:
-        """Say how fast the answer comes."""
-        self._screen.status.show_speed(tokens_per_s)
-
-    def show_usage(self, usage: Usage) -> None:
-        """Keep what the server counted."""
-        self.talk.usage = usage
-        self.show_talk()
-
-    def show_talk(self) -> None:
-        """Say which model answers, in what chat, and how full its context is."""
-        screen, ref = self._screen, self.talk.ref
-        self._show_title()
-        screen.header.show_model(ref.model if ref else "", ref.provider if ref else "")
-        screen.status.show_context(self.talk.context_used, self.talk.window)
-
-    def _show_title(self) -> None:
-        self._screen.header.show_title(self.talk.client.conversation.title or "")
+        self.status.show_talk()
 
     # What the screen asks for
 
@@ -128,7 +102,7 @@ class Desk:
         if not self.turns.failed:
             self._remember_model()
         await self.talk.look_at_window()
-        self.show_talk()
+        self.status.show_talk()
 
     def say(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a note."""
@@ -141,8 +115,8 @@ class Desk:
         self.turns.failed = False
         self._screen.transcript.clear()
         self.presenter.forget()
-        self.show_turn("ready")
-        self.show_talk()
+        self.status.show_turn("ready")
+        self.status.show_talk()
 
     async def find_model(self, address: str) -> None:
         """Let the model of that name answer from now on.
@@ -158,7 +132,7 @@ class Desk:
         self.talk.set_model(ref)
         self._remember_model()
         self.say(f"{ref.model} answers from now on.")
-        self.show_talk()
+        self.status.show_talk()
 
     def _remember_model(self) -> None:
         try:

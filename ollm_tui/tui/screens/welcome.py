@@ -2,26 +2,19 @@
 
 from ollm_tui.tui.services import FirstModel
 
-GET_MODELS = (
-    "For better models start Ollama (ollama.com), LM Studio, llama.cpp or another server, "
-    "or put GGUF files into the models folder; then press {models} to choose."
-)
-OTHER_MODELS = "Press {models} to choose another model."
-NO_ENGINE = (
-    "Start Ollama, LM Studio, llama.cpp, vLLM or another server and press {models}; or let ollm "
-    "run models itself: install it with the extra `embedded`, then `ollm models starter`."
-)
+CHOOSE = "Press {models} to choose another model."
 
 
 def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
     """Give the note and its hint."""
+    choose = CHOOSE.format(models=models_key)
     if first.ref is None:
-        return "No model was found. " + _looked(first), NO_ENGINE.format(models=models_key)
+        return f"No model was found. {_looked(first)}".strip(), first.advice
     text = f"Chatting with {first.ref.model}, {first.reason}."
     if first.reason in {"used last", "as configured"}:
         return text, None
-    hint = GET_MODELS if first.ref.provider == "embedded" else OTHER_MODELS
-    return f"{text} {_looked(first)}".strip(), hint.format(models=models_key)
+    hint = f"{first.advice} {choose}" if first.advice else choose
+    return f"{text} {_looked(first)}".strip(), hint
 
 
 def _looked(first: FirstModel) -> str:

@@ -173,8 +173,17 @@ def test_links_show_their_address_and_never_become_terminal_links() -> None:
 
 
 def test_html_and_link_definitions_stay_text() -> None:
-    painter = paint("<b onclick=x>hi</b>\n\n[ref]: http://foo\n\n[a][ref]")
-    assert texts(painter) == ["<b onclick=x>hi</b>", "", "[ref]: http://foo", "", "[a][ref]"]
+    painter = paint("<b onclick=x>hi</b>\n\n[ref]: http://foo\n\n[a][ref]\n\n> [q]: http://bar")
+    assert texts(painter)[::2] == [
+        "<b onclick=x>hi</b>",
+        "[ref]: http://foo",
+        "[a][ref]",
+        "▎ [q]: http://bar",
+    ]
+
+
+def test_a_backslash_takes_the_meaning_of_a_mark_away() -> None:
+    assert texts(paint(r"\*a\* \[b](c)")) == ["*a* [b](c)"]
 
 
 def test_control_characters_are_shown() -> None:
@@ -262,6 +271,17 @@ def test_an_undecided_line_waits() -> None:
     painter.work(monotonic() + 1)
     assert texts(painter) == ["text"]
     assert styled(painter, "text") == ["none"]
+
+
+def test_a_line_that_turns_out_to_be_something_else_leaves_nothing_behind() -> None:
+    painter = MarkdownPainter(canvas())
+    painter.append("text\n_ _ _ _ _")
+    painter.work(monotonic() + 1)
+    assert texts(painter) == ["text", "", "─" * 40]
+    painter.append(" a")
+    painter.finish()
+    settle(painter)
+    assert texts(painter) == ["text _ _ _ _ _ a"]
 
 
 def test_a_closed_section_keeps_its_row_objects() -> None:

@@ -2,7 +2,7 @@ import itertools
 from time import monotonic
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.style import Style
 
@@ -34,6 +34,7 @@ def texts(rows: list[Row]) -> list[str]:
         ("a\n\nb", 5, ["a", "", "b"]),
         ("日本語テキスト", 6, ["日本語", "テキス", "ト"]),
         ("ab 日本語", 6, ["ab 日", "本語"]),
+        ("日本abc", 6, ["日本", "abc"]),
         ("e\u0301e\u0301e\u0301", 2, ["e\u0301e\u0301", "e\u0301"]),
         ("👩\u200d🚀👩\u200d🚀", 2, ["👩\u200d🚀", "👩\u200d🚀"]),
     ],
@@ -57,6 +58,7 @@ def test_every_row_fits_and_joined_rows_give_the_text_again(text: str, width: in
     assert [line.rstrip(" ") for line in lines] == [line.rstrip(" ") for line in text.split("\n")]
 
 
+@example(text="one two three four", width=5, cuts=[6, 10, 15])
 @given(text=TEXT, width=st.integers(2, 30), cuts=st.lists(st.integers(0, 300), max_size=20))
 def test_growing_text_ends_like_the_whole_text(text: str, width: int, cuts: list[int]) -> None:
     growing = GrowingText(width, Style())

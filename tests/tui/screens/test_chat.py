@@ -293,7 +293,12 @@ async def test_the_palette_runs_a_command(config: Path) -> None:
 
 
 async def test_no_model_says_what_was_tried_and_what_to_do(config: Path) -> None:
-    first = ScriptedFirstModel(ref=None, reason="no model was found", found=())
+    first = ScriptedFirstModel(
+        ref=None,
+        reason="no model was found",
+        found=(),
+        advice="Fetch one with `ollm models starter`.",
+    )
     async with staged(config, ScriptedRuntime(first=first)) as stage:
         assert "No model was found." in stage.screen_text
         assert "LM Studio" in stage.screen_text

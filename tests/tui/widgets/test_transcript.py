@@ -397,10 +397,10 @@ async def test_a_pinned_view_stays_while_blocks_above_it_are_painted() -> None:
             transcript.append(f"a{number}", f"answer {number} " + "word " * 300)
             transcript.finish(f"a{number}")
         transcript._paint_slice()
-        assert transcript.busy
-        transcript.scroll_relative(y=-3, animate=False)
-        await pilot.pause()
+        transcript.scroll_to(y=transcript.max_scroll_y - 3, animate=False)
         top = lines(transcript)[0]
+        assert transcript.busy
+        assert transcript.pinned
         await settled(pilot, transcript)
         assert lines(transcript)[0] == top
 

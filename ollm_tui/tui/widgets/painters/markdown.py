@@ -313,7 +313,6 @@ class MarkdownPainter:
             part.painted = self._canvas
             return None
         part.painted = self._canvas
-        part.shown = (-1, -1)
         self.painted_chars += part.section.chars
         return _Job(index, section_rows(part.section, self._canvas), [], not part.rows)
 

@@ -1,0 +1,43 @@
+"""What header and status bar say of the open chat."""
+
+from typing import TYPE_CHECKING
+
+from ollm_tui.protocol.message import Usage
+from ollm_tui.tui.presenter import TurnState
+from ollm_tui.tui.screens.talk import Talk
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.screens.chat import ChatScreen
+
+
+class TalkStatus:
+    """Shows the presenter's figures and the chat's own beside each other."""
+
+    def __init__(self, screen: "ChatScreen", talk: Talk) -> None:
+        self._screen = screen
+        self._talk = talk
+
+    def show_turn(self, state: TurnState) -> None:
+        """Say what the answer is doing, and which keys matter now."""
+        self._screen.status.show_turn(state)
+        self._screen.status.show_keys(self._screen.keymap.hints(state))
+        self._show_title()
+
+    def show_speed(self, tokens_per_s: float | None) -> None:
+        """Say how fast the answer comes."""
+        self._screen.status.show_speed(tokens_per_s)
+
+    def show_usage(self, usage: Usage) -> None:
+        """Keep what the server counted."""
+        self._talk.usage = usage
+        self.show_talk()
+
+    def show_talk(self) -> None:
+        """Say which model answers, in what chat, and how full its context is."""
+        screen, ref = self._screen, self._talk.ref
+        self._show_title()
+        screen.header.show_model(ref.model if ref else "", ref.provider if ref else "")
+        screen.status.show_context(self._talk.context_used, self._talk.window)
+
+    def _show_title(self) -> None:
+        self._screen.header.show_title(self._talk.client.conversation.title or "")
