@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
 
 StreamingFormat: TypeAlias = Literal["sse", "ndjson", "none"]
 ProviderStream: TypeAlias = AbstractAsyncContextManager[AsyncIterator[ProviderEvent]]
@@ -181,4 +184,52 @@ class ModelLibrary(Protocol):
         Raises:
             AIError: MODEL_NOT_FOUND.
         """
+        ...
+
+
+@runtime_checkable
+class Tool(Protocol):
+    """Something a model may have done."""
+
+    @property
+    def schema(self) -> ToolSchema:
+        """How it is offered."""
+        ...
+
+    @property
+    def effect(self) -> ToolEffect:
+        """What it may do."""
+        ...
+
+    @property
+    def timeout_s(self) -> float:
+        """How long one call may take."""
+        ...
+
+    async def run(self, args: JsonObject) -> ToolOutput:
+        """Do it; whatever is raised becomes an error result."""
+        ...
+
+
+class Approver(Protocol):
+    """Says whether a call may run."""
+
+    async def approve(self, call: ToolCall, tool: Tool) -> Approval:
+        """Ask a person, or answer by a rule; what is shown is what will run."""
+        ...
+
+
+class ChatJournal(Protocol):
+    """Keeps one conversation as it happens."""
+
+    async def begin(self, message: Message) -> str:
+        """Store a message and give its id; it is safe when this returns."""
+        ...
+
+    async def update(self, message_id: str, message: Message) -> None:
+        """Take a message that has grown; at most the last quarter second may be lost."""
+        ...
+
+    async def finish(self, message_id: str, message: Message) -> None:
+        """Store a message in its last form; it is safe when this returns."""
         ...

@@ -54,3 +54,26 @@ class ToolName:
 
 
 ToolChoice: TypeAlias = Literal["auto", "none", "required"] | ToolName
+
+ToolEffect: TypeAlias = Literal["read", "write", "run", "network"]
+"""What a tool may do beyond giving an answer; only `read` leaves everything as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool gives back."""
+
+    content: str
+    """What the model reads."""
+    display: str | None = None
+    """What a person sees; None means the same as the model."""
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A person's word, or a rule's, on one call."""
+
+    allowed: bool
+    reason: str | None = None
+    """Why not, for the model to read."""
