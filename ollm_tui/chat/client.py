@@ -16,15 +16,15 @@ import anyio
 from anyio.abc import ObjectSendStream
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
-from ollm_tui.chat.turn import Turn
-from ollm_tui.protocol import chat_events, provider_events
+from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.chat.prompt_run import ChatParts, PromptRun
+from ollm_tui.chat.saving import Saving
+from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.ports import ChatJournal
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.router import ResolvedModel, Router
 from ollm_tui.providers.single_error import single_error
 
 logger = logging.getLogger(__name__)
@@ -37,9 +37,17 @@ BUFFERED_EVENTS = 32
 class ChatClient:
     """Asks the model of a conversation and keeps the history."""
 
-    def __init__(self, router: Router, conversation: Conversation | None = None) -> None:
-        self._router = router
+    def __init__(
+        self,
+        parts: ChatParts,
+        conversation: Conversation | None = None,
+        *,
+        journal: ChatJournal | None = None,
+    ) -> None:
+        self._parts = parts
         self.conversation = conversation or Conversation()
+        self.saving = Saving(journal)
+        """Whether the chat is being saved, and why not."""
         self._busy = False
 
     def chat(
@@ -66,122 +74,74 @@ class ChatClient:
         """
         return self._asking(None, options or ChatOptions(), signal)
 
+    def go_on(
+        self, options: ChatOptions | None = None, signal: AbortSignal | None = None
+    ) -> ChatStream:
+        """Go on where the turns ran out, without a new question.
+
+        Raises:
+            AIError: on entering, as `retry`.
+        """
+        return self._asking(None, options or ChatOptions(), signal, rewind=False)
+
     @asynccontextmanager
     async def _asking(
-        self, question: Message | None, options: ChatOptions, signal: AbortSignal | None
+        self,
+        question: Message | None,
+        options: ChatOptions,
+        signal: AbortSignal | None,
+        *,
+        rewind: bool = True,
     ) -> AsyncIterator[AsyncIterator[chat_events.ChatEvent]]:
-        self._begin(question)
+        self._begin(question, rewind=rewind)
+        run = PromptRun(
+            self._parts, self.conversation, self.saving, options, signal or AbortSignal()
+        )
         try:
             send, receive = anyio.create_memory_object_stream[chat_events.ChatEvent](
                 BUFFERED_EVENTS
             )
             with single_error():
                 async with anyio.create_task_group() as group, receive:
-                    group.start_soon(self._answer, send, options, signal or AbortSignal())
+                    group.start_soon(self._answer, run, question, send)
                     yield receive
                     group.cancel_scope.cancel()
         finally:
             self._busy = False
 
-    def _begin(self, question: Message | None) -> None:
+    def _begin(self, question: Message | None, *, rewind: bool) -> None:
         if self._busy:
             raise AIError(ErrorCode.CONFLICT, "The last prompt is still being answered.")
         if question is not None:
             self.conversation.messages.append(question)
-        elif not self.conversation.rewind_to_prompt():
+        elif not self.conversation.messages or (
+            rewind and not self.conversation.rewind_to_prompt()
+        ):
             raise AIError(ErrorCode.BAD_REQUEST, "Nothing was asked yet.")
         self._busy = True
 
     async def _answer(
         self,
+        run: PromptRun,
+        question: Message | None,
         send: ObjectSendStream[chat_events.ChatEvent],
-        options: ChatOptions,
-        signal: AbortSignal,
     ) -> None:
         async with send:
             try:
-                end = await self._one_turn(send, options, signal)
+                if question is not None:
+                    await self.saving.whole(question)
+                end = await run.run(send.send)
             except AIError as error:
                 end = chat_events.ErrorEvent(error=error)
             except Exception as error:  # the face of the runtime: a fault here must stay one event
                 logger.exception("A prompt failed unexpectedly")
-                end = chat_events.ErrorEvent(
-                    error=AIError(
-                        ErrorCode.INTERNAL_ERROR,
-                        f"Something went wrong inside the program ({type(error).__name__}).",
-                        hint="Try again; the log has the details.",
-                    )
-                )
+                end = chat_events.ErrorEvent(error=_unexpected(error))
             await send.send(end)
 
-    async def _one_turn(
-        self,
-        send: ObjectSendStream[chat_events.ChatEvent],
-        options: ChatOptions,
-        signal: AbortSignal,
-    ) -> chat_events.Finish | chat_events.ErrorEvent:
-        found = await self._resolve(options, signal)
-        if found is None:
-            return chat_events.Finish(reason="abort")
-        turn = Turn(
-            found.provider,
-            self._request(found, options, signal),
-            number=1,
-            next_block=self.conversation.next_block,
-        )
-        ended = "stopped"
-        try:
-            end = await turn.run(send.send)
-            ended = _how_it_ended(end)
-        except Exception:
-            ended = "failed"
-            raise
-        finally:
-            self._remember(turn, ended)
-        match end:
-            case provider_events.ErrorEvent(error=error):
-                return chat_events.ErrorEvent(error=error)
-            case provider_events.Finish():
-                await send.send(chat_events.TurnComplete(turn_number=1))
-                return chat_events.Finish(reason=end.reason, usage=end.usage, timings=end.timings)
 
-    async def _resolve(self, options: ChatOptions, signal: AbortSignal) -> ResolvedModel | None:
-        """Find the model; None when the search was stopped."""
-        model = options.model or self.conversation.model
-        if model is None:
-            raise AIError(
-                ErrorCode.MODEL_NOT_FOUND, "No model is chosen.", hint="Choose one to chat with."
-            )
-        with anyio.CancelScope() as scope:
-            unsubscribe = signal.subscribe(scope.cancel)
-            try:
-                return await self._router.resolve(model)
-            finally:
-                unsubscribe()
-        return None
-
-    def _request(self, found: ResolvedModel, options: ChatOptions, signal: AbortSignal) -> Request:
-        talk = self.conversation
-        return Request(
-            model=found.ref.model,
-            messages=messages_to_send(talk.messages),
-            system_prompt=options.system_prompt or talk.system_prompt,
-            options=merged_options(talk.options, options.options),
-            should_think=talk.should_think,
-            signal=signal,
-        )
-
-    def _remember(self, turn: Turn, ended: str) -> None:
-        message = turn.partial({"ended": ended} if ended != "complete" else None)
-        if message is not None:
-            self.conversation.messages.append(message)
-
-
-def _how_it_ended(end: provider_events.End) -> str:
-    match end:
-        case provider_events.ErrorEvent():
-            return "failed"
-        case provider_events.Finish(reason="abort"):
-            return "stopped"
-        case provider_events.Finish():
-            return "complete"
+def _unexpected(error: Exception) -> AIError:
+    return AIError(
+        ErrorCode.INTERNAL_ERROR,
+        f"Something went wrong inside the program ({type(error).__name__}).",
+        hint="Try again; the log has the details.",
+    )

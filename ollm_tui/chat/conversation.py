@@ -16,6 +16,8 @@ class Conversation:
     system_prompt: str | None = None
     options: GenerationOptions = field(default_factory=GenerationOptions)
     should_think: ShouldThink | None = None
+    tools: tuple[str, ...] = ()
+    """Names of the tools on offer; none by default."""
     messages: list[Message] = field(default_factory=list)
     blocks_used: int = 0
     """How many block ids were given out, so that the next one is new."""

@@ -6,6 +6,9 @@ from dataclasses import dataclass, fields, replace
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.thinking import ShouldThink
+
+STOPPED = "Stopped by the user."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +18,10 @@ class ChatOptions:
     model: str | None = None
     system_prompt: str | None = None
     options: GenerationOptions | None = None
+    should_think: ShouldThink | None = None
+    tools: Sequence[str] | None = None
+    """Names of the tools on offer; an empty sequence is none at all."""
+    max_turns: int | None = None
 
 
 def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> GenerationOptions:
@@ -26,13 +33,14 @@ def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> G
 
 
 def messages_to_send(history: Sequence[Message]) -> tuple[Message, ...]:
-    """Make a history that strict chat templates accept.
+    """Make a history that strict servers and chat templates accept.
 
     A question whose answer failed leaves two questions in a row: they are sent as one. Answers
-    of nothing but thinking are left out, since on the wire they would be empty.
+    of nothing but thinking are left out, since on the wire they would be empty. A call without
+    a result, as a crash leaves it, gets one that says it was stopped.
     """
     sent: list[Message] = []
-    for message in history:
+    for message in _with_every_result(history):
         if message.role == "assistant" and not message.tool_calls and not _says_something(message):
             continue
         if sent and message.role == "user" and sent[-1].role == "user":
@@ -40,6 +48,27 @@ def messages_to_send(history: Sequence[Message]) -> tuple[Message, ...]:
         else:
             sent.append(message)
     return tuple(sent)
+
+
+def stopped_result(name: str, call_id: str) -> Message:
+    """Make the tool message of a call that did not come to its end."""
+    return Message("tool", STOPPED, name=name, tool_call_id=call_id, metadata={"is_error": True})
+
+
+def _with_every_result(history: Sequence[Message]) -> list[Message]:
+    whole: list[Message] = []
+    for position, message in enumerate(history):
+        whole.append(message)
+        if not message.tool_calls:
+            continue
+        answered = set()
+        for later in history[position + 1 :]:
+            if later.role != "tool":
+                break
+            answered.add(later.tool_call_id)
+        missing = [call for call in message.tool_calls if call.id not in answered]
+        whole += [stopped_result(call.name, call.id) for call in missing]
+    return whole
 
 
 def _says_something(message: Message) -> bool:

@@ -1,61 +1,116 @@
-"""`Turn`: one provider call, from its request to the message that it leaves.
+"""`Turn`: one request to a provider, from its first try to the message that it leaves.
 
-States: asking -> answering -> ended. It ends exactly once, with the provider's `Finish` or
-`ErrorEvent`; a provider that stops without one has broken its contract and ends it as
-STREAM_INCOMPLETE. Whatever arrived is in `partial()` at every moment, also after a cancellation.
+States: asking -> answering -> ended, and back from asking to asking for a retry. It ends exactly
+once, with the provider's `Finish` or `ErrorEvent`; a provider that stops without one has broken
+its contract and ends it as STREAM_INCOMPLETE. Whatever arrived is in `partial()` at every moment,
+also after a cancellation.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
+import anyio
+
+from ollm_tui.chat.reader import AnswerReader, PlainReader
+from ollm_tui.chat.retry import RetryPolicy
+from ollm_tui.chat.saving import GrowingMessage
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.protocol.provider_events import End, ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolCall
 
-Emit = Callable[[chat_events.ChatEvent], Awaitable[None]]
+Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
 
 
 class Turn:
     """Streams one answer and remembers what came."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what one request needs, each named at the call
         self,
         adapter: ProviderAdapter,
         request: Request,
         *,
         number: int,
         next_block: Callable[[], str],
+        reader: AnswerReader | None = None,
+        retry: RetryPolicy | None = None,
+        growing: GrowingMessage | None = None,
     ) -> None:
         self._adapter = adapter
         self._request = request
         self._number = number
         self._next_block = next_block
+        self._reader = reader or PlainReader()
+        self._retry = retry or RetryPolicy()
+        self._growing = growing
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
 
-    async def run(self, emit: Emit) -> provider_events.End:
-        """Ask, emit deltas as they come, and give the provider's end."""
-        async with self._adapter.chat_stream(self._request) as events:
-            async for event in events:
-                match event:
-                    case provider_events.Finish() | provider_events.ErrorEvent():
-                        return event
-                    case _:
-                        self._assembler.add(event)
-                        if shown := self._shown(event):
-                            await emit(shown)
-        return provider_events.ErrorEvent(
-            AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark.")
-        )
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls that the answer asked for."""
+        return self._assembler.calls
+
+    @property
+    def correction(self) -> str | None:
+        """What to tell the model about a call that could not be read."""
+        return self._reader.correction
+
+    async def run(self, emit: Emit) -> End:
+        """Ask, again if that may help, emit deltas as they come, and give the end."""
+        attempt = 0
+        while True:
+            end = await self._ask(emit)
+            attempt += 1
+            wait_s = self._wait_for_retry(end, attempt)
+            if wait_s is None:
+                return end
+            assert isinstance(end, ErrorEvent)
+            await emit(
+                chat_events.Retrying(
+                    attempt=attempt, wait_s=wait_s, error=end.error, turn=self._number
+                )
+            )
+            if await _stopped_within(wait_s, self._request.signal):
+                return Finish("abort")
 
     def partial(self, metadata: Mapping[str, JsonValue] | None = None) -> Message | None:
         """Give the message as far as it has come; None when nothing came."""
         return self._assembler.message(metadata)
 
-    def _shown(self, event: provider_events.ProviderEvent) -> chat_events.ChatEvent | None:
+    def _wait_for_retry(self, end: End, attempt: int) -> float | None:
+        if not isinstance(end, ErrorEvent) or not self._assembler.is_empty:
+            return None
+        return self._retry.wait_s(end.error, attempt)
+
+    async def _ask(self, emit: Emit) -> End:
+        async with self._adapter.chat_stream(self._request) as events:
+            async for event in events:
+                if isinstance(event, Finish | ErrorEvent):
+                    complete = isinstance(event, Finish) and event.reason != "abort"
+                    for late in self._reader.finish(complete=complete):
+                        await self._take(late, emit)
+                    return event
+                for read in self._reader.feed(event):
+                    await self._take(read, emit)
+        return ErrorEvent(
+            AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark.")
+        )
+
+    async def _take(self, event: ProviderEvent, emit: Emit) -> None:
+        self._assembler.add(event)
+        if shown := self._shown(event):
+            await emit(shown)
+        if self._growing is not None:
+            await self._growing.take(self._assembler.message)
+
+    def _shown(self, event: ProviderEvent) -> chat_events.ChatEvent | None:
         match event:
             case provider_events.TextDelta(delta=delta, index=0) if delta:
                 return chat_events.TextDelta(delta=delta, turn=self._number, block=self._block())
@@ -63,7 +118,7 @@ class Turn:
                 return chat_events.ThinkingDelta(
                     delta=delta, turn=self._number, block=self._block()
                 )
-            case provider_events.MediaDelta():
+            case provider_events.MediaDelta(index=0):
                 return chat_events.MediaDelta(
                     modality=event.modality,
                     data=event.data,
@@ -79,3 +134,18 @@ class Turn:
         while len(self._blocks) < max(1, self._assembler.block_number):
             self._blocks.append(self._next_block())
         return self._blocks[-1]
+
+
+async def _stopped_within(seconds: float, signal: AbortSignal | None) -> bool:
+    """Wait; True as soon as the signal stops it."""
+    if signal is None:
+        await anyio.sleep(seconds)
+        return False
+    stopped = anyio.Event()
+    unsubscribe = signal.subscribe(stopped.set)
+    try:
+        with anyio.move_on_after(seconds):
+            await stopped.wait()
+    finally:
+        unsubscribe()
+    return stopped.is_set()

@@ -39,6 +39,11 @@ class MessageAssembler:
         return tuple(self._calls)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing has come yet."""
+        return not self._parts and not self._calls
+
+    @property
     def block_number(self) -> int:
         """How many blocks have begun; the last of them is the open one."""
         return len(self._parts)

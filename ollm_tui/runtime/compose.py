@@ -10,6 +10,7 @@ import anyio
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths, default_paths
@@ -58,7 +59,7 @@ class Runtime:
             system_prompt=self.config.system_prompt,
             options=self.config.options.to_options(),
         )
-        return ChatClient(self.router, conversation)
+        return ChatClient(ChatParts(router=self.router), conversation)
 
     def recent_models(self) -> Sequence[str]:
         """Give the addresses chatted with before, the latest first."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -22,7 +23,8 @@ from tests.support.providers import ScriptedProvider
 def client_over(provider: ScriptedProvider, model: str | None = "scripted://m") -> ChatClient:
     registry = ProviderRegistry()
     registry.register(provider)
-    return ChatClient(Router(registry, ModelCatalog(registry)), Conversation(model=model))
+    parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
+    return ChatClient(parts, Conversation(model=model))
 
 
 async def ask(

@@ -1,0 +1,188 @@
+"""`PromptRun`: everything that one prompt sets going, until its one end.
+
+States: looking for the model -> answering -> running tools -> answering ... -> ended. Each turn is
+one request; a turn that asked for tools is followed by another, up to the limit. Whatever ends
+it, the history then holds every message that came and one result for every call.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import anyio
+
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.limits import ChatLimits
+from ollm_tui.chat.prompt import ChatOptions, stopped_result
+from ollm_tui.chat.request import RequestMaker
+from ollm_tui.chat.retry import RetryPolicy
+from ollm_tui.chat.saving import FINISH_S, Saving
+from ollm_tui.chat.tool_loop import RunsTools, ToolRound
+from ollm_tui.chat.tool_mode import ToolModes
+from ollm_tui.chat.turn import Turn
+from ollm_tui.protocol import chat_events, provider_events
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.provider_events import End
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.router import ResolvedModel, Router
+
+Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
+Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatParts:
+    """What a chat works with; all but the router has a default."""
+
+    router: Router
+    tools: RunsTools | None = None
+    modes: ToolModes = field(default_factory=ToolModes)
+    limits: ChatLimits = field(default_factory=ChatLimits)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+class PromptRun:
+    """One prompt of one conversation."""
+
+    def __init__(
+        self,
+        parts: ChatParts,
+        conversation: Conversation,
+        saving: Saving,
+        options: ChatOptions,
+        signal: AbortSignal,
+    ) -> None:
+        self._parts = parts
+        self._conversation = conversation
+        self._saving = saving
+        self._options = options
+        self._signal = signal
+        self._corrections = 0
+
+    async def run(self, emit: Emit) -> Ending:
+        """Answer, with all the tools that takes, and give the end."""
+        limit_s = self._parts.limits.prompt_s
+        with anyio.move_on_after(limit_s):
+            return await self._turns(emit)
+        return chat_events.ErrorEvent(
+            error=AIError(
+                ErrorCode.TIMEOUT,
+                f"The prompt took longer than {limit_s:g} s.",
+                hint="Ask for less at once, or raise the limit.",
+            )
+        )
+
+    async def _turns(self, emit: Emit) -> Ending:
+        found = await self._resolve()
+        if found is None:
+            return chat_events.Finish(reason="abort")
+        maker = RequestMaker(self._parts, self._conversation, self._options, self._signal, found)
+        most = self._options.max_turns or self._parts.limits.max_turns
+        for number in range(1, most + 1):
+            ending = await self._turn(found, maker, number, emit)
+            if ending is not None:
+                return ending
+            await emit(chat_events.TurnComplete(turn_number=number))
+        return chat_events.Finish(reason="max_turns", turn=most)
+
+    async def _turn(
+        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+    ) -> Ending | None:
+        """Ask once and run what was asked for; None when another turn has to follow."""
+        turn, end = await self._ask(found, maker, number, emit)
+        if isinstance(end, provider_events.ErrorEvent) and maker.gives_up_native_tools(
+            end.error, turn
+        ):
+            turn, end = await self._ask(found, maker, number, emit)
+        if isinstance(end, provider_events.ErrorEvent):
+            return chat_events.ErrorEvent(error=end.error, turn=number)
+        if end.reason == "abort":
+            return chat_events.Finish(reason="abort", turn=number)
+        if turn.calls and maker.offers_tools:
+            return await self._run_tools(turn, number, emit)
+        if turn.correction is not None and self._corrections < self._parts.limits.corrections:
+            self._corrections += 1
+            await self._add(Message("user", turn.correction, metadata={"correction": True}))
+            return None
+        await emit(chat_events.TurnComplete(turn_number=number))
+        return chat_events.Finish(
+            reason=end.reason, usage=end.usage, timings=end.timings, turn=number
+        )
+
+    async def _ask(
+        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+    ) -> tuple[Turn, End]:
+        growing = self._saving.growing()
+        turn = Turn(
+            found.provider,
+            maker.request(),
+            number=number,
+            next_block=self._conversation.next_block,
+            reader=maker.reader(),
+            retry=self._parts.retry,
+            growing=growing,
+        )
+        ended = "stopped"
+        try:
+            end = await turn.run(emit)
+            ended = _how_it_ended(end)
+        except Exception:
+            ended = "failed"
+            raise
+        finally:
+            message = turn.partial({"ended": ended} if ended != "complete" else None)
+            if message is not None:
+                self._conversation.messages.append(message)
+            await growing.finish(message)
+            if ended != "complete" or not maker.offers_tools:
+                await self._add(*(stopped_result(call.name, call.id) for call in turn.calls))
+        return turn, end
+
+    async def _run_tools(self, turn: Turn, number: int, emit: Emit) -> Ending | None:
+        tools = self._parts.tools
+        assert tools is not None
+        tool_round = ToolRound(
+            tools,
+            turn.calls,
+            turn=number,
+            limit=self._parts.limits.calls_per_turn,
+            next_block=self._conversation.next_block,
+        )
+        try:
+            all_ended = await tool_round.run(emit, self._signal)
+        finally:
+            await self._add(*tool_round.messages())
+        return None if all_ended else chat_events.Finish(reason="abort", turn=number)
+
+    async def _add(self, *messages: Message) -> None:
+        """Put messages into the history, then into the journal."""
+        self._conversation.messages += messages
+        with anyio.move_on_after(FINISH_S, shield=True):
+            for message in messages:
+                await self._saving.whole(message)
+
+    async def _resolve(self) -> ResolvedModel | None:
+        """Find the model; None when the search was stopped."""
+        model = self._options.model or self._conversation.model
+        if model is None:
+            raise AIError(
+                ErrorCode.MODEL_NOT_FOUND, "No model is chosen.", hint="Choose one to chat with."
+            )
+        with anyio.CancelScope() as scope:
+            unsubscribe = self._signal.subscribe(scope.cancel)
+            try:
+                return await self._parts.router.resolve(model)
+            finally:
+                unsubscribe()
+        return None
+
+
+def _how_it_ended(end: End) -> str:
+    match end:
+        case provider_events.ErrorEvent():
+            return "failed"
+        case provider_events.Finish(reason="abort"):
+            return "stopped"
+        case provider_events.Finish():
+            return "complete"

@@ -1,0 +1,37 @@
+"""`AnswerReader`: reads calls that a model writes as text, between a provider and its turn."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ollm_tui.protocol.provider_events import ProviderEvent
+
+
+class AnswerReader(Protocol):
+    """Turns a provider's events into events again; pure, one per answer."""
+
+    def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
+        """Take one event that is no end; give what it amounts to."""
+        ...
+
+    def finish(self, *, complete: bool) -> Sequence[ProviderEvent]:
+        """Give what was held back; `complete` is False for an answer that was cut or stopped."""
+        ...
+
+    @property
+    def correction(self) -> str | None:
+        """What to tell the model about a call that cannot be read; None when all is well."""
+        ...
+
+
+class PlainReader:
+    """Native tool calls and no tools at all: everything passes as it is."""
+
+    correction: str | None = None
+
+    def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
+        """Pass it on."""
+        return (event,)
+
+    def finish(self, *, complete: bool) -> Sequence[ProviderEvent]:
+        """Nothing was held back."""
+        return ()

@@ -1,0 +1,71 @@
+"""`RequestMaker`: the next request of a prompt, and how its answer has to be read."""
+
+from typing import TYPE_CHECKING
+
+from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
+from ollm_tui.chat.reader import AnswerReader, PlainReader
+from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.router import ResolvedModel
+
+if TYPE_CHECKING:
+    from ollm_tui.chat.conversation import Conversation
+    from ollm_tui.chat.prompt_run import ChatParts
+    from ollm_tui.chat.turn import Turn
+    from ollm_tui.protocol.errors import AIError
+
+
+class RequestMaker:
+    """Knows the model, its tools and the way it is given them."""
+
+    def __init__(
+        self,
+        parts: "ChatParts",
+        conversation: "Conversation",
+        options: ChatOptions,
+        signal: AbortSignal,
+        found: ResolvedModel,
+    ) -> None:
+        self._parts = parts
+        self._conversation = conversation
+        self._options = options
+        self._signal = signal
+        self._found = found
+        names = conversation.tools if options.tools is None else options.tools
+        self._schemas = parts.tools.schemas(names) if parts.tools is not None and names else ()
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether calls may be run."""
+        return bool(self._schemas)
+
+    @property
+    def mode(self) -> str:
+        """How this model gets its tools now."""
+        return self._parts.modes.mode_of(self._found.ref, self._found.info)
+
+    def request(self) -> Request:
+        """Make the request for the conversation as it stands."""
+        talk, options = self._conversation, self._options
+        native = self.offers_tools and self.mode == "native"
+        return Request(
+            model=self._found.ref.model,
+            messages=messages_to_send(talk.messages),
+            system_prompt=options.system_prompt or talk.system_prompt,
+            tools=self._schemas if native else (),
+            options=merged_options(talk.options, options.options),
+            should_think=options.should_think
+            if options.should_think is not None
+            else talk.should_think,
+            signal=self._signal,
+        )
+
+    def reader(self) -> AnswerReader:
+        """Make what reads the answer to that request."""
+        return PlainReader()
+
+    def gives_up_native_tools(self, error: "AIError", turn: "Turn") -> bool:
+        """Whether the server refused native tools, so that the same is asked again as text."""
+        if not self.offers_tools or self.mode != "native" or turn.partial() is not None:
+            return False
+        return self._parts.modes.learn_from(self._found.ref, error)

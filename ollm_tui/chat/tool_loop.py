@@ -1,0 +1,107 @@
+"""The calls of one turn, run side by side.
+
+Each call goes from announced to ended exactly once: done, failed, refused or stopped. Results are
+told as they come and kept in the order of the calls. A call that fails or hangs does not disturb
+its siblings; a stop or a cancellation ends them all, and each that had not ended gets a result
+that says so.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import anyio
+
+from ollm_tui.chat.prompt import STOPPED
+from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
+from ollm_tui.providers.single_error import single_error
+
+Emit = Callable[[chat_events.ChatEvent], Awaitable[None]]
+
+
+class RunsTools(Protocol):
+    """What the loop asks of a tool runner."""
+
+    def schemas(self, names: Sequence[str]) -> tuple[ToolSchema, ...]:
+        """Give the schemas of these tools; unknown names are left out."""
+        ...
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Run one call; every failure is a result."""
+        ...
+
+
+class ToolRound:
+    """Runs the calls of one turn and keeps what came of each."""
+
+    def __init__(
+        self,
+        runner: RunsTools,
+        calls: Sequence[ToolCall],
+        *,
+        turn: int,
+        limit: int,
+        next_block: Callable[[], str],
+    ) -> None:
+        self._runner = runner
+        self._calls = tuple(calls)
+        self._turn = turn
+        self._limit = limit
+        self._blocks = {call.id: next_block() for call in self._calls}
+        self._results: dict[str, ToolResult] = {}
+
+    async def run(self, emit: Emit, signal: AbortSignal) -> bool:
+        """Run them all; False when they were stopped by the signal."""
+        with anyio.CancelScope() as scope:
+            unsubscribe = signal.subscribe(scope.cancel)
+            try:
+                with single_error():
+                    async with anyio.create_task_group() as group:
+                        for number, call in enumerate(self._calls):
+                            group.start_soon(self._one, number, call, emit)
+            finally:
+                unsubscribe()
+        if not scope.cancelled_caught:
+            return True
+        for call in self._calls:
+            if call.id not in self._results:
+                await self._end(call, self._stopped(call), emit)
+        return False
+
+    def messages(self) -> list[Message]:
+        """Give one tool message for each call, in call order."""
+        results = [self._results.get(call.id) or self._stopped(call) for call in self._calls]
+        return [
+            Message(
+                "tool",
+                result.content,
+                name=result.name,
+                tool_call_id=result.call_id,
+                metadata={"is_error": True} if result.is_error else None,
+            )
+            for result in results
+        ]
+
+    async def _one(self, number: int, call: ToolCall, emit: Emit) -> None:
+        await emit(
+            chat_events.ToolCallStart(call=call, turn=self._turn, block=self._blocks[call.id])
+        )
+        result = self._refused(call) if number >= self._limit else await self._runner.run(call)
+        await self._end(call, result, emit)
+
+    async def _end(self, call: ToolCall, result: ToolResult, emit: Emit) -> None:
+        self._results[call.id] = result
+        await emit(
+            chat_events.ToolCallResult(
+                call=call, result=result, turn=self._turn, block=self._blocks[call.id]
+            )
+        )
+
+    def _refused(self, call: ToolCall) -> ToolResult:
+        text = f"Not run: only {self._limit} calls are allowed in one turn. Ask again in the next."
+        return ToolResult(call_id=call.id, name=call.name, content=text, is_error=True)
+
+    def _stopped(self, call: ToolCall) -> ToolResult:
+        return ToolResult(call_id=call.id, name=call.name, content=STOPPED, is_error=True)

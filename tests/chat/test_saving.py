@@ -1,0 +1,91 @@
+"""A chat is in the journal as it happens, and a journal that fails does not end it."""
+
+from dataclasses import dataclass, field
+
+import anyio
+import pytest
+
+from ollm_tui.chat.client import ChatClient
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.ports import ProviderStream
+from ollm_tui.protocol.provider_events import Finish, TextDelta
+from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.router import Router
+from tests.support.providers import ScriptedProvider
+
+
+@dataclass
+class ListJournal:
+    """Writes into a list; fails while `failure` is set."""
+
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    failure: AIError | None = None
+
+    def _write(self, step: str, message: Message) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.steps.append((step, message.text))
+
+    async def begin(self, message: Message) -> str:
+        self._write("begin", message)
+        return str(len(self.steps))
+
+    async def update(self, message_id: str, message: Message) -> None:
+        self._write(f"update {message_id}", message)
+
+    async def finish(self, message_id: str, message: Message) -> None:
+        self._write(f"finish {message_id}", message)
+
+
+def client_over(provider: ScriptedProvider, journal: ListJournal) -> ChatClient:
+    registry = ProviderRegistry()
+    registry.register(provider)
+    parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
+    return ChatClient(parts, Conversation(model="scripted://m"), journal=journal)
+
+
+async def test_the_question_is_safe_before_it_is_sent() -> None:
+    journal = ListJournal()
+
+    class Looking(ScriptedProvider):
+        def chat_stream(self, request: Request) -> ProviderStream:
+            assert journal.steps == [("begin", "hi")]
+            return super().chat_stream(request)
+
+    provider = Looking(script=[TextDelta("Hel"), TextDelta("lo"), Finish("stop")])
+    async with client_over(provider, journal).chat("hi") as events:
+        assert [type(e).__name__ async for e in events][-1] == "Finish"
+    assert journal.steps[0] == ("begin", "hi")
+    assert journal.steps[1] == ("begin", "Hel")
+    assert journal.steps[-1] == ("finish 2", "Hello")
+
+
+@pytest.mark.parametrize("by_signal", [True, False])
+async def test_a_stopped_answer_is_finished_in_the_journal(by_signal: bool) -> None:
+    journal, signal = ListJournal(), AbortSignal()
+    provider = ScriptedProvider(script=[TextDelta("partial"), anyio.Event(), Finish("stop")])
+    async with client_over(provider, journal).chat("hi", signal=signal) as events:
+        async for _event in events:
+            if not by_signal:
+                break
+            signal.abort()
+    assert journal.steps[-1] == ("finish 2", "partial")
+
+
+async def test_a_full_disk_does_not_end_the_chat_and_is_told() -> None:
+    journal = ListJournal(failure=AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full."))
+    client = client_over(ScriptedProvider(script=[TextDelta("ok"), Finish("stop")]), journal)
+    async with client.chat("hi") as events:
+        assert [e async for e in events][-1] == chat_events.Finish(reason="stop")
+    assert client.saving.problem == AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full.")
+    journal.failure = None
+    async with client.chat("again") as events:
+        assert [e async for e in events][-1] == chat_events.Finish(reason="stop")
+    assert client.saving.problem is None
