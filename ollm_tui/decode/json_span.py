@@ -1,0 +1,62 @@
+"""Find where a JSON value that arrives in pieces ends.
+
+States and transitions: outside strings, an opening bracket goes one level down and a closing one
+up; a quote leads into a string, and the next unescaped quote of the same kind out of it. The value
+ends where the level is back at zero. Each character is looked at once; what stands between the
+brackets is not checked for being JSON.
+"""
+
+import re
+
+_MARK = re.compile(r"[\"'{}\[\]\\]")
+
+
+class JsonSpan:
+    """Follow one object or array; ``quotes`` are the characters that begin a string."""
+
+    def __init__(self, quotes: str = '"') -> None:
+        self._quotes = quotes
+        self._level = 0
+        self._quote = ""
+        self._escaped = False
+        self.closed = False
+
+    @property
+    def in_string(self) -> bool:
+        """Whether the text so far ends inside a string."""
+        return bool(self._quote)
+
+    def feed(self, text: str) -> int:
+        """Return how many characters of this piece belong to the value."""
+        after_escape = 1 if self._escaped and text else 0
+        self._escaped = self._escaped and not text
+        for mark in _MARK.finditer(text):
+            if self.closed:
+                break
+            if mark.start() < after_escape:
+                continue
+            if mark[0] == "\\":
+                after_escape = mark.end() + 1
+                self._escaped = after_escape > len(text)
+            elif self._follow(mark[0]):
+                return mark.end()
+        return 0 if self.closed else len(text)
+
+    def _follow(self, mark: str) -> bool:
+        if self._quote:
+            self._quote = "" if mark == self._quote else self._quote
+        elif mark in self._quotes:
+            self._quote = mark
+        elif mark in "{[":
+            self._level += 1
+        elif mark in "}]":
+            self._level -= 1
+            self.closed = self._level <= 0
+        return self.closed
+
+
+def first_value(text: str, quotes: str = '"') -> str | None:
+    """Return the value that begins this text, None if it does not end."""
+    span = JsonSpan(quotes)
+    end = span.feed(text)
+    return text[:end] if span.closed else None

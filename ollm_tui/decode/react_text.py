@@ -1,0 +1,192 @@
+"""Read the ReAct text of one model turn while it streams.
+
+Sections and transitions; a label counts at the start of a line only:
+
+* ``PREAMBLE``: text before any label. It is a thought if a label follows it soon, else the answer.
+* ``THOUGHT``: after ``Thought:``. Given out as reasoning.
+* ``ACTION``, ``INPUT``: after ``Action:`` and ``Action Input:``. Collected for the one call.
+* ``ASIDE``: a second action and its input, and an input without an action. Dropped.
+* ``ANSWER``: after ``Final Answer:``. Given out as the answer; no label but ``Observation:`` ends
+  it, and no call comes of a turn that reached it.
+* ``STOPPED``: after ``Observation:``, whatever stood before. The rest is invented and dropped.
+
+Where models leave room, this is the reading:
+
+* Plain words with no label at all are the answer. They stream from their second paragraph on, or
+  after a few lines; a line that looks like an action in them is text unless an input follows.
+* ``Answer:`` after a labelled thought is the final answer.
+* The first action that has an input is the call. Of a remark after the tool's name nothing is kept;
+  ``{"action": ..., "action_input": ...}`` after ``Action:`` is read as a call too. ``Action: None``
+  asks for no tool.
+* The input is the first JSON object after its label, also in a fence or after stars, and what
+  follows it is dropped. An input that is no object is kept as it was written, quotes included, and
+  gives a call that cannot run. An empty one is ``{}``; one whose label is missing is not.
+* Python's quotes and constants, a comma after the last entry, and line ends inside a string are
+  mended; whatever would be a guess is not (``loose_json``). A label ends the input even there.
+"""
+
+import re
+from enum import Enum, auto
+from typing import TypeAlias, assert_never
+
+from ollm_tui.decode.react_draft import CallDraft, ReActCall, ReActProblem
+from ollm_tui.decode.react_labels import Label, find_label
+from ollm_tui.decode.react_output import ReActOutput
+from ollm_tui.decode.think_output import TextPiece, ThinkingPiece, ThinkPiece
+
+_WORD = re.compile(r"\S")
+
+ReActPiece: TypeAlias = ThinkPiece | ReActCall
+
+
+class _Section(Enum):
+    PREAMBLE = auto()
+    THOUGHT = auto()
+    ACTION = auto()
+    INPUT = auto()
+    ASIDE = auto()
+    ANSWER = auto()
+    STOPPED = auto()
+
+
+class ReActParser:
+    """Turn chunks of ReAct text into thoughts, the answer, and at the end at most one call."""
+
+    def __init__(self) -> None:
+        self.problem: ReActProblem | None = None
+        """After the end: what the model has to be told; None if the turn is fine."""
+        self._section = _Section.PREAMBLE
+        self._held = ""
+        self._line_start = True
+        self._output = ReActOutput()
+        self._draft = CallDraft()
+        self._action_label = ""
+        self._answered = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing more can come: the rest of the stream need not be waited for."""
+        return self._section is _Section.STOPPED
+
+    def feed(self, chunk: str) -> list[ReActPiece]:
+        """Return the pieces that are certain after this chunk."""
+        self._run(chunk, final=False)
+        return [*self._output.take()]
+
+    def finish(self, *, complete: bool = True) -> list[ReActPiece]:
+        """Return what was held back, with the call last; no call if the text was cut."""
+        self._run("", final=True)
+        self._leave_action()
+        self._output.decide(TextPiece)
+        pieces: list[ReActPiece] = [*self._output.take()]
+        outcome = self._outcome() if complete else None
+        if isinstance(outcome, ReActCall):
+            self.problem = "bad_input" if outcome.args is None else None
+            return [*pieces, outcome]
+        self.problem = outcome
+        return pieces
+
+    def _outcome(self) -> ReActCall | ReActProblem | None:
+        if self._answered:
+            return None
+        if (found := self._draft.read()) is not None:
+            return found
+        came = self._output.came
+        if TextPiece in came:
+            return None
+        return "no_answer" if ThinkingPiece in came else "empty"
+
+    def _run(self, chunk: str, *, final: bool) -> None:
+        text, at = self._held + chunk, 0
+        while at < len(text) and not self.stopped:
+            end = self._step(text, at, final=final)
+            if end == at and self._line_start:
+                break
+            at = end
+        self._held = "" if self.stopped else text[at:]
+
+    def _step(self, text: str, at: int, *, final: bool) -> int:
+        if self._line_start:
+            return self._step_at_line_start(text, at, final=final)
+        newline = text.find("\n", at)
+        end = newline + 1 or len(text)
+        self._line_start = newline >= 0
+        self._write(text[at:end])
+        return end
+
+    def _step_at_line_start(self, text: str, at: int, *, final: bool) -> int:
+        word = _WORD.search(text, at)
+        start = word.start() if word else len(text)
+        if start > at:
+            self._write(text[at:start])
+            return start
+        found = find_label(text, at, final=final)
+        if found == "wait":
+            return at
+        self._line_start = False
+        if found is None or not self._enter(found.label, text[at : found.end]):
+            return at
+        return found.end
+
+    def _write(self, text: str) -> None:
+        match self._section:
+            case _Section.PREAMBLE | _Section.THOUGHT | _Section.ANSWER:
+                self._output.write(text)
+            case _Section.ACTION | _Section.INPUT:
+                self._draft.write(text)
+            case _Section.ASIDE | _Section.STOPPED:
+                pass
+
+    def _enter(self, label: Label, written: str) -> bool:
+        """Go to the section of a label; False if it is ordinary text here."""
+        match label:
+            case Label.OBSERVATION:
+                self._section = _Section.STOPPED
+            case _ if self._answered:
+                return False
+            case Label.ANSWER if self._section is not _Section.THOUGHT:
+                return False
+            case Label.INPUT:
+                return self._enter_input()
+            case Label.THOUGHT:
+                self._open(_Section.THOUGHT, ThinkingPiece)
+            case Label.ACTION:
+                self._enter_action(written)
+            case Label.FINAL | Label.ANSWER:
+                self._open(_Section.ANSWER, TextPiece)
+                self._answered = True
+            case _:
+                assert_never(label)
+        return True
+
+    def _open(self, section: _Section, kind: type[ThinkPiece]) -> None:
+        self._leave_action()
+        self._output.open(kind)
+        self._section = section
+
+    def _enter_action(self, written: str) -> None:
+        self._leave_action()
+        self._output.decide(ThinkingPiece)
+        if self._draft.has_input:
+            self._section = _Section.ASIDE
+            return
+        self._draft.open_action()
+        self._action_label = written
+        self._section = _Section.ACTION
+
+    def _enter_input(self) -> bool:
+        if self._is_plain and not self._draft.has_action:
+            return False
+        self._output.decide(ThinkingPiece)
+        self._section = _Section.INPUT if self._draft.open_input() else _Section.ASIDE
+        return True
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether text before any label has been given out as the answer."""
+        return self._output.kind is TextPiece and not self._answered
+
+    def _leave_action(self) -> None:
+        """Give an action without input back as text if it stands in plain words."""
+        if self._is_plain and self._draft.has_action and not self._draft.has_input:
+            self._output.write(self._action_label + self._draft.drop_action())
