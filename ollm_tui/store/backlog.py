@@ -1,0 +1,116 @@
+"""What is not on the disk yet, in the order it was begun, and when to write it.
+
+A growing answer is kept only in its newest form and written at most five times a second. What
+cannot be written stays here and is tried again every second until there is room.
+"""
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.store.rows import MessageRow
+from ollm_tui.store.statements import ConversationGone, write_rows
+
+logger = logging.getLogger(__name__)
+
+Transact = Callable[[Callable[[sqlite3.Connection], None]], None]
+PACE_S: Final = 0.2
+RETRY_S: Final = 1.0
+
+
+class Backlog:
+    """Messages waiting to be written; the event loop fills it, the database's thread empties it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._guard = threading.Lock()
+        self._waiting: dict[str, MessageRow] = {}
+        self._known: set[str] = set()
+        self._gone: set[str] = set()
+        self._tried_at = float("-inf")
+        self.writer = ""
+        self.problem: AIError | None = None
+        """Why the newest write failed; None when it went well."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, row: MessageRow) -> None:
+        """Take a message, or a later form of one that is waiting."""
+        with self._guard:
+            before = self._waiting.get(row.id)
+            if before is not None and before.settings is not None and row.settings is None:
+                row = replace(row, settings=before.settings)
+            self._waiting[row.id] = row
+
+    def know(self, conversation_id: str) -> None:
+        """Note that a conversation is in the database."""
+        with self._guard:
+            self._known.add(conversation_id)
+
+    def forget(self, conversation_id: str) -> None:
+        """Drop what waits for a conversation that is gone, now and from here on."""
+        with self._guard:
+            self._gone.add(conversation_id)
+            for row in tuple(self._waiting.values()):
+                if row.conversation_id == conversation_id:
+                    del self._waiting[row.id]
+
+    def is_gone(self, conversation_id: str) -> bool:
+        """Tell whether a conversation was deleted, here or by another program."""
+        return conversation_id in self._gone
+
+    def due_in(self, now: float) -> float | None:
+        """Give the seconds until the next write; None when nothing waits."""
+        if not self._waiting:
+            return None
+        return self._tried_at + (PACE_S if self.problem is None else RETRY_S) - now
+
+    def run(self, transact: Transact) -> None:
+        """Write what waits; a failure is kept in `problem`, and so is what was not written."""
+        try:
+            self.save(transact)
+        except AIError as error:
+            logger.debug("Still not saved: %s", error.message)
+
+    def save(self, transact: Transact) -> None:
+        """Write all that waits in one transaction.
+
+        Raises:
+            AIError: nothing of it was written; it goes on waiting.
+        """
+        while rows := self._take():
+            try:
+                transact(partial(self._write, rows))
+            except ConversationGone as gone:
+                self.forget(gone.conversation_id)
+                continue
+            except AIError as error:
+                if self.problem is None:
+                    logger.warning("%s", error)
+                self.problem = error
+                raise
+            self._written(rows)
+            break
+
+    def _write(self, rows: Sequence[MessageRow], connection: sqlite3.Connection) -> None:
+        write_rows(connection, rows, self._known, self.writer)
+
+    def _take(self) -> tuple[MessageRow, ...]:
+        self._tried_at = self._clock()
+        with self._guard:
+            return tuple(self._waiting.values())
+
+    def _written(self, rows: Sequence[MessageRow]) -> None:
+        self.problem = None
+        with self._guard:
+            for row in rows:
+                self._known.add(row.conversation_id)
+                if self._waiting.get(row.id) is row:
+                    del self._waiting[row.id]

@@ -1,0 +1,191 @@
+"""`ConversationStore`: the saved chats; begun, listed, read, renamed and deleted.
+
+Several programs may use the same file. Each message is written by one of them at a time, a list
+or a chat is read in one state, and an answer that a program left unfinished is `interrupted` for
+the next one that opens the file.
+"""
+
+import builtins
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.store import statements
+from ollm_tui.store.backlog import Backlog
+from ollm_tui.store.database import Database
+from ollm_tui.store.ids import new_id
+from ollm_tui.store.journal import ConversationJournal
+from ollm_tui.store.migrate import Migration, shipped_migrations
+from ollm_tui.store.rows import ConversationSummary, HasSettings, MessageRow, StoredConversation
+
+logger = logging.getLogger(__name__)
+
+FILE_NAME = "chats.db"
+CLOSING_S = 3.0
+
+
+def now_ms() -> int:
+    """Give the time in milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class ConversationStore:
+    """The chats of one file; use `open_store` to have one."""
+
+    def __init__(
+        self, database: Database, backlog: Backlog, clock_ms: Callable[[], int] = now_ms
+    ) -> None:
+        self._database = database
+        self._backlog = backlog
+        self._clock_ms = clock_ms
+
+    @property
+    def notice(self) -> str | None:
+        """What a person should know about the file (damaged, newer, read-only), in a sentence."""
+        return self._database.notice
+
+    @property
+    def saves(self) -> bool:
+        """Whether chats will be there the next time."""
+        return self._database.saves
+
+    @property
+    def problem(self) -> AIError | None:
+        """Why the newest write failed; None when it went well."""
+        return self._backlog.problem
+
+    @property
+    def unsaved(self) -> int:
+        """How many messages are in memory only: ask before quitting while `problem` is set."""
+        return len(self._backlog)
+
+    def journal(
+        self, settings: HasSettings, stored: StoredConversation | None = None
+    ) -> ConversationJournal:
+        """Give what writes a conversation: a new one, or one that was loaded.
+
+        `settings` is looked at whenever a message begins.
+        """
+        path = [message.id for message in stored.messages] if stored is not None else []
+        conversation_id = stored.id if stored is not None else new_id(self._clock_ms())
+        return ConversationJournal(self, settings, conversation_id, path, self._clock_ms)
+
+    async def list(self, limit: int = 50, offset: int = 0) -> tuple[ConversationSummary, ...]:
+        """Give the chats, the one written last first.
+
+        Raises:
+            AIError: they cannot be read.
+        """
+        await self._save_first()
+        return await self._database.read(
+            partial(statements.list_conversations, limit=limit, offset=offset)
+        )
+
+    async def latest(self) -> ConversationSummary | None:
+        """Give the chat that was written last; None when there is none.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        return next(iter(await self.list(limit=1)), None)
+
+    async def load(self, conversation_id: str) -> StoredConversation:
+        """Give a chat with the messages of its active path.
+
+        Raises:
+            AIError: BAD_REQUEST when there is none of that id; else it cannot be read.
+        """
+        await self._save_first()
+        found = await self._database.read(
+            partial(statements.load_conversation, conversation_id=conversation_id)
+        )
+        if found is None:
+            raise AIError(ErrorCode.BAD_REQUEST, "There is no such chat; it may have been deleted.")
+        self._backlog.know(conversation_id)
+        return found
+
+    async def delete(self, conversation_id: str) -> None:
+        """Remove a chat for good; a journal that still writes it is told.
+
+        Raises:
+            AIError: it is still there.
+        """
+        await self._database.write(
+            partial(statements.delete_conversation, conversation_id=conversation_id)
+        )
+        self._backlog.forget(conversation_id)
+
+    async def rename(self, conversation_id: str, title: str) -> None:
+        """Give a chat a title of the person's own.
+
+        Raises:
+            AIError: it keeps the old one.
+        """
+        await self._database.write(
+            partial(
+                statements.rename_conversation, conversation_id=conversation_id, title=title.strip()
+            )
+        )
+
+    def put(self, row: MessageRow) -> None:
+        """Take a row that is written soon."""
+        self._backlog.put(row)
+        self._database.wake()
+
+    async def save(self) -> None:
+        """Write all that waits; it is on the disk when this returns.
+
+        Raises:
+            AIError: it is still in memory only.
+        """
+        await self._database.run(partial(self._backlog.save, self._database.write_now))
+
+    def is_gone(self, conversation_id: str) -> bool:
+        """Tell whether a chat was deleted, here or by another program."""
+        return self._backlog.is_gone(conversation_id)
+
+    async def _save_first(self) -> None:
+        if self.unsaved:
+            with suppress(
+                AIError
+            ):  # `problem` has it; what is on the disk can be read all the same
+                await self.save()
+
+
+@asynccontextmanager
+async def open_store(
+    path: Path,
+    *,
+    steps: Sequence[Migration] | None = None,
+    clock_ms: Callable[[], int] = now_ms,
+) -> AsyncIterator[ConversationStore]:
+    """Give the chats of a file; leaving the block has written what could be written.
+
+    A file that is damaged, newer or out of reach is no error: see `notice` and `saves`.
+    """
+    backlog = Backlog()
+    database = await Database.open(path, steps or shipped_migrations(), backlog)
+    try:
+        backlog.writer = database.instances.own
+        await _mark_interrupted(database)
+        yield ConversationStore(database, backlog, clock_ms)
+    finally:
+        with anyio.move_on_after(CLOSING_S, shield=True):
+            await database.close()
+
+
+async def _mark_interrupted(database: Database) -> None:
+    """Mark the answers of programs that are not there any more; costs a write only then."""
+    try:
+        left = await database.read(statements.writers)
+        dead = left - await database.run(database.instances.others) if left else left
+        if dead and database.writable:
+            await database.write(partial(statements.interrupt, dead=builtins.list(dead)))
+    except AIError as error:
+        logger.warning("Unfinished answers could not be marked: %s", error.message)

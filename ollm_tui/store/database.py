@@ -1,0 +1,227 @@
+"""A database and the one thread that touches it.
+
+Jobs run in the order they were given, each in a transaction of its own. A caller that is cancelled
+stops waiting; its job still runs whole, so no transaction is ever torn. Between jobs the thread
+does the background work that is due, which needs neither the event loop nor a task.
+"""
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Final, Protocol, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.store.connect import Opened, open_connection
+from ollm_tui.store.faults import mapped_faults
+from ollm_tui.store.files import identity
+from ollm_tui.store.instances import Instances
+from ollm_tui.store.migrate import Migration, schema_version
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+WAITING: Final = 16
+"""How many callers may wait at the same time."""
+
+
+class Background(Protocol):
+    """Work that the thread does by itself."""
+
+    def due_in(self, now: float) -> float | None:
+        """Give the seconds until there is something to do; None when there is nothing."""
+        ...
+
+    def run(self, transact: Callable[[Work[None]], None]) -> None:
+        """Do it; failures are the work's own business."""
+        ...
+
+
+class Database:
+    """One SQLite file; use `Database.open` to have one, and `close` it."""
+
+    def __init__(self, path: Path, steps: Sequence[Migration], background: Background) -> None:
+        self.path = path
+        self._steps = steps
+        self._background = background
+        self.instances = Instances(path, _instance_name())
+        self._opened: Opened | None = None
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="chats", daemon=True)
+        self._limiter = anyio.CapacityLimiter(WAITING)
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls, path: Path, steps: Sequence[Migration], background: Background
+    ) -> "Database":
+        """Open or make the file; what goes wrong is in `notice`, never raised."""
+        database = cls(path, steps, background)
+        database._thread.start()
+        try:
+            await database.run(database._open)
+        except BaseException:
+            database._leave()
+            raise
+        return database
+
+    @property
+    def notice(self) -> str | None:
+        """What a person should know about the file; None when all is well."""
+        return self._opened.notice if self._opened is not None else None
+
+    @property
+    def saves(self) -> bool:
+        """Whether what is written will be there the next time."""
+        opened = self._opened
+        return opened is not None and opened.writable and opened.file is not None
+
+    @property
+    def writable(self) -> bool:
+        """Whether anything can be written, be it in memory."""
+        return self._opened is not None and self._opened.writable
+
+    async def read(self, work: Work[T]) -> T:
+        """Run `work` on one state of the database.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        return await self.run(lambda: self._transact(work, "BEGIN", "read"))
+
+    async def write(self, work: Work[T]) -> T:
+        """Run `work` in a transaction that is on the disk when this returns.
+
+        Raises:
+            AIError: nothing of it was saved.
+        """
+        return await self.run(lambda: self.write_now(work))
+
+    def wake(self) -> None:
+        """Have the thread look for background work."""
+        self._jobs.put(_nothing)
+
+    async def close(self) -> None:
+        """Finish what was asked for, then close the file; a second call does nothing."""
+        if not self._closed:
+            done = self._leave()
+            await anyio.to_thread.run_sync(done.result, limiter=self._limiter)
+
+    def write_now(self, work: Work[T]) -> T:
+        """Run `work` in a transaction; for the database's own thread."""
+        opened = self._held()
+        if not opened.writable:
+            raise AIError(
+                ErrorCode.PERMISSION_DENIED,
+                "Not saved: the saved chats can only be read.",
+                hint=opened.notice,
+                details={"reason": "read_only", "path": str(self.path)},
+            )
+        if opened.file is not None and identity(self.path) != opened.file:
+            raise AIError(
+                ErrorCode.CONFLICT,
+                "Not saved: the file of saved chats was moved or deleted while it was in use.",
+                hint="Start again to begin a new one.",
+                details={"reason": "gone", "path": str(self.path)},
+            )
+
+        def guarded(connection: sqlite3.Connection) -> T:
+            _refuse_newer(connection, opened.version)
+            return work(connection)
+
+        return self._transact(guarded, "BEGIN IMMEDIATE", "saved")
+
+    def _transact(self, work: Work[T], begin: str, verb: str) -> T:
+        connection = self._held().connection
+        with mapped_faults(self.path, verb):
+            connection.execute(begin)
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:  # a full disk has rolled back already
+                    connection.execute("ROLLBACK")
+                raise
+        return result
+
+    def _held(self) -> Opened:
+        if self._opened is None:
+            raise AIError(ErrorCode.INTERNAL_ERROR, "The file of saved chats is closed.")
+        return self._opened
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """Run a job on the database's thread, after those that were given before."""
+        if self._closed:
+            raise AIError(ErrorCode.INTERNAL_ERROR, "The file of saved chats is closed.")
+        future: Future[T] = Future()
+        self._jobs.put(lambda: _settle(future, job))
+        return await anyio.to_thread.run_sync(future.result, limiter=self._limiter)
+
+    def _leave(self) -> "Future[None]":
+        self._closed = True
+        done: Future[None] = Future()
+        self._jobs.put(lambda: _settle(done, self._close))
+        self._jobs.put(None)
+        return done
+
+    def _open(self) -> None:
+        self._opened = open_connection(self.path, self._steps, self.instances)
+
+    def _close(self) -> None:
+        if self._opened is not None:
+            self._background_now()
+            self._opened.connection.close()
+            self._opened = None
+        self.instances.leave()
+
+    def _work(self) -> None:
+        while True:
+            wait_s = self._background.due_in(time.monotonic())
+            try:
+                job = self._jobs.get(timeout=None if wait_s is None else max(0.0, wait_s))
+            except Empty:
+                self._background_now()
+                continue
+            if job is None:
+                return
+            job()
+            wait_s = self._background.due_in(time.monotonic())
+            if wait_s is not None and wait_s <= 0:
+                self._background_now()
+
+    def _background_now(self) -> None:
+        if self._opened is not None:
+            self._background.run(self.write_now)
+
+
+def _settle(future: "Future[T]", job: Callable[[], T]) -> None:
+    try:
+        future.set_result(job())
+    except BaseException as error:  # noqa: BLE001 -- it is raised where the job was asked for
+        future.set_exception(error)
+
+
+def _refuse_newer(connection: sqlite3.Connection, known: int) -> None:
+    if schema_version(connection) != known:
+        raise AIError(
+            ErrorCode.CONFLICT,
+            "Not saved: a newer version of this program has taken over the saved chats.",
+            hint="Start again with the newer version.",
+            details={"reason": "newer"},
+        )
+
+
+def _nothing() -> None:
+    return None
+
+
+def _instance_name() -> str:
+    return f"{time.time_ns():x}-{threading.get_native_id()}"

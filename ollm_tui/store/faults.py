@@ -1,0 +1,97 @@
+"""What SQLite and the file system complain of, as sentences."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+_PRIMARY: Final = 0xFF  # the low byte of an extended result code is the kind
+
+DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_KEPT: Final = "What is not saved stays in memory and is saved as soon as that works."
+
+_SENTENCES: Final[Mapping[int, tuple[str, ErrorCode, str, str]]] = MappingProxyType(
+    {
+        sqlite3.SQLITE_FULL: (
+            "disk_full",
+            ErrorCode.INTERNAL_ERROR,
+            "disk full",
+            f"Free at least 2 MB. {_KEPT}",
+        ),
+        sqlite3.SQLITE_IOERR: (
+            "disk_failed",
+            ErrorCode.INTERNAL_ERROR,
+            "the disk refused to write or read",
+            f"It may be full, over a quota, or failing. {_KEPT}",
+        ),
+        sqlite3.SQLITE_READONLY: (
+            "read_only",
+            ErrorCode.PERMISSION_DENIED,
+            "the file is read-only",
+            f"Make the file and its folder writable. {_KEPT}",
+        ),
+        sqlite3.SQLITE_CANTOPEN: (
+            "cannot_open",
+            ErrorCode.PERMISSION_DENIED,
+            "the file cannot be opened",
+            f"Check the permissions of its folder. {_KEPT}",
+        ),
+        sqlite3.SQLITE_BUSY: (
+            "locked",
+            ErrorCode.CONFLICT,
+            "another program holds the file",
+            f"Close what has it open. {_KEPT}",
+        ),
+        sqlite3.SQLITE_CORRUPT: (
+            "damaged",
+            ErrorCode.INTERNAL_ERROR,
+            "the file is damaged",
+            "Start again: a damaged file is moved aside and never deleted.",
+        ),
+        sqlite3.SQLITE_NOTADB: (
+            "damaged",
+            ErrorCode.INTERNAL_ERROR,
+            "the file is damaged",
+            "Start again: a damaged file is moved aside and never deleted.",
+        ),
+    }
+)
+
+
+def kind_of(error: sqlite3.Error) -> int:
+    """Give the primary result code; 0 when SQLite did not say one."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & _PRIMARY if isinstance(code, int) else 0
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Tell whether the file itself is broken, and not its surroundings."""
+    return kind_of(error) in DAMAGED
+
+
+def translated(error: sqlite3.Error, path: Path, verb: str) -> AIError:
+    """Give SQLite's complaint as a sentence: "Not saved: disk full."."""
+    reason, code, what, hint = _SENTENCES.get(
+        kind_of(error),
+        ("unexpected", ErrorCode.INTERNAL_ERROR, f"{error}", "The log has the details."),
+    )
+    return AIError(
+        code,
+        f"Not {verb}: {what}.",
+        hint=hint,
+        details={"reason": reason, "path": str(path)},
+        retryable=reason not in {"damaged", "unexpected"},
+    )
+
+
+@contextmanager
+def mapped_faults(path: Path, verb: str) -> Iterator[None]:
+    """Raise whatever SQLite raises in the block as `AIError`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, path, verb) from error

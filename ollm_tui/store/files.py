@@ -1,0 +1,70 @@
+"""The database's files: private to their owner, and never deleted when they are broken."""
+
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+_PRIVATE_FILE: Final = 0o600
+_PRIVATE_FOLDER: Final = 0o700
+_COMPANIONS: Final = ("-journal", "-wal", "-shm")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that only its owner may enter; one that is there stays as it is."""
+    if not folder.is_dir():
+        folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+        folder.chmod(_PRIVATE_FOLDER)  # the umask may have taken more than it should
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file for SQLite; its journals take their mode from it."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE))
+    path.chmod(_PRIVATE_FILE)
+
+
+def tighten(path: Path) -> None:
+    """Take everybody else's rights off the files; a file of somebody else's stays as it is."""
+    for file in (path, *_companions(path)):
+        try:
+            if file.stat().st_mode & 0o077:
+                file.chmod(_PRIVATE_FILE)
+        except OSError:  # not there, or not ours
+            continue
+
+
+def move_aside(path: Path) -> Path | None:
+    """Rename a database and its journals so that nothing of it is lost; None without a file."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    present = [file for file in (path, *_companions(path)) if file.exists()]
+    if not present:
+        return None
+    target, number = path.with_name(f"{path.stem}-damaged-{stamp}{path.suffix}"), 1
+    while any(file.exists() for file in (target, *_companions(target))):
+        number += 1
+        target = path.with_name(f"{path.stem}-damaged-{stamp}-{number}{path.suffix}")
+    for file in present:
+        file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
+    return target
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Tell one file from another that has taken its name; None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _companions(path: Path) -> tuple[Path, ...]:
+    return tuple(path.with_name(path.name + ending) for ending in _COMPANIONS)

@@ -1,0 +1,103 @@
+"""Bring a database to the newest schema, all of it or not at all."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from ollm_tui.store.files import make_file, sync_folder
+
+APPLICATION_ID: Final = 0x6F6C6C6D  # "ollm"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered step; what was released is never edited."""
+
+    number: int
+    sql: str
+
+
+def shipped_migrations() -> tuple[Migration, ...]:
+    """Read the steps that come with the package, in order."""
+    folder = resources.files("ollm_tui.store").joinpath("migrations")
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda f: f.name
+    )
+    return tuple(
+        Migration(int(file.name.partition("_")[0]), file.read_text("utf-8")) for file in files
+    )
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """Give the number of the newest step the database has been through."""
+    return _number(connection, "user_version")
+
+
+def application_id(connection: sqlite3.Connection) -> int:
+    """Give the number that says whose database this is; 0 when nobody said."""
+    return _number(connection, "application_id")
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    value = connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+    return value if isinstance(value, int) else 0
+
+
+def migrate(connection: sqlite3.Connection, steps: Sequence[Migration], path: Path | None) -> None:
+    """Run the steps that are missing, in one transaction under an exclusive lock.
+
+    A database that holds something is copied first, to `NAME-before-N.db` beside it.
+
+    Raises:
+        sqlite3.Error: a step failed, and the database is as it was.
+    """
+    found = schema_version(connection)
+    missing = [step for step in steps if step.number > found]
+    if not missing:
+        return
+    if path is not None and found > 0:
+        back_up(connection, path.with_name(f"{path.stem}-before-{missing[-1].number}{path.suffix}"))
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        for step in missing:
+            for statement in statements(step.sql):
+                connection.execute(statement)
+        _check_references(connection)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {missing[-1].number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def statements(script: str) -> Iterator[str]:
+    """Part a script; `executescript` would commit what is open before it starts."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def back_up(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy a database to a file that is complete and on the disk when it has its name."""
+    fresh = target.with_name(f"{target.name}.part")
+    fresh.unlink(missing_ok=True)
+    make_file(fresh)
+    with closing(sqlite3.connect(fresh)) as copy:
+        copy.execute("PRAGMA synchronous = FULL")
+        connection.backup(copy)
+    fresh.replace(target)
+    sync_folder(target.parent)
+
+
+def _check_references(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+        raise sqlite3.IntegrityError("a migration left references to nothing")

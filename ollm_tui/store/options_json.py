@@ -1,0 +1,150 @@
+"""A conversation's options as JSON and back; what cannot be read is left at the default."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Literal
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.thinking import (
+    ShouldThink,
+    ThinkingConfig,
+    ThinkingEffort,
+    ThinkingMode,
+)
+from ollm_tui.store.rows import ConversationSettings, repaired
+
+_MODES: tuple[ThinkingMode, ...] = ("off", "last", "first", "deep")
+_EFFORTS: tuple[ThinkingEffort, ...] = ("low", "medium", "high")
+
+
+def options_to_json(settings: ConversationSettings) -> str:
+    """Give what has no column of its own; values that JSON cannot hold are left out."""
+    data: JsonObject = {
+        "generation": _generation(settings.options),
+        "should_think": _thinking(settings.should_think),
+        "tools": list(settings.tools),
+    }
+    try:
+        return repaired(json.dumps(data, ensure_ascii=False))
+    except (RecursionError, TypeError, ValueError):
+        return "{}"
+
+
+def options_from_json(
+    text: str,
+) -> tuple[GenerationOptions, ShouldThink | None, tuple[str, ...]]:
+    """Read generation options, the wish for reasoning, and the tools."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = {}
+    if not isinstance(data, dict):
+        data = {}
+    generation = data.get("generation")
+    tools = data.get("tools")
+    return (
+        _read_generation(generation if isinstance(generation, dict) else {}),
+        _read_thinking(data.get("should_think")),
+        tuple(t for t in tools if isinstance(t, str)) if isinstance(tools, list) else (),
+    )
+
+
+def _generation(options: GenerationOptions) -> JsonObject:
+    values: dict[str, JsonValue | tuple[str, ...] | JsonMapping] = {
+        field.name: getattr(options, field.name) for field in fields(options)
+    }
+    return {name: _plain(value) for name, value in values.items() if value is not None}
+
+
+def _plain(value: JsonValue | tuple[str, ...] | JsonMapping) -> JsonValue:
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, bool | int | float | str | list | dict) or value is None:
+        return value
+    return dict(value)
+
+
+def _read_generation(data: JsonMapping) -> GenerationOptions:
+    body = data.get("extra_body")
+    keep = data.get("keep_alive")
+    try:
+        return GenerationOptions(
+            temperature=_number(data, "temperature"),
+            max_tokens=_integer(data, "max_tokens"),
+            top_p=_number(data, "top_p"),
+            top_k=_integer(data, "top_k"),
+            min_p=_number(data, "min_p"),
+            repeat_penalty=_number(data, "repeat_penalty"),
+            seed=_integer(data, "seed"),
+            stop=_strings(data.get("stop")),
+            response_format=_format(data.get("response_format")),
+            num_ctx=_integer(data, "num_ctx"),
+            keep_alive=keep if isinstance(keep, str) else _number(data, "keep_alive"),
+            extra_body=body if isinstance(body, dict) else None,
+        )
+    except AIError:  # an extra_body that this version refuses
+        return GenerationOptions()
+
+
+def _format(value: JsonValue) -> Literal["json"] | JsonObject | None:
+    if isinstance(value, dict):
+        return value
+    return "json" if value == "json" else None
+
+
+def _strings(value: JsonValue) -> tuple[str, ...] | None:
+    if not isinstance(value, list):
+        return None
+    return tuple(part for part in value if isinstance(part, str))
+
+
+def _number(data: JsonMapping, key: str) -> float | None:
+    value = data.get(key)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _integer(data: JsonMapping, key: str) -> int | None:
+    value = data.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _thinking(value: ShouldThink | None) -> JsonValue:
+    """Keep the wish; tags and prompts are the model's and are not the chat's to keep."""
+    if not isinstance(value, ThinkingConfig):
+        return value
+    return {
+        "mode": value.mode,
+        "effort": value.effort,
+        "visible": value.visible,
+        "depth": value.depth,
+        "steps": value.steps,
+    }
+
+
+def _read_thinking(value: JsonValue) -> ShouldThink | None:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, dict):
+        return _one_of(value, _MODES)
+    mode = _one_of(value.get("mode"), _MODES)
+    if mode is None:
+        return None
+    visible = value.get("visible")
+    return ThinkingConfig(
+        mode=mode,
+        effort=_one_effort(value.get("effort")),
+        visible=visible if isinstance(visible, bool) else None,
+        depth=_integer(value, "depth"),
+        steps=_integer(value, "steps"),
+    )
+
+
+def _one_of(value: JsonValue, known: Sequence[ThinkingMode]) -> ThinkingMode | None:
+    return next((mode for mode in known if mode == value), None)
+
+
+def _one_effort(value: JsonValue) -> ThinkingEffort | None:
+    return next((effort for effort in _EFFORTS if effort == value), None)

@@ -1,0 +1,213 @@
+"""What a chat is in the database: the vocabulary as columns and back; pure."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, TypeAlias
+
+from ollm_tui.protocol.blocks import UnknownContent
+from ollm_tui.protocol.codec import message_from_json, message_to_json
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.thinking import ShouldThink
+
+MessageState: TypeAlias = Literal["complete", "streaming", "interrupted", "stopped", "failed"]
+ENDED: Final = "ended"
+"""The metadata key that says how an answer ended; an answer that ended well has none."""
+_ENDINGS: Final[Mapping[str, MessageState]] = MappingProxyType(
+    {"stopped": "stopped", "failed": "failed", "interrupted": "interrupted"}
+)
+_STATES: Final[Mapping[str, MessageState]] = MappingProxyType(
+    {"complete": "complete", "streaming": "streaming", **_ENDINGS}
+)
+TITLE_LENGTH: Final = 200
+
+
+class HasSettings(Protocol):
+    """With what a conversation goes on."""
+
+    @property
+    def model(self) -> str | None:
+        """`provider://model` or a bare name."""
+        ...
+
+    @property
+    def system_prompt(self) -> str | None:
+        """What the model is told first."""
+        ...
+
+    @property
+    def options(self) -> GenerationOptions:
+        """Sampling and length."""
+        ...
+
+    @property
+    def should_think(self) -> ShouldThink | None:
+        """How much the model reasons."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """Names of the tools on offer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSettings:
+    """What was set when a message was begun."""
+
+    model: str | None = None
+    system_prompt: str | None = None
+    options: GenerationOptions = field(default_factory=GenerationOptions)
+    should_think: ShouldThink | None = None
+    tools: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, source: HasSettings) -> "ConversationSettings":
+        """Copy what may change later."""
+        return cls(
+            model=source.model,
+            system_prompt=source.system_prompt,
+            options=source.options,
+            should_think=source.should_think,
+            tools=tuple(source.tools),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRow:
+    """One message on its way to the database."""
+
+    id: str
+    conversation_id: str
+    parent_id: str | None
+    depth: int
+    """How many messages its path has, itself included."""
+    message: Message
+    state: MessageState
+    created_ms: int
+    updated_ms: int
+    settings: ConversationSettings | None = None
+    """Given with a message that is new: it becomes the end of the active path."""
+
+    def grown(self, message: Message, state: MessageState, now_ms: int) -> "MessageRow":
+        """Give the row of the same message in a later form."""
+        return replace(self, message=message, state=state, updated_ms=now_ms, settings=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMessage:
+    """A message as it was read; two with equal content differ by their id."""
+
+    id: str
+    message: Message
+    state: MessageState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSummary:
+    """One line of the list of chats."""
+
+    id: str
+    title: str
+    """Empty while nothing was asked."""
+    updated_ms: int
+    message_count: int
+    """Length of the active path."""
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredConversation:
+    """A whole chat as it was read."""
+
+    id: str
+    title: str
+    settings: ConversationSettings
+    messages: tuple[StoredMessage, ...]
+
+    @property
+    def history(self) -> list[Message]:
+        """The messages of the active path; a cut answer says `interrupted` in its metadata."""
+        return [stored.message for stored in self.messages]
+
+
+def ended_state(message: Message) -> MessageState:
+    """Tell how a message that will not change any more has ended."""
+    ended = message.metadata.get(ENDED)
+    return _ENDINGS.get(ended, "complete") if isinstance(ended, str) else "complete"
+
+
+def repaired(text: str) -> str:
+    """Give text that UTF-8 can hold: half surrogate pairs become U+FFFD, whole ones a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def column(text: str | None) -> str | None:
+    """Give text for a column of its own, where SQLite's functions end at a NUL."""
+    return None if text is None else repaired(text).replace("\0", "\ufffd")
+
+
+def encoded(message: Message) -> str:
+    """Give a message as JSON; one that JSON cannot hold keeps its text."""
+    try:
+        return _json(message_to_json(message))
+    except (RecursionError, TypeError, ValueError) as error:
+        note: JsonObject = {"not_saved": str(error)}
+        text = Message(message.role, message.text or "�", metadata=note)
+        return _json(message_to_json(text))
+
+
+def decoded(message_id: str, role: str, state: str, body: str) -> StoredMessage:
+    """Read a message; one that cannot be read is shown as what it is and kept as it was."""
+    try:
+        message = message_from_json(json.loads(body))
+    except (AIError, ValueError, TypeError, AttributeError, RecursionError):
+        message = Message(role or "unknown", [UnknownContent("unreadable", {"body": body})])
+    known = _STATES.get(state, "complete")
+    if known in {"streaming", "interrupted"} and ENDED not in message.metadata:
+        message = _with_ending(message, "interrupted")
+    return StoredMessage(id=message_id, message=message, state=known)
+
+
+def _with_ending(message: Message, ended: str) -> Message:
+    return Message(
+        message.role,
+        message.content,
+        name=message.name,
+        tool_calls=message.tool_calls,
+        tool_call_id=message.tool_call_id,
+        template_format=message.template_format,
+        metadata={**message.metadata, ENDED: ended},
+    )
+
+
+def title_of(message: Message) -> str:
+    """Give the first line of a question; empty for any other message."""
+    if message.role != "user":
+        return ""
+    line = next(iter(message.text.strip().splitlines()), "")
+    return (column(line) or "")[:TITLE_LENGTH].strip()
+
+
+def summary_of(row: Sequence[str | int | None]) -> ConversationSummary:
+    """Read one row of the list."""
+    conversation_id, title, updated_ms, depth, model = row
+    return ConversationSummary(
+        id=str(conversation_id),
+        title=str(title),
+        updated_ms=int(updated_ms or 0),
+        message_count=int(depth or 0),
+        model=None if model is None else str(model),
+    )
+
+
+def _json(value: JsonValue) -> str:
+    return repaired(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
