@@ -108,4 +108,9 @@ def closed() -> AIError:
     return AIError(ErrorCode.ABORTED, "The embedded engine was closed.")
 
 
+def aborted() -> AIError:
+    """Stopped by its signal before the engine was asked."""
+    return AIError(ErrorCode.ABORTED, "The count was stopped.")
+
+
 _SIGNALS = frozenset(-number for number in signal.valid_signals())

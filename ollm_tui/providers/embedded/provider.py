@@ -22,7 +22,7 @@ from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.stream import EndedStream, EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from ollm_tui.providers.gather import gather
-from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
+from ollm_tui.providers.openai_compatible.counting import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
 
 ENGINE_PACKAGE = "xllamacpp"
@@ -61,7 +61,7 @@ class EmbeddedProvider:
         self._supervisor = supervisor or Supervisor(self._settings)
         self._is_installed = is_installed
         self._defaults = defaults
-        self._adapters: dict[Engine, OpenAICompatibleProvider] = {}
+        self._adapters: dict[Engine, LlamaCppProvider] = {}
 
     async def __aenter__(self) -> Self:
         await self._supervisor.__aenter__()
@@ -104,6 +104,19 @@ class EmbeddedProvider:
         """
         stream = self.chat_stream(request)
         return stream if request.stream else await gather(stream)
+
+    async def count_tokens(self, request: Request) -> int:
+        """Count with the engine that will answer, which loads the model as for an answer.
+
+        Raises:
+            AIError: it cannot be loaded or asked; ABORTED when the signal came first.
+        """
+        async with AsyncExitStack() as stack:
+            engine = await self._lease(stack, request)
+            if engine is None:
+                raise failures.aborted()
+            adapter = await self._adapter(engine)
+            return await adapter.count_tokens(self._ready_for(engine, request))
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Text in, text out; what a model adds stands in its listing."""
@@ -190,12 +203,12 @@ class EmbeddedProvider:
     def _ready_for(self, engine: Engine, request: Request) -> Request:
         return with_defaults(request, self._defaults.get(engine.plan.name))
 
-    async def _adapter(self, engine: Engine) -> OpenAICompatibleProvider:
+    async def _adapter(self, engine: Engine) -> LlamaCppProvider:
         """Give the client of one engine, and drop those of engines that have ended."""
         for ended in [known for known in self._adapters if known.exited.is_set()]:
             await self._adapters.pop(ended).dispose()
         if engine not in self._adapters:
-            self._adapters[engine] = OpenAICompatibleProvider(
+            self._adapters[engine] = LlamaCppProvider(
                 ProviderSpec(
                     name=self.name,
                     kind="openai-compatible",

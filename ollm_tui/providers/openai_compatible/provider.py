@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
@@ -65,7 +65,7 @@ class OpenAICompatibleProvider:
         """Ask `/chat/completions`."""
         question = Question(
             path="/chat/completions",
-            body=lambda: self._refusals.apply(chat_body(request, self._backend)),
+            body=lambda: self._body(request),
             decoder=partial(OpenAIStream, self._transport.place, tags_for(request.should_think)),
             adapt=self._refusals.adapt,
         )
@@ -92,6 +92,9 @@ class OpenAICompatibleProvider:
     async def dispose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
+
+    def _body(self, request: Request) -> JsonObject:
+        return self._refusals.apply(chat_body(request, self._backend))
 
     async def _listed(self) -> list[ModelInfo]:
         if self._backend == "lmstudio":

@@ -1,0 +1,153 @@
+"""`TokenCounter`: how many tokens a request has, from the best source there is."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from anyio import to_thread
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.ports import SupportsTokenCount
+from ollm_tui.protocol.request import Request
+from ollm_tui.tokens.correction import Correction
+from ollm_tui.tokens.encodings import Encoding, Encodings
+from ollm_tui.tokens.estimate import Piece, fallback_estimate, fixed_pieces, message_pieces
+from ollm_tui.tokens.tally import Tally
+
+logger = logging.getLogger(__name__)
+
+CountSource: TypeAlias = Literal["engine", "tokenizer", "estimate"]
+"""The engine that will answer; the model's tokenizer, run here; a quarter of the characters."""
+FRAME_TOKENS = 4
+"""What the chat format of OpenAI's models adds to each message, and `REPLY_TOKENS` at the end."""
+REPLY_TOKENS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCount:
+    """A count and how it came about."""
+
+    tokens: int
+    source: CountSource
+    model: str
+    uncorrected: int
+    """The count before what was learned of the model was applied to it."""
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the engine may see another number: only its own count is exact."""
+        return self.source != "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Where the tokens of a request are; together they are its whole count."""
+
+    fixed: int
+    """System prompt, tools, and what frames the conversation."""
+    messages: tuple[int, ...]
+
+
+class TokenCounter:
+    """Counts requests; keep one for as long as a conversation goes on.
+
+    `encodings` may be shared by all conversations of a process. Where a provider sends reasoning
+    back, say so by `with_thinking`.
+    """
+
+    def __init__(self, encodings: Encodings | None = None) -> None:
+        self._encodings = encodings or Encodings()
+        self._rough = Tally(fallback_estimate)
+        self._fine: tuple[str, Tally] | None = None
+        self._corrections: dict[tuple[str, CountSource], Correction] = {}
+
+    async def count(
+        self, request: Request, provider: object | None = None, *, with_thinking: bool = False
+    ) -> TokenCount:
+        """Count with the provider's engine where it can, else here; never fails.
+
+        An engine may have to load the model first, as it would for the answer.
+        """
+        if isinstance(provider, SupportsTokenCount):
+            tokens = await _asked(provider, request)
+            if tokens is not None:
+                return TokenCount(
+                    tokens=tokens, source="engine", model=request.model, uncorrected=tokens
+                )
+        encoding = await self._encodings.encoding_for(request.model)
+        if encoding is None:
+            return self.estimate(request, with_thinking=with_thinking)
+        sums = await self._sums(request, encoding, with_thinking)
+        return self._corrected(request.model, "tokenizer", sum(sums))
+
+    def estimate(self, request: Request, *, with_thinking: bool = False) -> TokenCount:
+        """Count roughly and at once: for a figure on the screen while somebody types."""
+        sums = self._rough.count(_groups(request, with_thinking))
+        return self._corrected(request.model, "estimate", sum(sums))
+
+    async def sizes(
+        self, request: Request, counted: TokenCount, *, with_thinking: bool = False
+    ) -> Sizes:
+        """Divide a count among the messages, in proportion to what each has by itself."""
+        encoding = await self._encodings.encoding_for(request.model)
+        fixed, *messages = await self._sums(request, encoding, with_thinking)
+        shares = _divided(counted.tokens, [*messages, fixed])
+        return Sizes(shares[-1], tuple(shares[:-1]))
+
+    def learn(self, counted: TokenCount, reported: int | None) -> None:
+        """Take the server's report on a counted request to heart, for the model's next counts."""
+        if reported is not None and counted.estimated:
+            key = (counted.model, counted.source)
+            correction = self._corrections.setdefault(key, Correction())
+            correction.learn(counted.uncorrected, reported)
+
+    async def _sums(
+        self, request: Request, encoding: Encoding | None, with_thinking: bool
+    ) -> list[int]:
+        """Give the tokens of the fixed part, then of each message."""
+        groups = _groups(request, with_thinking)
+        if encoding is None:
+            return list(self._rough.count(groups))
+        count = self._tally_of(encoding).count
+        fixed, *messages = await to_thread.run_sync(count, groups, abandon_on_cancel=True)
+        return [fixed + REPLY_TOKENS, *(tokens + FRAME_TOKENS for tokens in messages)]
+
+    def _tally_of(self, encoding: Encoding) -> Tally:
+        """Give the tally of one tokenizer; that of another model's is dropped."""
+        if self._fine is None or self._fine[0] != encoding.name:
+            self._fine = encoding.name, Tally(encoding.count)
+        return self._fine[1]
+
+    def _corrected(self, model: str, source: CountSource, tokens: int) -> TokenCount:
+        tokens = max(1, tokens)
+        correction = self._corrections.get((model, source)) or Correction()
+        return TokenCount(
+            tokens=correction.apply(tokens), source=source, model=model, uncorrected=tokens
+        )
+
+
+async def _asked(provider: SupportsTokenCount, request: Request) -> int | None:
+    try:
+        tokens = await provider.count_tokens(request)
+    except AIError as error:
+        logger.info("The engine did not count %s: %s", request.model, error.message)
+        return None
+    return tokens if tokens > 0 else None
+
+
+def _groups(request: Request, with_thinking: bool) -> list[list[Piece]]:
+    messages = (message_pieces(m, with_thinking=with_thinking) for m in request.conversation)
+    return [list(fixed_pieces(request)), *(list(pieces) for pieces in messages)]
+
+
+def _divided(total: int, weights: Sequence[int]) -> list[int]:
+    """Divide a whole number in proportion to weights, without losing any of it."""
+    whole = sum(weights)
+    shares, weight_so_far, given = [], 0, 0
+    for weight in weights[:-1]:
+        weight_so_far += weight
+        share = total * weight_so_far // whole - given if whole else 0
+        shares.append(share)
+        given += share
+    return [*shares, total - given]

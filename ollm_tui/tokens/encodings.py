@@ -1,0 +1,108 @@
+"""tiktoken's tokenizers, built from rank files of our own: it would fetch them from the network."""
+
+import base64
+import json
+import logging
+import lzma
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from threading import Lock
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+if TYPE_CHECKING:
+    import tiktoken
+
+logger = logging.getLogger(__name__)
+
+SHIPPED = frozenset({"cl100k_base", "o200k_base"})
+SAME_RANKS = MappingProxyType({"o200k_harmony": "o200k_base"})
+"""Encodings that differ from another one in their control tokens only."""
+SLICE = 32 * 1024
+"""Characters encoded at once: tiktoken's pattern engine gives up on a million blanks in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """One tokenizer; text that spells a control token counts as the text it is."""
+
+    name: str
+    core: "tiktoken.Encoding"
+
+    def count(self, text: str) -> int:
+        """Give the number of tokens; a border between slices may add one."""
+        starts = range(0, len(text), SLICE)
+        return sum(len(self.core.encode_ordinary(text[at : at + SLICE])) for at in starts)
+
+
+class Encodings:
+    """The tokenizers of this process, each built once, on first use and in a thread.
+
+    Building one takes half a second; for up to a fifth of a second of it nothing else runs.
+    """
+
+    def __init__(self, folder: Traversable | None = None) -> None:
+        self._folder = folder or files("ollm_tui.tokens") / "ranks"
+        self._built: dict[str, Encoding | None] = {}
+        self._names: dict[str, str | None] = {}
+        self._lock = Lock()
+
+    async def encoding_for(self, model: str) -> Encoding | None:
+        """Give a model's tokenizer, None when it is not known or not shipped."""
+        name = self._names.get(model, model)
+        if name is None or name in self._built:
+            return self._built.get(name or "")
+        return await to_thread.run_sync(self._find, model, abandon_on_cancel=True)
+
+    def _find(self, model: str) -> Encoding | None:
+        name = self._names[model] = encoding_name(model)
+        if name is None:
+            return None
+        with self._lock:
+            if name not in self._built:
+                self._built[name] = self._build(name)
+            return self._built[name]
+
+    def _build(self, name: str) -> Encoding | None:
+        try:
+            # Imported here because most runs never meet a model that needs it (10 ms).
+            import tiktoken
+
+            facts = json.loads((self._folder / "encodings.json").read_text("utf-8"))
+            packed = (self._folder / f"{name}.tiktoken.xz").read_bytes()
+        except (ImportError, OSError) as error:
+            logger.warning("The tokenizer %s cannot be built: %s", name, error)
+            return None
+        core = tiktoken.Encoding(
+            name,
+            pat_str=facts[name]["pattern"],
+            mergeable_ranks=read_ranks(lzma.decompress(packed)),
+            special_tokens={},
+        )
+        return Encoding(name, core)
+
+
+def encoding_name(model: str) -> str | None:
+    """Give the name of a model's encoding as far as it is shipped; blocking on first use.
+
+    `openai/gpt-4o` and `gpt-oss:20b` are understood as the models they mean.
+    """
+    # Imported here for the same reason as above.
+    from tiktoken import encoding_name_for_model
+
+    plain = model.rpartition("/")[2].replace(":", "-")
+    try:
+        name = encoding_name_for_model(plain)
+    except KeyError:
+        return None
+    name = SAME_RANKS.get(name, name)
+    return name if name in SHIPPED else None
+
+
+def read_ranks(data: bytes) -> dict[bytes, int]:
+    """Read a rank file: on each line a token in base64 and its rank."""
+    pairs = (line.split() for line in data.splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}

@@ -1,0 +1,119 @@
+"""What of a request a model reads, in pieces, and about how many tokens each comes to.
+
+Text counts four characters to a token. Pictures, sound and video have no text; their prices are
+the middle of what common models take, and a model's own report corrects them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias, assert_never
+
+from ollm_tui.decode.json_guard import dump_or_reason
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    Block,
+    EmbeddingContent,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    UnknownContent,
+    VideoContent,
+)
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.tools import ToolCall, ToolSchema
+
+CHARACTERS_PER_TOKEN = 4
+PICTURE_PATCH = 32
+"""Side of the square of pixels that models see as one token."""
+PICTURE_MOST = 1536
+PICTURE_UNKNOWN = 1024
+"""Tokens of a picture whose size is not known."""
+AUDIO_TOKENS_PER_S = 32
+VIDEO_TOKENS_PER_S = 300
+SECONDS_UNKNOWN = 30.0
+
+CountText: TypeAlias = Callable[[str], int]
+Piece: TypeAlias = str | Block | ToolCall | ToolSchema
+"""A part of a request that stays the same object while the conversation grows."""
+Attachment: TypeAlias = ImageContent | AudioContent | VideoContent
+"""What was attached rather than written."""
+
+
+def fallback_estimate(text: str) -> int:
+    """Give a quarter of the text's length, rounded up."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def estimate_request(request: Request, *, with_thinking: bool = False) -> int:
+    """Give about how many tokens a request has, at least one."""
+    pieces = list(fixed_pieces(request))
+    for message in request.conversation:
+        pieces += message_pieces(message, with_thinking=with_thinking)
+    return max(1, sum(piece_tokens(piece, fallback_estimate) for piece in pieces))
+
+
+def fixed_pieces(request: Request) -> Iterator[Piece]:
+    """Give what goes along whatever is left out: the system prompt and the tools on offer."""
+    if request.system_prompt:
+        yield request.system_prompt
+    yield from request.offered_tools
+
+
+def message_pieces(message: Message, *, with_thinking: bool = False) -> Iterator[Piece]:
+    """Give the parts of one message; its reasoning only where the provider sends it back."""
+    for block in message.content:
+        if with_thinking or not isinstance(block, ThinkingContent):
+            yield block
+    yield from message.tool_calls
+
+
+def piece_tokens(piece: Piece, count_text: CountText) -> int:
+    """Count one piece; what no provider can send counts nothing."""
+    match piece:
+        case str():
+            return count_text(piece)
+        case TextContent() | ThinkingContent():
+            return count_text(piece.text)
+        case ToolCall():
+            return count_text(piece.name) + count_text(dump_or_reason(piece.args or {}))
+        case ToolSchema():
+            return count_text(dump_or_reason(_schema_json(piece)))
+        case EmbeddingContent() | UnknownContent():
+            return 0
+        case _:
+            return attachment_tokens(piece)
+
+
+def attachment_tokens(block: Attachment) -> int:
+    """Give the price of a picture by its size, and of sound and video by how long they last."""
+    match block:
+        case ImageContent():
+            return _picture_tokens(block)
+        case AudioContent():
+            return _timed(block.duration_s, AUDIO_TOKENS_PER_S)
+        case VideoContent():
+            return _timed(block.duration_s, VIDEO_TOKENS_PER_S)
+        case _:
+            assert_never(block)
+
+
+def _picture_tokens(picture: ImageContent) -> int:
+    """Give its patches, as many as a model that scales pictures down would see."""
+    if not picture.width or not picture.height:
+        return PICTURE_UNKNOWN
+    across, down = (-(-side // PICTURE_PATCH) for side in (picture.width, picture.height))
+    return min(across * down, PICTURE_MOST)
+
+
+def _timed(seconds: float | None, tokens_per_s: int) -> int:
+    known = SECONDS_UNKNOWN if seconds is None else seconds
+    return max(1, round(known * tokens_per_s))
+
+
+def _schema_json(tool: ToolSchema) -> JsonObject:
+    return {
+        "name": tool.name,
+        "description": tool.description or "",
+        "parameters": tool.parameters or {},
+    }
