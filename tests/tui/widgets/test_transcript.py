@@ -394,7 +394,8 @@ async def test_a_pinned_view_stays_while_blocks_above_it_are_painted() -> None:
     async with room() as (pilot, transcript, _):
         for number in range(200):
             transcript.add_answer(f"a{number}")
-            transcript.append(f"a{number}", f"answer {number} " + "word " * 300)
+            words = " ".join(f"word{number}-{place}" for place in range(200))
+            transcript.append(f"a{number}", f"answer {number} {words}")
             transcript.finish(f"a{number}")
         transcript._paint_slice()
         transcript.scroll_to(y=transcript.max_scroll_y - 3, animate=False)
@@ -403,6 +404,20 @@ async def test_a_pinned_view_stays_while_blocks_above_it_are_painted() -> None:
         assert transcript.pinned
         await settled(pilot, transcript)
         assert lines(transcript)[0] == top
+
+
+async def test_unfolding_thinking_above_a_pinned_view_keeps_its_place() -> None:
+    async with room() as (pilot, transcript, _):
+        transcript.add_thinking("t")
+        transcript.append("t", "\n".join(["thought"] * 50))
+        transcript.finish("t")
+        await fill(pilot, transcript)
+        transcript.scroll_to(y=40, animate=False)
+        top = lines(transcript)[0]
+        before = transcript.scroll_offset.y
+        transcript.toggle_thinking()
+        assert lines(transcript)[0] == top
+        assert transcript.scroll_offset.y == before + 51
 
 
 BRACKETS = [
