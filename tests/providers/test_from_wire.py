@@ -104,6 +104,35 @@ OPENAI = [
         "length",
     ),
     Case(
+        "a call cut by the limit before its arguments",
+        stream(event(call(None, id="a")), event({}, "length"), DONE),
+        "length",
+    ),
+    Case(
+        "a call without arguments",
+        stream(event(call(None, id="a")), END, DONE),
+        "tool_calls",
+        calls=({},),
+    ),
+    Case(
+        "a call that lost a piece between two that fit",
+        stream(
+            event(call('{"a": 1', id="a")),
+            'data: {"choices": [{"delta": {"tool_calls": [{"id": "a", "function": {"argum',
+            event({"tool_calls": [{"id": "a", "function": {"arguments": "}"}}]}),
+            END,
+            DONE,
+        ),
+        "tool_calls",
+        calls=(None,),
+    ),
+    Case(
+        "a whole call and then a bad line",
+        stream(event(call('{"a": 1}', id="a")), "data: {oops", END, DONE),
+        "tool_calls",
+        calls=({"a": 1},),
+    ),
+    Case(
         "a call with broken arguments",
         stream(event(call('{"a', id="a")), END, DONE),
         "tool_calls",
@@ -182,6 +211,27 @@ OLLAMA = [
     Case("load", line({"content": ""}, done=True, done_reason="load"), "load"),
     Case("a call", line(call({"a": 1})) + OVER, "tool_calls", calls=({"a": 1},)),
     Case("a call as text", line(call('{"a": 1}')) + OVER, "tool_calls", calls=({"a": 1},)),
+    Case("a call without arguments", line(call(None)) + OVER, "tool_calls", calls=({},)),
+    Case(
+        "a call cut by the limit before its arguments",
+        line(call(None)) + line(done=True, done_reason="length"),
+        "length",
+    ),
+    Case(
+        "a whole call before the limit",
+        line(call({})) + line(done=True, done_reason="length"),
+        "length",
+        calls=({},),
+    ),
+    Case(
+        "a call that lost a piece between two that fit",
+        line(call('{"a": 1'))
+        + b'{"mess\n'
+        + line({"tool_calls": [{"function": {"arguments": "}"}}]})
+        + OVER,
+        "tool_calls",
+        calls=(None,),
+    ),
     Case("two on a line", HELLO.rstrip() + OVER, "stop", "Hi"),
     Case(
         "an error", HELLO + b'{"error": "died"}\n', ErrorCode.INTERNAL_ERROR, "Hi", message="died"

@@ -69,6 +69,7 @@ class OllamaStream:
             if isinstance(item, BadLine):
                 if self._bad is None and (item.complete or self._is_empty):
                     self._bad = item.text
+                self._answer.lose_piece()
                 continue
             self.life += 1
             self._is_empty = False
