@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import ErrorCode
+from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
@@ -316,3 +318,24 @@ def test_ollamas_durations_are_nanoseconds_and_a_missing_count_is_unknown() -> N
     assert (end.usage.prompt_tokens, end.usage.total_tokens) == (None, None)
     assert end.timings is not None
     assert (end.timings.tokens_per_s, end.timings.load_s) == (10.0, 0.5)
+
+
+@pytest.mark.parametrize("figure", ["1" + "0" * 400, "1e-320", "-5", "true", '"9"', "null", "[1]"])
+def test_figures_beyond_all_measure_are_unknown(figure: str) -> None:
+    closing = '{"message":{"content":"Hi"},"done":true,"eval_count":%s,"eval_duration":%s}'
+    body = (closing % (figure, figure)).encode() + b"\n"
+    body_5 = (closing % (5, figure)).encode() + b"\n"
+    timings = (
+        f'{{"prompt_ms": {figure}, "predicted_ms": {figure}, "predicted_per_second": {figure}}}'
+    )
+    usage = f'{{"prompt_tokens": {figure}, "completion_tokens": 2, "total_tokens": {figure}}}'
+    chunk = f'data: {{"choices": [], "usage": {usage}, "timings": {timings}}}'
+    for decoder, whole in (
+        (OllamaStream(PLACE), body),
+        (OllamaStream(PLACE), body_5),
+        (OpenAIStream(PLACE), stream(HI, chunk, END, DONE)),
+    ):
+        end = decode(decoder, [whole])[-1]
+        assert isinstance(end, Finish)
+        event = chat_events.Finish(reason="stop", usage=end.usage, timings=end.timings)
+        assert json.dumps(event_to_json(event), allow_nan=False)
