@@ -37,8 +37,10 @@ def number(data: JsonMapping, key: str) -> float | None:
 
 def integer(data: JsonMapping, key: str) -> int | None:
     """Give a field that is a whole number."""
-    value = number(data, key)
-    return value if isinstance(value, int) else None
+    value = data.get(key)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if abs(value) <= LARGEST else None
 
 
 def positive(data: JsonMapping, key: str) -> int | None:
