@@ -13,11 +13,12 @@ from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.messages import InputReady
 from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.screens.prompt import Prompt
-from ollm_tui.tui.screens.transcript_keys import TranscriptKeys
+from ollm_tui.tui.screens.transcript_keys import FLASH_S, TranscriptKeys
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.widgets.completions import Completions
 from ollm_tui.tui.widgets.composer import Composer
 from ollm_tui.tui.widgets.header import ChatHeader
+from ollm_tui.tui.widgets.prompt_history import PromptHistory
 from ollm_tui.tui.widgets.selection import TranscriptSelection
 from ollm_tui.tui.widgets.status_bar import StatusBar
 from ollm_tui.tui.widgets.transcript import Transcript
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 SECOND_FRAME_S = 0.03
 """What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
-COPIED_S = 2.5
 NARROW = 60
 PLACEHOLDER = "Ask anything. / commands"
 
@@ -50,7 +50,6 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat")]
 
     header = getters.query_one(ChatHeader)
-    hints = getters.query_one(HintLine)
     completions = getters.query_one(Completions)
     composer = getters.query_one(Prompt)
     status = getters.query_one(StatusBar)
@@ -67,10 +66,15 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield ChatHeader()
-        yield Transcript()
+        yield Transcript(streams_thinking=self.services.show_thinking)
         yield HintLine()
         yield Completions()
-        yield Prompt(placeholder=PLACEHOLDER, suggest=self._suggest, letters=self.keymap.letters())
+        yield Prompt(
+            placeholder=PLACEHOLDER,
+            suggest=self._suggest,
+            letters=self.keymap.letters(),
+            history=PromptHistory(self.services.history_file),
+        )
         yield StatusBar()
 
     # Opening: the first frame is drawn before anything of the runtime is loaded
@@ -78,6 +82,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def on_mount(self) -> None:
         """Take keys at once; open the runtime behind the first frame."""
         self.set_focus(self.composer)
+        self.composer.cursor_blink = self.app.animation_level != "none"
         self.post_message(InputReady())
         self.status.show_keys(self.keymap.hints())
         self.call_after_refresh(self.set_timer, SECOND_FRAME_S, self._open)
@@ -129,9 +134,9 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def ask_again(self) -> None:
         """Ask the newest question once more."""
         if self.desk is None or self.desk.is_busy:
-            self.hints.flash("An answer is still coming", COPIED_S)
+            self.hints.flash("An answer is still coming", FLASH_S)
         elif not self.desk.talk.was_asked:
-            self.hints.flash("Nothing was asked yet", COPIED_S)
+            self.hints.flash("Nothing was asked yet", FLASH_S)
         else:
             self._answer(None)
 
@@ -198,7 +203,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def copy(self, text: str) -> None:
         """Hand a text to the terminal, which may or may not put it on the clipboard."""
         self.app.copy_to_clipboard(clean(text))
-        self.hints.flash("Sent to the terminal's clipboard", COPIED_S)
+        self.hints.flash("Sent to the terminal's clipboard", FLASH_S)
 
     def action_retry_error(self) -> None:
         """Ask again what ended in an error."""

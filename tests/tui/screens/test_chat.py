@@ -473,3 +473,51 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
         assert isinstance(app.screen, PickModel)
         notes = ["".join(block.text) for block in screen.transcript._blocks]
         assert notes[0] == "[keymap] gives Ctrl+N to both chat.new and chat.help."
+
+
+async def test_what_was_sent_comes_back_with_up_in_a_later_session(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.ask("Why is the sky blue?")
+        stage.client.give(text("Air."), finish())
+        await stage.settle()
+    async with staged(config) as stage:
+        await stage.pilot.press("up")
+        assert stage.chat.composer.value == "Why is the sky blue?"
+
+
+async def test_reasoning_streams_folded_where_the_settings_say_so(config: Path) -> None:
+    async with staged(config, show_thinking=False) as stage:
+        await stage.ask("hi")
+        stage.client.give(thinking("secret steps"))
+        await stage.settle()
+        assert "▸ thinking" in stage.screen_text
+        assert "secret steps" not in stage.screen_text
+        await stage.pilot.press("ctrl+t")
+        await stage.settle()
+        assert "secret steps" in stage.screen_text
+        assert "Thinking is shown" in stage.screen_text
+
+
+async def test_without_animations_nothing_blinks_or_glides(config: Path) -> None:
+    for is_animated in (True, False):
+        app = OllmApp(services(ScriptedRuntime(), config), is_animated=is_animated)
+        async with app.run_test():
+            assert isinstance(app.screen, ChatScreen)
+            assert app.screen.composer.cursor_blink is is_animated
+            assert (app.animation_level == "none") is not is_animated
+
+
+async def test_the_window_is_named_after_the_chat(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr("ollm_tui.tui.app.set_title", lambda _app, title: titles.append(title))
+    async with staged(config) as stage:
+        assert titles[-1] == "ollm"
+        await stage.ask("Why is the sky blue?\nAnd red?")
+        stage.client.give(text("Air."), finish())
+        await stage.settle()
+        assert titles[-1] == "Why is the sky blue? · ollm"
+        await stage.pilot.press("ctrl+n")
+        await stage.settle()
+        assert titles[-1] == "ollm"

@@ -130,8 +130,26 @@ async def test_thinking_is_open_while_it_streams_and_folds_when_done() -> None:
         transcript.toggle_fold("t")
         assert lines(transcript)[:2] == ["   ▾ thought for 1 s", "   step one"]
         transcript.toggle_thinking()
-        transcript.toggle_thinking()
         assert lines(transcript)[0] == "   ▸ thought for 1 s"
+        transcript.toggle_thinking()
+        assert lines(transcript)[:2] == ["   ▾ thought for 1 s", "   step one"]
+
+
+async def test_thinking_folded_while_it_streams_stays_folded_and_so_does_the_next() -> None:
+    async with room() as (pilot, transcript, _):
+        transcript.add_thinking("t")
+        transcript.append("t", "step one")
+        transcript.toggle_thinking()
+        await settled(pilot, transcript)
+        assert lines(transcript)[:2] == ["   ▸ thinking", ""]
+        transcript.finish("t", summary="thought for 1 s")
+        transcript.add_thinking("u")
+        transcript.append("u", "step two")
+        await settled(pilot, transcript)
+        assert lines(transcript)[:4] == ["   ▸ thought for 1 s", "", "   ▸ thinking", ""]
+        transcript.toggle_thinking()
+        await settled(pilot, transcript)
+        assert "   step two" in lines(transcript)
 
 
 async def test_shown_thinking_stays_open() -> None:
