@@ -17,7 +17,7 @@ from anyio.abc import ObjectSendStream
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
-from ollm_tui.chat.turn import Turn
+from ollm_tui.chat.turn import Sleep, Turn
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -37,8 +37,15 @@ BUFFERED_EVENTS = 32
 class ChatClient:
     """Asks the model of a conversation and keeps the history."""
 
-    def __init__(self, router: Router, conversation: Conversation | None = None) -> None:
+    def __init__(
+        self,
+        router: Router,
+        conversation: Conversation | None = None,
+        *,
+        sleep: Sleep = anyio.sleep,
+    ) -> None:
         self._router = router
+        self._sleep = sleep
         self.conversation = conversation or Conversation()
         self._busy = False
 
@@ -128,6 +135,7 @@ class ChatClient:
             self._request(found, options, signal),
             number=1,
             next_block=self.conversation.next_block,
+            sleep=self._sleep,
         )
         ended = "stopped"
         try:
