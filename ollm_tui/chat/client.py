@@ -30,6 +30,7 @@ from ollm_tui.providers.single_error import single_error
 logger = logging.getLogger(__name__)
 
 ChatStream = AbstractAsyncContextManager[AsyncIterator[chat_events.ChatEvent]]
+NOT_RUN = "This tool was not run: no tools are on offer."
 BUFFERED_EVENTS = 32
 """How far the answer may run ahead of a slow reader before the socket is left to wait."""
 
@@ -181,8 +182,15 @@ class ChatClient:
 
     def _remember(self, turn: Turn, ended: str) -> None:
         message = turn.partial({"ended": ended} if ended != "complete" else None)
-        if message is not None:
-            self.conversation.messages.append(message)
+        if message is None:
+            return
+        history = self.conversation.messages
+        history.append(message)
+        # No tools are on offer, yet some models call: without a result servers refuse what follows.
+        history += [
+            Message("tool", NOT_RUN, name=call.name, tool_call_id=call.id)
+            for call in message.tool_calls
+        ]
 
 
 def _how_it_ended(end: provider_events.End) -> str:
