@@ -208,7 +208,8 @@ class Supervisor:
     async def _unload_later(self, engine: Engine, idle: anyio.CancelScope) -> None:
         with idle:
             await self._sleep(self._settings.idle_unload_s or 0)
-            engine.stop()
+            if not engine.leases:  # a lease taken in this very moment cancels too late
+                engine.stop()
 
     async def _keep(self, plan: EnginePlan, *, task_status: TaskStatus[Engine]) -> None:
         """Live as long as one engine does."""
