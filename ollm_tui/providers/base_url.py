@@ -153,3 +153,8 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def is_plain_local(url: str) -> bool:
+    """Whether a URL stays on this machine without TLS, so that no certificates are needed."""
+    return url.startswith("http://") and is_loopback(url)

@@ -17,7 +17,7 @@ from ollm_tui import __version__
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
-from ollm_tui.providers.base_url import is_loopback, join, shown_address
+from ollm_tui.providers.base_url import is_loopback, is_plain_local, join, shown_address
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
@@ -155,7 +155,7 @@ def _encoded(body: JsonMapping, place: Place) -> bytes:
 def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:
     """Give how to check certificates; plain HTTP to this machine saves loading them all."""
     if spec.ca_file is None:
-        return not (url.startswith("http://") and is_loopback(url))
+        return not is_plain_local(url)
     try:
         context = httpx.create_ssl_context()
         context.load_verify_locations(cafile=spec.ca_file)
