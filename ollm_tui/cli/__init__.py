@@ -12,10 +12,9 @@ from ollm_tui.config.paths import default_paths
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code."""
     output = Output()
+    typed = sys.argv[1:] if argv is None else argv
     with logging_to(default_paths().state_dir / "ollm.log"):
-        return output.guard(
-            lambda: _dispatch(parse(sys.argv[1:] if argv is None else argv), output)
-        )
+        return output.guard(lambda: _dispatch(parse(typed), output))
 
 
 def _dispatch(arguments: Arguments, output: Output) -> int:

@@ -11,7 +11,7 @@ LARGEST_LOG_BYTES = 1_000_000
 
 
 class LogFile(logging.FileHandler):
-    """Opens its file at the first record, for its owner alone; a full one makes way for a new one."""
+    """Opens its file at the first record, for its owner alone, and starts anew when it is full."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, encoding="utf-8", delay=True, errors="backslashreplace")
