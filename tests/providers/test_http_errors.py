@@ -106,6 +106,28 @@ def test_a_key_that_the_server_echoes_is_not_shown() -> None:
     assert error.code == ErrorCode.AUTH_FAILED
 
 
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (Head(302, "", {"location": "https://x.example/login?key=sk-canary-123"}), b""),
+        (
+            Head(400),
+            b'{"error": {"message": "no", "code": "sk-canary-123", "type": "sk-canary-123"}}',
+        ),
+        (Head(422), b'{"message": "no", "detail": [{"loc": ["header", "sk-canary-123"]}]}'),
+        (Head(401), b'{"error": "no", "signin_url": "https://x.example/?key=sk-canary-123"}'),
+        (Head(400), b'{"error": "not sk-canary-1234"}'),
+    ],
+)
+def test_a_key_that_the_server_echoes_is_shown_in_no_other_place_either(
+    head: Head, body: bytes
+) -> None:
+    place = Place("p", "Server", "example.com", "", secrets=("sk-canary-123", "sk-canary-1234"))
+    error = http_error(head, body, place)
+    assert "canary" not in f"{error} {error!r} {error.details}"
+    assert "key»4" not in str(error)
+
+
 def test_a_redirect_is_named_and_not_followed() -> None:
     error = http_error(Head(301, "", {"location": "https://evil.example/v1"}), b"", PLACE)
     assert "https://evil.example/v1" in error.message
