@@ -1,6 +1,7 @@
 """The chat screen: input, transcript, status, and the one worker that answers."""
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import anyio.to_thread
@@ -11,7 +12,7 @@ from textual.binding import BindingType
 from ollm_tui.decode.clean import clean
 from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.messages import InputReady
-from ollm_tui.tui.screens.hint_line import HintLine
+from ollm_tui.tui.screens.hint_line import HintLine, queue_line
 from ollm_tui.tui.screens.prompt import Prompt
 from ollm_tui.tui.screens.transcript_keys import FLASH_S, TranscriptKeys
 from ollm_tui.tui.services import Services
@@ -46,7 +47,12 @@ def _desk_class() -> "type[Desk]":
 class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     """Nearly always the only screen a person sees."""
 
-    CSS_PATH = "chat.tcss"
+    DEFAULT_CSS = """
+    ChatScreen {
+        & > Prompt { margin: 0 1; }
+        & > Transcript { width: 100%; }  /* a share would be less by the margin of the prompt */
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat")]
 
     header = getters.query_one(ChatHeader)
@@ -121,7 +127,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         desk = self.desk
         if desk is None:
             self._early.append(text)
-            self.show_queue(len(self._early))
+            self.show_queue(self._early)
             return
         wanted = desk.read(text)
         if not isinstance(wanted, str):
@@ -155,18 +161,22 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         if self.desk is not None:
             await self.desk.answer_queue()
 
-    def show_queue(self, waiting: int) -> None:
-        """Say how many prompts wait."""
-        them = "it" if waiting == 1 else "them"
-        self.hints.stand(f"{waiting} queued · Esc returns {them} to the editor" if waiting else "")
+    def show_queue(self, waiting: Sequence[str]) -> None:
+        """Say how many prompts wait, and which."""
+        self.hints.stand(queue_line(waiting))
 
     # Keys
+
+    @property
+    def _can_stop(self) -> bool:
+        return bool(self._early) or (self.desk is not None and self.desk.can_stop)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the input where they mean nothing here."""
         match action:
             case "stop":
-                return bool(self._early) or (self.desk is not None and self.desk.can_stop)
+                # an open list of suggestions is closed first
+                return self._can_stop and not self.composer.has_menu
             case "retry_error":
                 return self.desk is not None and self.desk.turns.failed and not self.desk.is_busy
             case _:
@@ -179,13 +189,13 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         if self.desk is not None:
             back = self.desk.turns.take_back()
             self.desk.turns.stop()
-        self.show_queue(0)
+        self.show_queue(())
         if back:
             self.composer.prepend(back)
 
     def action_interrupt(self) -> None:
         """Stop, else copy, else clear the input, else quit when pressed twice."""
-        if self.check_action("stop", ()):
+        if self._can_stop:
             self.action_stop()
         elif selected := self.get_selected_text() or self.composer.selected_value:
             self.copy(selected)

@@ -18,6 +18,8 @@ NoteKind = Literal["info", "warning", "error", "stats", "stopped"]
 
 _UNMEASURED = Canvas(WIDEST, Palette())
 _CLOSE = {BlockKind.STATS, BlockKind.STOPPED}
+_APART = {None, BlockKind.USER, BlockKind.ANSWER}
+"""What figures and remarks keep a blank line from: code and lists would run into them."""
 
 
 def _style(kind: BlockKind, palette: Palette) -> Style:
@@ -157,7 +159,7 @@ class Transcript(RowView):
         if block.id in self._by_id:
             raise ValueError(f"the transcript already has a block {block.id}")
         before = self._blocks[-1].kind if self._blocks else None
-        close = block.kind in _CLOSE and before not in {None, BlockKind.USER}
+        close = block.kind in _CLOSE and before not in _APART
         follows = block.kind is BlockKind.ANSWER and before is BlockKind.THINKING
         block.gap = int(before is not None and not close and not follows)
         self._by_id[block.id] = len(self._blocks)

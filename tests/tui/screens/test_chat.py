@@ -82,7 +82,7 @@ async def test_what_is_typed_while_it_streams_waits_its_turn(config: Path) -> No
     async with staged(config) as stage:
         await stage.ask("one")
         await stage.ask("two")
-        assert "1 queued · Esc returns it to the editor" in stage.screen_text
+        assert "1 queued · Esc returns it to the editor: two" in stage.screen_text
         assert stage.client.prompts == ["one"]
         stage.client.answer("first")
         await stage.settle()
@@ -99,6 +99,30 @@ async def test_escape_returns_what_is_queued_to_the_editor(config: Path) -> None
         await stage.settle()
         assert stage.chat.composer.value == "two\n\nthree"
         assert stage.client.prompts == ["one"]
+
+
+async def test_escape_closes_open_suggestions_first_and_stops_then(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.ask("one")
+        await stage.type("/m")
+        assert stage.chat.composer.has_menu
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert not stage.chat.composer.has_menu
+        assert "Stopped" not in stage.shown
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert "Stopped" in stage.shown
+        assert stage.chat.composer.value == "/m"
+
+
+async def test_control_c_stops_whatever_is_suggested(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.ask("one")
+        await stage.type("/m")
+        await stage.pilot.press("ctrl+c")
+        await stage.settle()
+        assert "Stopped" in stage.shown
 
 
 async def test_a_prompt_before_the_runtime_is_there_waits(config: Path) -> None:
@@ -521,3 +545,25 @@ async def test_the_window_is_named_after_the_chat(
         await stage.pilot.press("ctrl+n")
         await stage.settle()
         assert titles[-1] == "ollm"
+
+
+async def test_the_input_is_inset_and_the_transcript_reaches_both_edges(config: Path) -> None:
+    async with staged(config) as stage:
+        assert (stage.chat.composer.region.x, stage.chat.composer.region.right) == (1, 79)
+        assert (stage.chat.transcript.region.x, stage.chat.transcript.region.right) == (0, 80)
+
+
+@pytest.mark.parametrize("key", ["ctrl+l", "ctrl+p", "f1"])
+async def test_a_dialog_on_a_low_screen_spends_its_rows_on_the_list(config: Path, key: str) -> None:
+    async with staged(config, two_models(), size=(40, 15)) as stage:
+        await stage.pilot.press(key)
+        await stage.settle()
+        listed = stage.app.screen.query("OptionList, VerticalScroll").first()
+        assert listed.size.height >= 8
+
+
+async def test_help_on_a_narrow_screen_keeps_the_names_of_keys_whole(config: Path) -> None:
+    async with staged(config, size=(40, 24)) as stage:
+        await stage.pilot.press("f1")
+        await stage.settle()
+        assert "Ctrl+J, Shift+Enter" in stage.screen_text

@@ -75,12 +75,13 @@ async def test_a_chat_is_shown_in_order_with_its_marks() -> None:
         transcript.add_note("s", "12 tokens", "stats")
         transcript.add_note("e", "It broke.", "error", hint="r retry")
         await settled(pilot, transcript)
-        assert lines(transcript)[:12] == [
+        assert lines(transcript)[:13] == [
             " ▌ Why [/INST] is",
             " ▌ it [bold]so[/bold]?",
             "",
             "   ▸ thought for 3.2 s",
             "   Because so.",
+            "",
             "   12 tokens",
             "",
             " ▌ It broke.",
