@@ -7,7 +7,7 @@ proxy from the environment serves other machines only.
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import anyio
 import httpx
@@ -189,7 +189,7 @@ def _user(url: str) -> httpx.BasicAuth | None:
     parts = urlsplit(url)
     if parts.username is None:
         return None
-    return httpx.BasicAuth(parts.username, parts.password or "")
+    return httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
 
 
 def _without_user(url: str) -> str:
@@ -198,5 +198,6 @@ def _without_user(url: str) -> str:
 
 
 def _secrets(spec: ProviderSpec, url: str) -> tuple[str, ...]:
-    found = (spec.api_key, urlsplit(url).password, *spec.headers.values())
+    password = urlsplit(url).password or ""
+    found = (spec.api_key, password, unquote(password), *spec.headers.values())
     return tuple(secret for secret in found if secret and len(secret) >= 4)
