@@ -142,6 +142,8 @@ class ChatClient:
         try:
             end = await turn.run(send.send)
             ended = _how_it_ended(end)
+        except AIError as failure:
+            end, ended = provider_events.ErrorEvent(failure), "failed"
         except Exception:
             ended = "failed"
             raise
@@ -149,6 +151,7 @@ class ChatClient:
             self._remember(turn, ended)
         match end:
             case provider_events.ErrorEvent(error=error):
+                error.provider = error.provider or found.ref.provider
                 return chat_events.ErrorEvent(error=error)
             case provider_events.Finish():
                 await send.send(chat_events.TurnComplete(turn_number=1))

@@ -143,6 +143,15 @@ async def test_a_provider_error_closes_the_stream_and_keeps_what_came() -> None:
     assert client.conversation.messages[-1].metadata == {"ended": "failed"}
 
 
+@pytest.mark.parametrize("is_raised", [False, True])
+async def test_a_failure_names_the_provider_that_was_asked(is_raised: bool) -> None:
+    error = AIError(ErrorCode.ENGINE_ERROR, "Broken.")
+    script = [error if is_raised else provider_events.ErrorEvent(error)]
+    end = (await ask(client_over(ScriptedProvider(script=script))))[-1]
+    assert isinstance(end, chat_events.ErrorEvent)
+    assert end.error.provider == "scripted"
+
+
 async def test_an_unexpected_exception_is_one_error_event() -> None:
     client = client_over(ScriptedProvider(script=[TextDelta("par"), ValueError("boom")]))
     events = await ask(client)

@@ -602,3 +602,10 @@ def _no_open_sockets() -> Iterator[None]:
     yield
     after = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
     assert after <= before + 4, "sockets are left open"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_address_that_cannot_be_used_names_its_provider(kind: str) -> None:
+    with pytest.raises(AIError, match="not usable") as caught:
+        create_provider(ProviderSpec(name="work", kind=kind, base_url="http://["))
+    assert caught.value.provider == "work"
