@@ -143,5 +143,5 @@ def _unexpected(error: Exception) -> AIError:
     return AIError(
         ErrorCode.INTERNAL_ERROR,
         f"Something went wrong inside the program ({type(error).__name__}).",
-        hint="Try again; the log has the details.",
+        hint="Try again; `ollm.log` in the state folder has the details.",
     )

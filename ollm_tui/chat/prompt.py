@@ -7,6 +7,7 @@ from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.protocol.tools import ToolCall
 
 STOPPED = "Stopped by the user."
 
@@ -50,9 +51,11 @@ def messages_to_send(history: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(sent)
 
 
-def stopped_result(name: str, call_id: str) -> Message:
+def no_result(call: ToolCall, reason: str = STOPPED) -> Message:
     """Make the tool message of a call that did not come to its end."""
-    return Message("tool", STOPPED, name=name, tool_call_id=call_id, metadata={"is_error": True})
+    return Message(
+        "tool", reason, name=call.name, tool_call_id=call.id, metadata={"is_error": True}
+    )
 
 
 def _with_every_result(history: Sequence[Message]) -> list[Message]:
@@ -67,7 +70,7 @@ def _with_every_result(history: Sequence[Message]) -> list[Message]:
                 break
             answered.add(later.tool_call_id)
         missing = [call for call in message.tool_calls if call.id not in answered]
-        whole += [stopped_result(call.name, call.id) for call in missing]
+        whole += [no_result(call) for call in missing]
     return whole
 
 

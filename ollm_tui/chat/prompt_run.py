@@ -13,13 +13,12 @@ import anyio
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.limits import ChatLimits
-from ollm_tui.chat.prompt import ChatOptions, stopped_result
+from ollm_tui.chat.prompt import STOPPED, ChatOptions, no_result
 from ollm_tui.chat.request import RequestMaker
-from ollm_tui.chat.retry import RetryPolicy
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.tool_loop import RunsTools, ToolRound
 from ollm_tui.chat.tool_mode import ToolModes
-from ollm_tui.chat.turn import Turn
+from ollm_tui.chat.turn import Sleep, Turn
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -27,6 +26,7 @@ from ollm_tui.protocol.provider_events import End
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel, Router
 
+NOT_RUN = "This tool was not run: no tools are on offer."
 Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
 Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
 
@@ -39,7 +39,8 @@ class ChatParts:
     tools: RunsTools | None = None
     modes: ToolModes = field(default_factory=ToolModes)
     limits: ChatLimits = field(default_factory=ChatLimits)
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    sleep: Sleep = anyio.sleep
+    """Waits before a retry."""
 
 
 class PromptRun:
@@ -96,6 +97,7 @@ class PromptRun:
         ):
             turn, end = await self._ask(found, maker, number, emit)
         if isinstance(end, provider_events.ErrorEvent):
+            end.error.provider = end.error.provider or found.ref.provider
             return chat_events.ErrorEvent(error=end.error, turn=number)
         if end.reason == "abort":
             return chat_events.Finish(reason="abort", turn=number)
@@ -120,13 +122,15 @@ class PromptRun:
             number=number,
             next_block=self._conversation.next_block,
             reader=maker.reader(),
-            retry=self._parts.retry,
+            sleep=self._parts.sleep,
             growing=growing,
         )
         ended = "stopped"
         try:
             end = await turn.run(emit)
             ended = _how_it_ended(end)
+        except AIError as failure:
+            end, ended = provider_events.ErrorEvent(failure), "failed"
         except Exception:
             ended = "failed"
             raise
@@ -136,7 +140,8 @@ class PromptRun:
                 self._conversation.messages.append(message)
             await growing.finish(message)
             if ended != "complete" or not maker.offers_tools:
-                await self._add(*(stopped_result(call.name, call.id) for call in turn.calls))
+                reason = NOT_RUN if ended == "complete" else STOPPED
+                await self._add(*(no_result(call, reason) for call in turn.calls))
         return turn, end
 
     async def _run_tools(self, turn: Turn, number: int, emit: Emit) -> Ending | None:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import anyio
 
 from ollm_tui.chat.reader import AnswerReader, PlainReader
-from ollm_tui.chat.retry import RetryPolicy
+from ollm_tui.chat.retries import wait_before
 from ollm_tui.chat.saving import GrowingMessage
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol import chat_events, provider_events
@@ -22,10 +22,10 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.protocol.provider_events import End, ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request
-from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolCall
 
 Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 class Turn:
@@ -39,7 +39,7 @@ class Turn:
         number: int,
         next_block: Callable[[], str],
         reader: AnswerReader | None = None,
-        retry: RetryPolicy | None = None,
+        sleep: Sleep = anyio.sleep,
         growing: GrowingMessage | None = None,
     ) -> None:
         self._adapter = adapter
@@ -47,7 +47,7 @@ class Turn:
         self._number = number
         self._next_block = next_block
         self._reader = reader or PlainReader()
-        self._retry = retry or RetryPolicy()
+        self._sleep = sleep
         self._growing = growing
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
@@ -64,30 +64,37 @@ class Turn:
 
     async def run(self, emit: Emit) -> End:
         """Ask, again if that may help, emit deltas as they come, and give the end."""
-        attempt = 0
+        retries = 0
         while True:
             end = await self._ask(emit)
-            attempt += 1
-            wait_s = self._wait_for_retry(end, attempt)
+            if isinstance(end, Finish) or not self._assembler.is_empty:
+                return end
+            retries += 1
+            wait_s = wait_before(retries, end.error)
             if wait_s is None:
                 return end
-            assert isinstance(end, ErrorEvent)
             await emit(
                 chat_events.Retrying(
-                    attempt=attempt, wait_s=wait_s, error=end.error, turn=self._number
+                    attempt=retries, wait_s=wait_s, error=end.error, turn=self._number
                 )
             )
-            if await _stopped_within(wait_s, self._request.signal):
+            if await self._is_stopped_within(wait_s):
                 return Finish("abort")
 
     def partial(self, metadata: Mapping[str, JsonValue] | None = None) -> Message | None:
         """Give the message as far as it has come; None when nothing came."""
         return self._assembler.message(metadata)
 
-    def _wait_for_retry(self, end: End, attempt: int) -> float | None:
-        if not isinstance(end, ErrorEvent) or not self._assembler.is_empty:
-            return None
-        return self._retry.wait_s(end.error, attempt)
+    async def _is_stopped_within(self, seconds: float) -> bool:
+        signal = self._request.signal
+        with anyio.CancelScope() as scope:
+            unsubscribe = signal.subscribe(scope.cancel) if signal else None
+            try:
+                await self._sleep(seconds)
+            finally:
+                if unsubscribe:
+                    unsubscribe()
+        return scope.cancelled_caught
 
     async def _ask(self, emit: Emit) -> End:
         async with self._adapter.chat_stream(self._request) as events:
@@ -134,18 +141,3 @@ class Turn:
         while len(self._blocks) < max(1, self._assembler.block_number):
             self._blocks.append(self._next_block())
         return self._blocks[-1]
-
-
-async def _stopped_within(seconds: float, signal: AbortSignal | None) -> bool:
-    """Wait; True as soon as the signal stops it."""
-    if signal is None:
-        await anyio.sleep(seconds)
-        return False
-    stopped = anyio.Event()
-    unsubscribe = signal.subscribe(stopped.set)
-    try:
-        with anyio.move_on_after(seconds):
-            await stopped.wait()
-    finally:
-        unsubscribe()
-    return stopped.is_set()

@@ -4,13 +4,17 @@ import sys
 from collections.abc import Sequence
 
 from ollm_tui.cli.arguments import Arguments, parse
+from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError
+from ollm_tui.config.paths import default_paths
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code."""
     output = Output()
-    return output.guard(lambda: _dispatch(parse(sys.argv[1:] if argv is None else argv), output))
+    typed = sys.argv[1:] if argv is None else argv
+    with logging_to(default_paths().state_dir / "ollm.log"):
+        return output.guard(lambda: _dispatch(parse(typed), output))
 
 
 def _dispatch(arguments: Arguments, output: Output) -> int:

@@ -5,6 +5,7 @@ the person at the keyboard goes to standard error.
 """
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,6 +14,8 @@ from typing import TextIO
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
+
+logger = logging.getLogger(__name__)
 
 OK = 0
 ERROR = 1
@@ -95,25 +98,37 @@ class Output:
             return
 
     def guard(self, work: Callable[[], int]) -> int:
-        """Do the work and turn every end that is not a fault of the program into an exit code."""
+        """Do the work and turn every end of it into an exit code, a failure with a sentence."""
         try:
             return work()
-        except UsageError as error:
-            self.error(error.message, error.hint)
-            return USAGE
-        except AIError as error:
-            self.error(error.message, error.hint)
-            return exit_code(error)
-        except KeyboardInterrupt:
-            return STOPPED
-        except BrokenPipeError:
-            self._close_quietly()
-            return OK
         except SystemExit as ended:  # argparse, after it printed help or version
             return ended.code if isinstance(ended.code, int) else OK
+        except KeyboardInterrupt:
+            return STOPPED
+        except Exception as error:  # noqa: BLE001 -- the last chance for a sentence
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> int:
+        match error:
+            case UsageError():
+                self.error(error.message, error.hint)
+                return USAGE
+            case AIError():
+                self.error(error.message, error.hint)
+                return exit_code(error)
+            case BrokenPipeError():
+                self._close_quietly()
+                return OK
+            case OSError():
+                self._close_quietly()
+                self.error(f"{error.strerror or type(error).__name__}.")
+            case _:
+                logger.error("The command failed unexpectedly", exc_info=error)
+                self.error(f"Something went wrong inside the program ({type(error).__name__}).")
+        return ERROR
 
     def _close_quietly(self) -> None:
-        """Let the interpreter flush into nothing: the reader has seen enough."""
+        """Let the interpreter flush into nothing what nobody takes any more."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
             os.dup2(nowhere, self._stdout.fileno())

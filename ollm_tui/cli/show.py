@@ -36,7 +36,7 @@ class ShowText:
                 self._is_thinking = True
                 self._output.thinking(delta)
             case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
-                self._output.note(f"{error.message} Trying again in {wait_s:.0f} s ({attempt}).")
+                self._output.note(f"{error.message} Trying again in {wait_s:g} s ({attempt}).")
             case chat.ContextWarning(used=used, limit=limit):
                 self._output.note(f"The conversation takes {used} of {limit} tokens.")
             case chat.Finish(reason=reason):

@@ -1,4 +1,4 @@
-"""Theme and keys for the first frame: the standard library only, and nothing else of the file."""
+"""What the first frame needs: theme, keys and screen; read with the standard library alone."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -8,6 +8,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths, config_path
 
 DEFAULT_THEME = "dusk"
+_OFF = frozenset({"0", "off", "f", "false", "n", "no"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,9 @@ class EarlySettings:
 
     theme: str = DEFAULT_THEME
     keymap: Mapping[str, str] = field(default_factory=dict)
+    show_thinking: bool = True
+    mouse: bool = True
+    animations: bool = True
     problem: str | None = None
     """Why the file could not be read; the full settings say it better a moment later."""
 
@@ -30,7 +34,23 @@ def early_settings(
     in_file = said if isinstance(said, str) and said and "${" not in said else DEFAULT_THEME
     keys = values.get("keymap")
     keymap = dict(_bindings(keys)) if isinstance(keys, dict) else {}
-    return EarlySettings(flags.theme or environ.get("OLLM_THEME") or in_file, keymap, problem)
+    return EarlySettings(
+        flags.theme or environ.get("OLLM_THEME") or in_file,
+        keymap,
+        **{
+            name: _switch(name, values, environ)
+            for name in ("show_thinking", "mouse", "animations")
+        },
+        problem=problem,
+    )
+
+
+def _switch(name: str, values: Mapping[str, object], environ: Mapping[str, str]) -> bool:
+    """Read a switch of `[ui]`; the environment goes first, and all of them are on by default."""
+    table = values.get("ui")
+    in_file = table.get(name, True) if isinstance(table, dict) else True
+    said = environ.get(f"OLLM_UI__{name.upper()}") or in_file
+    return said.lower() not in _OFF if isinstance(said, str) else said is not False
 
 
 def _bindings(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:

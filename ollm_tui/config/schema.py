@@ -154,6 +154,7 @@ class ProviderSettings(Section):
     base_url: str | None = Field(
         None,
         examples=["https://llm.example.com/v1"],
+        repr=False,  # may hold a name and a password
         description="Its address; without a version in the path, /v1 is added where needed.",
     )
     api_key: SecretStr | None = Field(

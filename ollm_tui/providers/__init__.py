@@ -32,7 +32,12 @@ def create_provider(spec: ProviderSpec) -> ProviderAdapter:
         )
     module, _, factory = place.partition(":")
     # Imported here so that listing the kinds does not load the HTTP client (about 40 ms).
-    adapter = getattr(import_module(module), factory)(spec)
+    make = getattr(import_module(module), factory)
+    try:
+        adapter = make(spec)
+    except AIError as error:
+        error.provider = error.provider or spec.name
+        raise
     if not isinstance(adapter, ProviderAdapter):
         raise TypeError(f"{place} made something that is no provider")
     return adapter

@@ -89,6 +89,10 @@ class Answer:
             self._calls.feed(deltas)
             self.has_output = True
 
+    def lose_piece(self) -> None:
+        """Note that a piece was unreadable: what it said may be missing from a call."""
+        self._calls.lose_piece()
+
     def complete(self, raw_reason: str | None) -> None:
         """End the answer properly, with the reason as the server gave it."""
         if self.ended:
@@ -122,8 +126,10 @@ class Answer:
         return events
 
     def _finished_calls(self, raw_reason: str | None) -> list[ToolCall]:
-        calls = self._calls.finish()
         was_cut = _REASONS.get(raw_reason or "", raw_reason) == "length"
+        if was_cut:
+            self._calls.lose_piece()  # a name without arguments yet is no call without arguments
+        calls = self._calls.finish()
         # A call that the token limit cut cannot be repaired by the model: the limit comes again.
         return [] if was_cut and any(call.args is None for call in calls) else calls
 

@@ -11,6 +11,7 @@ import anyio
 import httpx
 
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.providers.base_url import is_loopback, is_plain_local, server_root
 
 PATIENCE_S = 1.0
 LIMIT_BYTES = 1_000_000
@@ -45,8 +46,11 @@ IMITATED: Mapping[str, tuple[str, ...]] = {
 
 async def answers_as(backend: str, base_url: str) -> bool:
     """Whether the server at `base_url` is of this kind; a silent one costs at most a second."""
-    local = httpx.URL(base_url).host in {"127.0.0.1", "localhost", "::1"}
-    async with httpx.AsyncClient(timeout=PATIENCE_S, trust_env=not local) as client:
+    async with httpx.AsyncClient(
+        timeout=PATIENCE_S,
+        trust_env=not is_loopback(base_url),
+        verify=not is_plain_local(base_url),
+    ) as client:
         with anyio.move_on_after(PATIENCE_S):
             if not await _shows(client, base_url, backend):
                 return False
@@ -58,7 +62,7 @@ async def answers_as(backend: str, base_url: str) -> bool:
 
 
 async def _shows(client: httpx.AsyncClient, base_url: str, backend: str) -> bool:
-    root = base_url.rstrip("/").removesuffix("/v1")
+    root = server_root(base_url)
     for mark in FINGERPRINTS[backend]:
         reply = await _json(client, root + mark.path)
         if mark.key in reply and mark.value in (None, reply[mark.key]):

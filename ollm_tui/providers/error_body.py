@@ -14,6 +14,8 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.providers.fields import as_object, objects, string
 
 MAX_MESSAGE_CHARS = 2000
+DEEPEST = 8
+"""How many objects, lists and texts are opened to find the sentence."""
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _TAG = re.compile(r"<[!/?a-zA-Z][^>]*>")
 
@@ -96,29 +98,27 @@ def _first_text(*values: JsonValue) -> str | None:
     return next((found for value in values if (found := _message(value))), None)
 
 
-def _message(value: JsonValue) -> str | None:
+def _message(value: JsonValue, room: int = DEEPEST) -> str | None:
     match value:
         case str():
-            return _unwrapped(value)
-        case [first, *_]:
-            return _message(first)
-        case dict():
-            return _object_message(value)
+            return _unwrapped(value, room)
+        case [first, *_] if room:
+            return _message(first, room - 1)
+        case dict() if room:
+            keys = ("message", "msg", "detail", "error")
+            return next(
+                (said for key in keys if (said := _message(value.get(key), room - 1))), None
+            )
         case _:
             return None
 
 
-def _object_message(value: JsonObject) -> str | None:
-    keys = ("message", "msg", "detail", "error")
-    return next((found for key in keys if (found := _message(value.get(key)))), None)
-
-
-def _unwrapped(text: str) -> str | None:
+def _unwrapped(text: str, room: int) -> str | None:
     """Give the sentence; some gateways put a whole JSON error into the message."""
     text = text.strip()
-    if text.startswith('{"'):
+    if text.startswith('{"') and room:
         try:
-            return _message(parse_json(text)) or text
+            return _message(parse_json(text), room - 1) or text
         except BadJson:
             return text
     return text or None

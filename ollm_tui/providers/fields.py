@@ -1,6 +1,9 @@
-"""Read fields of foreign JSON: a value of another type counts as absent."""
+"""Read fields of foreign JSON: a value of another type, or beyond all measure, counts as absent."""
 
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+
+LARGEST = 2**53
+"""Beyond this no count, size or time is meant, and arithmetic would overflow."""
 
 
 def as_object(value: JsonValue) -> JsonObject:
@@ -27,13 +30,17 @@ def string(data: JsonMapping, key: str) -> str | None:
 def number(data: JsonMapping, key: str) -> float | None:
     """Give a field that is a number."""
     value = data.get(key)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if abs(value) <= LARGEST else None
 
 
 def integer(data: JsonMapping, key: str) -> int | None:
     """Give a field that is a whole number."""
     value = data.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if abs(value) <= LARGEST else None
 
 
 def positive(data: JsonMapping, key: str) -> int | None:

@@ -166,7 +166,7 @@ def _build(said: ErrorBody, head: Head, place: Place, *, status: int | None = _S
         hint=_hint(category, said, place),
         status=head.status if status == _SAME else status,
         provider=place.provider,
-        details=_details(category, said, head),
+        details=_details(category, said, head, place),
         retryable=_retryable(category, head),
     )
 
@@ -229,13 +229,13 @@ def _status_line(head: Head) -> str:
 def _hint(category: Category, said: ErrorBody, place: Place) -> str | None:
     signin = string(said.fields, "signin_url")
     if category == "auth" and signin:
-        return f"Sign in at {signin}"
+        return f"Sign in at {place.redacted(signin)}"
     if category == "not_found":
         return place.model_hint if said.is_json else _WRONG_PATH
     return _HINTS.get(category)
 
 
-def _details(category: Category, said: ErrorBody, head: Head) -> JsonObject:
+def _details(category: Category, said: ErrorBody, head: Head, place: Place) -> JsonObject:
     wait = retry_after(head.headers, said.fields, datetime.now(UTC))
     found: dict[str, JsonValue] = {
         "category": category,
@@ -246,7 +246,11 @@ def _details(category: Category, said: ErrorBody, head: Head) -> JsonObject:
     }
     if category == "context_overflow":
         found |= _sizes(said)
-    return {key: value for key, value in found.items() if value is not None}
+    return {
+        key: place.redacted(value) if isinstance(value, str) else value
+        for key, value in found.items()
+        if value is not None
+    }
 
 
 def _sizes(said: ErrorBody) -> JsonObject:
@@ -262,7 +266,7 @@ def _sizes(said: ErrorBody) -> JsonObject:
 
 
 def _redirect(head: Head, place: Place) -> AIError:
-    target = head.headers.get("location", "another address")[:200]
+    target = place.redacted(head.headers.get("location", "another address"))[:200]
     return AIError(
         ErrorCode.BAD_REQUEST,
         f"{place.address} redirects to {target}, which was not followed.",

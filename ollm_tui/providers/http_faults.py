@@ -30,7 +30,7 @@ class Place:
 
     def redacted(self, text: str) -> str:
         """Give `text` without the secrets of this provider."""
-        for secret in self.secrets:
+        for secret in sorted(self.secrets, key=len, reverse=True):  # one may begin another
             text = text.replace(secret, "«key»")
         return text
 

@@ -78,7 +78,8 @@ class Router:
             library = await self._catalog.listing(EMBEDDED, within_s=PATIENCE_S)
             if found := self._in_listing(library, model, None):
                 return found
-        if listing.problem is not None:
+        # A busy Ollama is slow to list and may answer all the same.
+        if listing.problem is not None and listing.problem.code != ErrorCode.TIMEOUT:
             raise listing.problem
         return ResolvedModel(ollama, ModelRef(ollama.name, model))
 

@@ -15,7 +15,8 @@ class ProviderSpec:
     kind: str
     """`ollama`, `openai-compatible` or `embedded`."""
     label: str | None = None
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
+    """May hold a name and a password."""
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     backend: str | None = None

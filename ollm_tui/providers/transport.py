@@ -7,7 +7,7 @@ proxy from the environment serves other machines only.
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import anyio
 import httpx
@@ -17,7 +17,7 @@ from ollm_tui import __version__
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
-from ollm_tui.providers.base_url import is_loopback, join, shown_address
+from ollm_tui.providers.base_url import is_loopback, is_plain_local, join, shown_address
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
@@ -155,7 +155,7 @@ def _encoded(body: JsonMapping, place: Place) -> bytes:
 def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:
     """Give how to check certificates; plain HTTP to this machine saves loading them all."""
     if spec.ca_file is None:
-        return not (url.startswith("http://") and is_loopback(url))
+        return not is_plain_local(url)
     try:
         context = httpx.create_ssl_context()
         context.load_verify_locations(cafile=spec.ca_file)
@@ -189,7 +189,7 @@ def _user(url: str) -> httpx.BasicAuth | None:
     parts = urlsplit(url)
     if parts.username is None:
         return None
-    return httpx.BasicAuth(parts.username, parts.password or "")
+    return httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
 
 
 def _without_user(url: str) -> str:
@@ -198,5 +198,6 @@ def _without_user(url: str) -> str:
 
 
 def _secrets(spec: ProviderSpec, url: str) -> tuple[str, ...]:
-    found = (spec.api_key, urlsplit(url).password, *spec.headers.values())
+    password = urlsplit(url).password or ""
+    found = (spec.api_key, password, unquote(password), *spec.headers.values())
     return tuple(secret for secret in found if secret and len(secret) >= 4)

@@ -18,7 +18,7 @@ class UnusableProvider:
     def __init__(self, name: str, label: str, problem: AIError) -> None:
         self.name = name
         self.label = label
-        self.problem = problem
+        self._problem = problem
 
     def chat_stream(self, _request: Request) -> ProviderStream:
         """Give the problem as the only event."""
@@ -26,11 +26,11 @@ class UnusableProvider:
 
     async def invoke(self, _request: Request) -> Response | ProviderStream:
         """Raise the problem."""
-        raise self.problem
+        raise self._problem.with_traceback(None)
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Raise the problem."""
-        raise self.problem
+        raise self._problem.with_traceback(None)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Nothing."""
@@ -39,6 +39,6 @@ class UnusableProvider:
     @asynccontextmanager
     async def _stream(self) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
         async def events() -> AsyncIterator[ProviderEvent]:
-            yield ErrorEvent(self.problem)
+            yield ErrorEvent(self._problem)
 
         yield events()

@@ -67,7 +67,9 @@ class Runtime:
 
     def remember_model(self, address: str) -> None:
         """Put a model in front of the recent ones, and keep that for the next run."""
-        self._choices = self._choices.with_model(address)
+        # Another program that runs at the same time may have written since.
+        kept = load_choices(self._choices_file)
+        self._choices = (kept if kept.recent_models else self._choices).with_model(address)
         save_choices(self._choices_file, self._choices)
 
     async def first_model(self) -> FirstModel:

@@ -23,8 +23,9 @@ async def make_providers(
 ) -> list[ProviderAdapter]:
     """Make an adapter for every enabled provider; one that cannot be made says why when used."""
     adapters = []
+    named = {config.provider, (config.model or "").partition("://")[0]}
     for name, settings in config.providers.items():
-        if not settings.enabled or _unconfigured(settings):
+        if not settings.enabled or (_has_nowhere_to_go(settings) and name not in named):
             continue
         spec = provider_spec(name, settings)
         if spec.problem is not None:
@@ -50,7 +51,8 @@ def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
     return [paths.models_dir, *(folder.expanduser() for folder in config.embedded.model_folders)]
 
 
-def _unconfigured(settings: ProviderSettings) -> bool:
+def _has_nowhere_to_go(settings: ProviderSettings) -> bool:
+    """Whether this is a preset that only a configured address brings to life."""
     return settings.kind == "openai-compatible" and settings.base_url is None and settings.preset
 
 

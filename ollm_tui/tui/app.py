@@ -11,6 +11,7 @@ from ollm_tui.tui.crash import CrashReports
 from ollm_tui.tui.keymap import with_overrides
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.services import Services
+from ollm_tui.tui.terminal import set_title
 from ollm_tui.tui.theming import DEFAULT_THEME, ThemeProblem, ThemeShelf
 
 
@@ -29,9 +30,12 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         *,
         driver_class: type[Driver] | None = None,
         crash_directory: Path | None = None,
+        is_animated: bool = True,
     ) -> None:
         super().__init__(driver_class=driver_class)
         self.crash_directory = crash_directory
+        if not is_animated:
+            self.animation_level = "none"
         self._services = services
         self._held: list[events.Event] | None = []
         self._problems = [*services.problems, *with_overrides(services.keymap).problems]
@@ -56,10 +60,15 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
             await super().on_event(event)
 
     async def on_input_ready(self) -> None:
-        """Type what was held, in order."""
+        """Name the window, and type what was held, in order."""
+        self.watch_sub_title(self.sub_title)
         held, self._held = self._held or [], None
         for event in held:
             await super().on_event(event)
+
+    def watch_sub_title(self, chat: str) -> None:
+        """Let the terminal's window or tab say which chat this is."""
+        set_title(self, f"{chat} · {self.TITLE}" if chat else self.TITLE)
 
     def get_default_screen(self) -> ChatScreen:
         """Give the screen that is there from the first frame on."""

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from textual.binding import Binding
 
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.widgets.composer_keys import EDITING_KEYS, PRIMARY_KEYS
 from ollm_tui.tui.widgets.status_line import KeyHint
 
@@ -175,16 +176,19 @@ _WORDS: Final[Mapping[str, str]] = MappingProxyType(
 
 def display(key: str) -> str:
     """Write a key as people do: `ctrl+l` is `Ctrl+L`."""
+    # What stands in somebody's settings may be no key at all.
     if len(key) == 1:
-        return key
-    return "+".join(_WORDS.get(part, part.capitalize()) for part in key.split("+"))
+        return clean_name(key)
+    return clean_name("+".join(_WORDS.get(part, part.capitalize()) for part in key.split("+")))
 
 
 def short(key: str) -> str:
     """Write a key as the status line does: `ctrl+l` is `^L`."""
     modifier, plus, letter = key.partition("+")
     return (
-        f"^{letter.upper()}" if plus and modifier == "ctrl" and len(letter) == 1 else display(key)
+        f"^{clean_name(letter.upper())}"
+        if plus and modifier == "ctrl" and len(letter) == 1
+        else display(key)
     )
 
 

@@ -31,15 +31,18 @@ async def _main(flags: Flags) -> int:
         config_file=config_path(paths, os.environ, flags.config_path),
         themes=ThemeShelf((bundled_folder(), paths.config_dir / "themes")),
         keymap=early.keymap,
+        history_file=paths.state_dir / "prompts.jsonl",
+        show_thinking=early.show_thinking,
     )
     app = OllmApp(
         services,
         early.theme,
         driver_class=driver_class(),
         crash_directory=paths.state_dir / "crashes",
+        is_animated=early.animations,
     )
     # around everything that has to be closed in order when a signal ends the app
     with exit_signals(app):
         async with opening(flags) as opened:
-            await app.run_async()
+            await app.run_async(mouse=early.mouse)
     return app.return_code or 0

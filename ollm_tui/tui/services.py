@@ -164,5 +164,9 @@ class Services:
     config_file: Path
     themes: ThemeShelf = field(default_factory=ThemeShelf)
     keymap: Mapping[str, str] = field(default_factory=dict)
+    history_file: Path | None = None
+    """Where sent prompts are kept for the Up key; None keeps them in memory only."""
+    show_thinking: bool = True
+    """Whether reasoning is shown while it streams; it folds when the answer starts."""
     problems: tuple[str, ...] = ()
     """What was wrong with the settings that are read before the first frame."""

@@ -12,8 +12,9 @@ from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Timings, Usage
-from ollm_tui.protocol.provider_events import Finish, TextDelta, ThinkingDelta
+from ollm_tui.protocol.provider_events import Finish, TextDelta, ThinkingDelta, ToolCallEvent
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
@@ -144,6 +145,15 @@ async def test_a_provider_error_closes_the_stream_and_keeps_what_came() -> None:
     assert client.conversation.messages[-1].metadata == {"ended": "failed"}
 
 
+@pytest.mark.parametrize("is_raised", [False, True])
+async def test_a_failure_names_the_provider_that_was_asked(is_raised: bool) -> None:
+    error = AIError(ErrorCode.ENGINE_ERROR, "Broken.")
+    script = [error if is_raised else provider_events.ErrorEvent(error)]
+    end = (await ask(client_over(ScriptedProvider(script=script))))[-1]
+    assert isinstance(end, chat_events.ErrorEvent)
+    assert end.error.provider == "scripted"
+
+
 async def test_an_unexpected_exception_is_one_error_event() -> None:
     client = client_over(ScriptedProvider(script=[TextDelta("par"), ValueError("boom")]))
     events = await ask(client)
@@ -158,6 +168,23 @@ async def test_a_provider_without_an_end_mark_is_incomplete() -> None:
     events = await ask(client)
     assert isinstance(events[-1], chat_events.ErrorEvent)
     assert events[-1].error.code == ErrorCode.STREAM_INCOMPLETE
+
+
+async def test_a_call_that_nobody_runs_still_has_its_one_result_for_the_next_request() -> None:
+    call = ToolCall(id="c1", name="look", args={})
+    provider = ScriptedProvider(script=[ToolCallEvent(call), Finish("tool_calls")])
+    client = client_over(provider)
+    await ask(client, "first")
+    assert roles(client) == ["user", "assistant", "tool"]
+    provider.script = [TextDelta("Well."), Finish("stop")]
+    await ask(client, "second")
+    sent = provider.requests[1].messages
+    assert sent is not None
+    assert [(m.role, m.tool_call_id, m.name) for m in sent[1:3]] == [
+        ("assistant", None, None),
+        ("tool", "c1", "look"),
+    ]
+    assert "not run" in sent[2].text
 
 
 async def test_without_a_model_the_error_says_so() -> None:

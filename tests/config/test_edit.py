@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.config.early import early_settings
+from ollm_tui.config.early import EarlySettings, early_settings
 from ollm_tui.config.edit import set_key
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths, config_path, default_paths
@@ -77,6 +77,16 @@ def test_the_first_frame_needs_theme_and_keys_only(paths: AppPaths) -> None:
     assert early.keymap == {"chat.send": "f2", "app.quit": "f9"}
     assert early_settings(paths, {"OLLM_THEME": "dusk"}).theme == "dusk"
     assert early_settings(paths, {"OLLM_THEME": "dusk"}, Flags(theme="ember")).theme == "ember"
+
+
+def test_early_settings_know_the_switches_of_the_screen(paths: AppPaths) -> None:
+    assert early_settings(paths, {}) == EarlySettings()
+    paths.config_file.parent.mkdir(parents=True, exist_ok=True)
+    paths.config_file.write_text("[ui]\nmouse = false\nanimations = false\n", "utf-8")
+    early = early_settings(paths, {"OLLM_UI__MOUSE": "on", "OLLM_UI__SHOW_THINKING": "False"})
+    assert (early.mouse, early.animations, early.show_thinking) == (True, False, False)
+    paths.config_file.write_text("ui = 3\n", "utf-8")
+    assert early_settings(paths, {}).mouse
 
 
 def test_early_settings_import_neither_pydantic_nor_tomlkit() -> None:

@@ -1,8 +1,11 @@
 """Addresses: the table of Ollama's own rules, and where other servers differ."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from ollm_tui.config.hosts import ollama_url, server_url, shown_url, url_origin
+from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 
 OLLAMA_TABLE = [
     ("", "http://127.0.0.1:11434"),
@@ -36,6 +39,20 @@ OLLAMA_TABLE = [
 @pytest.mark.parametrize(("text", "url"), OLLAMA_TABLE)
 def test_ollama_host_means_what_it_means_to_ollama(text: str, url: str) -> None:
     assert ollama_url(text) == url
+
+
+@needs_corpus
+@pytest.mark.parametrize("case", load_cases("hosts"), ids=case_id)
+def test_recorded_settings_are_dialled_where_ollama_listens(case: Case) -> None:
+    meant = urlsplit(case["expected"])
+    host = {None: "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(
+        meant.hostname, meant.hostname
+    )
+    standard = {"http": 80, "https": 443}[meant.scheme]
+    read = urlsplit(ollama_url(case["value"]))
+    assert (read.scheme, read.hostname, read.path) == (meant.scheme, host, meant.path)
+    # Nobody can be reached at port 0, so the usual one counts.
+    assert (read.port or standard) == (meant.port or 11434)
 
 
 @pytest.mark.parametrize(

@@ -64,3 +64,15 @@ async def test_another_kind_of_page_is_no_engine(httpx_mock: HTTPXMock, body: by
 async def test_an_endless_page_is_no_engine(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(content=b'{"version": "' + b"x" * 2_000_000 + b'"}', is_reusable=True)
     assert not await answers_as("vllm", BASE)
+
+
+async def test_looking_for_engines_here_loads_no_certificates(
+    httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(httpx_mock, "vllm")
+
+    def load(*_args: object, **_more: object) -> None:
+        pytest.fail("loading certificates holds up the screen for 20 ms, once for each engine")
+
+    monkeypatch.setattr("ssl.create_default_context", load)
+    assert await answers_as("vllm", "http://localhost:8000")

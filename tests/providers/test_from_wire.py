@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import ErrorCode
+from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
@@ -104,6 +106,35 @@ OPENAI = [
         "length",
     ),
     Case(
+        "a call cut by the limit before its arguments",
+        stream(event(call(None, id="a")), event({}, "length"), DONE),
+        "length",
+    ),
+    Case(
+        "a call without arguments",
+        stream(event(call(None, id="a")), END, DONE),
+        "tool_calls",
+        calls=({},),
+    ),
+    Case(
+        "a call that lost a piece between two that fit",
+        stream(
+            event(call('{"a": 1', id="a")),
+            'data: {"choices": [{"delta": {"tool_calls": [{"id": "a", "function": {"argum',
+            event({"tool_calls": [{"id": "a", "function": {"arguments": "}"}}]}),
+            END,
+            DONE,
+        ),
+        "tool_calls",
+        calls=(None,),
+    ),
+    Case(
+        "a whole call and then a bad line",
+        stream(event(call('{"a": 1}', id="a")), "data: {oops", END, DONE),
+        "tool_calls",
+        calls=({"a": 1},),
+    ),
+    Case(
         "a call with broken arguments",
         stream(event(call('{"a', id="a")), END, DONE),
         "tool_calls",
@@ -182,6 +213,27 @@ OLLAMA = [
     Case("load", line({"content": ""}, done=True, done_reason="load"), "load"),
     Case("a call", line(call({"a": 1})) + OVER, "tool_calls", calls=({"a": 1},)),
     Case("a call as text", line(call('{"a": 1}')) + OVER, "tool_calls", calls=({"a": 1},)),
+    Case("a call without arguments", line(call(None)) + OVER, "tool_calls", calls=({},)),
+    Case(
+        "a call cut by the limit before its arguments",
+        line(call(None)) + line(done=True, done_reason="length"),
+        "length",
+    ),
+    Case(
+        "a whole call before the limit",
+        line(call({})) + line(done=True, done_reason="length"),
+        "length",
+        calls=({},),
+    ),
+    Case(
+        "a call that lost a piece between two that fit",
+        line(call('{"a": 1'))
+        + b'{"mess\n'
+        + line({"tool_calls": [{"function": {"arguments": "}"}}]})
+        + OVER,
+        "tool_calls",
+        calls=(None,),
+    ),
     Case("two on a line", HELLO.rstrip() + OVER, "stop", "Hi"),
     Case(
         "an error", HELLO + b'{"error": "died"}\n', ErrorCode.INTERNAL_ERROR, "Hi", message="died"
@@ -266,3 +318,24 @@ def test_ollamas_durations_are_nanoseconds_and_a_missing_count_is_unknown() -> N
     assert (end.usage.prompt_tokens, end.usage.total_tokens) == (None, None)
     assert end.timings is not None
     assert (end.timings.tokens_per_s, end.timings.load_s) == (10.0, 0.5)
+
+
+@pytest.mark.parametrize("figure", ["1" + "0" * 400, "1e-320", "-5", "true", '"9"', "null", "[1]"])
+def test_figures_beyond_all_measure_are_unknown(figure: str) -> None:
+    closing = '{"message":{"content":"Hi"},"done":true,"eval_count":%s,"eval_duration":%s}'
+    body = (closing % (figure, figure)).encode() + b"\n"
+    body_5 = (closing % (5, figure)).encode() + b"\n"
+    timings = (
+        f'{{"prompt_ms": {figure}, "predicted_ms": {figure}, "predicted_per_second": {figure}}}'
+    )
+    usage = f'{{"prompt_tokens": {figure}, "completion_tokens": 2, "total_tokens": {figure}}}'
+    chunk = f'data: {{"choices": [], "usage": {usage}, "timings": {timings}}}'
+    for decoder, whole in (
+        (OllamaStream(PLACE), body),
+        (OllamaStream(PLACE), body_5),
+        (OpenAIStream(PLACE), stream(HI, chunk, END, DONE)),
+    ):
+        end = decode(decoder, [whole])[-1]
+        assert isinstance(end, Finish)
+        event = chat_events.Finish(reason="stop", usage=end.usage, timings=end.timings)
+        assert json.dumps(event_to_json(event), allow_nan=False)

@@ -82,6 +82,7 @@ def test_sizes_of_a_full_window_are_read_from_any_phrase() -> None:
         ({"retry-after": "soon"}, {}, None),
         ({"retry-after": "-3"}, {}, None),
         ({"retry-after": "nan"}, {}, None),
+        ({"retry-after": "Mon, 01 Jan 2024 00:00:00 +99999999999999"}, {}, None),
         ({}, {"details": [{"@type": "RetryInfo", "retryDelay": "7s"}]}, 7.0),
         ({}, {"details": "later"}, None),
     ],
@@ -103,6 +104,28 @@ def test_a_key_that_the_server_echoes_is_not_shown() -> None:
     error = http_error(Head(401), body, place)
     assert "canary" not in f"{error} {error!r} {error.details} {place!r}"
     assert error.code == ErrorCode.AUTH_FAILED
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (Head(302, "", {"location": "https://x.example/login?key=sk-canary-123"}), b""),
+        (
+            Head(400),
+            b'{"error": {"message": "no", "code": "sk-canary-123", "type": "sk-canary-123"}}',
+        ),
+        (Head(422), b'{"message": "no", "detail": [{"loc": ["header", "sk-canary-123"]}]}'),
+        (Head(401), b'{"error": "no", "signin_url": "https://x.example/?key=sk-canary-123"}'),
+        (Head(400), b'{"error": "not sk-canary-1234"}'),
+    ],
+)
+def test_a_key_that_the_server_echoes_is_shown_in_no_other_place_either(
+    head: Head, body: bytes
+) -> None:
+    place = Place("p", "Server", "example.com", "", secrets=("sk-canary-123", "sk-canary-1234"))
+    error = http_error(head, body, place)
+    assert "canary" not in f"{error} {error!r} {error.details}"
+    assert "key»4" not in str(error)
 
 
 def test_a_redirect_is_named_and_not_followed() -> None:
@@ -145,3 +168,17 @@ def test_any_body_is_read_without_an_exception(body: bytes) -> None:
 def test_any_json_body_gives_one_error_in_plain_words(value: object) -> None:
     error = http_error(Head(500), json.dumps(value).encode(), PLACE)
     assert error.message.strip()
+
+
+@pytest.mark.parametrize("depth", [3, 200, 450])
+@pytest.mark.parametrize(
+    ("before", "after"), [('{"error":', "}"), ("[", "]"), ('{"detail":[', "]}")]
+)
+def test_a_sentence_hidden_however_deep_costs_no_exception(
+    before: str, after: str, depth: int
+) -> None:
+    body = (before * depth + '{"message": "found"}' + after * depth).encode()
+    error = http_error(Head(500, "Oops"), body, PLACE)
+    assert error.code == ErrorCode.INTERNAL_ERROR
+    if depth == 3 and "error" in before:
+        assert error.message == "found"

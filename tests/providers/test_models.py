@@ -112,3 +112,8 @@ def test_nonsense_in_place_of_a_list_is_an_empty_list(reply: object) -> None:
     assert ollama.read_tags(reply) == openai.read_models(reply) == openai.read_lmstudio(reply) == []  # type: ignore[arg-type]
     assert ollama.read_running(reply) == {}  # type: ignore[arg-type]
     assert ollama.read_show("m", reply).capability is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["²", "9" * 5000, "-1", "many"])
+def test_a_window_that_is_no_number_stays_unknown(value: str) -> None:
+    assert ollama.read_show("m", {"parameters": f"num_ctx {value}"}).context is None

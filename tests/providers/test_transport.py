@@ -1,6 +1,7 @@
 """What can go wrong on the way, what it is called, and that nothing is left or given away."""
 
 import asyncio
+import base64
 import gzip
 import logging
 import re
@@ -266,9 +267,18 @@ async def test_keys_show_in_no_message_repr_or_log(
         spec = spec_for(server.url, kind, api_key=CANARY, headers={"x-other": CANARY + "9"})
         error = await error_of(spec)
         refused = await error_of(spec_for(f"http://me:{CANARY}@127.0.0.1:1", kind))
-    shown = f"{spec!r} {error} {error!r} {error.details} {refused} {refused!r} {caplog.text}"
+    in_address = replace(spec, base_url=f"http://me:{CANARY}@127.0.0.1:1")
+    shown = f"{spec!r} {in_address!r} {error} {error!r} {error.details} {refused} {refused!r}"
+    shown += caplog.text
     assert "canary" not in shown
     assert server.received[0].headers["x-other"] == CANARY + "9"
+
+
+async def test_a_name_and_password_in_the_address_are_sent_as_they_are_meant() -> None:
+    async with serve(fake_ollama) as server:
+        await ask(spec_for(server.url.replace("://", "://m%40e:p%3Aw@"), "ollama"))
+    sent = server.received[0].headers["authorization"].removeprefix("Basic ")
+    assert base64.b64decode(sent) == b"m@e:p:w"
 
 
 @pytest.mark.parametrize("key", ["sk-\nX-Evil: 1", "schlüssel", "a\x00b"])
@@ -592,3 +602,10 @@ def _no_open_sockets() -> Iterator[None]:
     yield
     after = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
     assert after <= before + 4, "sockets are left open"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_address_that_cannot_be_used_names_its_provider(kind: str) -> None:
+    with pytest.raises(AIError, match="not usable") as caught:
+        create_provider(ProviderSpec(name="work", kind=kind, base_url="http://["))
+    assert caught.value.provider == "work"

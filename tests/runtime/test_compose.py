@@ -8,6 +8,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.ports import SupportsList
 from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.runtime.compose import load_runtime
@@ -76,6 +77,44 @@ async def test_the_model_used_last_is_remembered_for_the_next_run(paths: AppPath
         async with load() as runtime:
             first = await runtime.first_model()
             assert (str(first.ref), first.reason) == ("local://thinker:latest", "used last")
+
+
+async def test_two_programs_that_run_at_once_remember_the_models_of_both(paths: AppPaths) -> None:
+    load = load_runtime(Flags(), {}, paths)
+    async with load() as one, load() as other:
+        one.remember_model("local://a")
+        other.remember_model("local://b")
+    async with load() as later:
+        assert list(later.recent_models()) == ["local://b", "local://a"]
+
+
+async def test_a_provider_without_an_address_says_so_where_it_is_named(paths: AppPaths) -> None:
+    async with load_runtime(Flags(provider="openai-compatible"), {}, paths)() as runtime:
+        first = await runtime.first_model()
+        assert first.ref is None
+        with pytest.raises(AIError, match="has no address"):
+            await (await runtime.router.resolve("openai-compatible://m")).provider.invoke(
+                Request(model="m", input="x")
+            )
+    model = Flags(model="openai-compatible://m")
+    async with load_runtime(model, {}, paths)() as runtime:
+        assert runtime.registry.get("openai-compatible") is not None
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        assert runtime.registry.get("openai-compatible") is None
+
+
+async def test_a_problem_that_is_told_again_and_again_does_not_grow(paths: AppPaths) -> None:
+    paths.config_dir.mkdir()
+    paths.config_file.write_text('[providers.cloud]\nkind = "openai"\n')
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        cloud = runtime.registry.get("cloud")
+        assert isinstance(cloud, SupportsList)
+        depths = []
+        for _ in range(3):
+            with pytest.raises(AIError) as caught:
+                await cloud.list_models()
+            depths.append(len(caught.traceback))
+    assert depths[0] == depths[2]
 
 
 async def test_aliases_lead_to_their_provider(paths: AppPaths) -> None:

@@ -63,7 +63,11 @@ class Stage:
 
 
 def services(
-    runtime: ScriptedRuntime, config_file: Path, opened: anyio.Event | None = None
+    runtime: ScriptedRuntime,
+    config_file: Path,
+    opened: anyio.Event | None = None,
+    *,
+    show_thinking: bool = True,
 ) -> Services:
     async def give() -> Runtime:
         if opened is not None:
@@ -72,7 +76,8 @@ def services(
             raise runtime.refuses
         return runtime
 
-    return Services(give, config_file)
+    history = config_file.with_name("prompts.jsonl")
+    return Services(give, config_file, history_file=history, show_thinking=show_thinking)
 
 
 @asynccontextmanager
@@ -83,9 +88,11 @@ async def staged(
     size: tuple[int, int] = (80, 24),
     theme: str = "dusk",
     opened: anyio.Event | None = None,
+    show_thinking: bool = True,
 ) -> AsyncIterator[Stage]:
     runtime = runtime or ScriptedRuntime()
-    app = OllmApp(services(runtime, config_file, opened), theme)
+    served = services(runtime, config_file, opened, show_thinking=show_thinking)
+    app = OllmApp(served, theme)
     async with app.run_test(size=size) as pilot:
         stage = Stage(app, pilot, runtime)
         if opened is None:

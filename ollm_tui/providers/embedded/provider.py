@@ -86,6 +86,7 @@ class EmbeddedProvider:
             try:
                 engine = await self._lease(stack, request)
             except AIError as error:
+                error.provider = self.name
                 yield EndedStream(ErrorEvent(error))
                 return
             if engine is None:
@@ -168,7 +169,10 @@ class EmbeddedProvider:
             if request.signal is not None:
                 listening.callback(request.signal.subscribe(scope.cancel))
             plan = await self._plan(request.model, request.options.num_ctx)
-            return await stack.enter_async_context(self._supervisor.lease(plan))
+            idle_unload_s = self._settings.idle_unload_after(request.options.keep_alive)
+            engine = await stack.enter_async_context(self._supervisor.lease(plan))
+            engine.idle_unload_s = idle_unload_s
+            return engine
         return None
 
     async def _plan(self, name: str, context: int | None = None) -> EnginePlan:

@@ -48,6 +48,7 @@ class EngineStream:
         if not self._engine.exited.is_set():
             return error
         reason = self._engine.crash or failures.unloaded(self._engine.plan.name)
+        reason.provider = error.provider
         reason.retryable = not self._has_begun
         return reason
 

@@ -52,6 +52,8 @@ class Engine:
         self.key = key
         self.ready_at = time.monotonic()
         self.leases = 0
+        self.idle_unload_s: float | None = None
+        """Seconds without a lease after which it is unloaded; None keeps it."""
         self.exited = anyio.Event()
         self._process = process
         self._scope = scope
@@ -202,13 +204,15 @@ class Supervisor:
             return
         if len(self._engines) > self._settings.most_loaded:
             engine.stop()
-        elif self._settings.idle_unload_s is not None:
-            self._group.start_soon(self._unload_later, engine, engine.begin_idle())
+        elif engine.idle_unload_s is not None:
+            idle, seconds = engine.begin_idle(), engine.idle_unload_s
+            self._group.start_soon(self._unload_later, engine, idle, seconds)
 
-    async def _unload_later(self, engine: Engine, idle: anyio.CancelScope) -> None:
+    async def _unload_later(self, engine: Engine, idle: anyio.CancelScope, seconds: float) -> None:
         with idle:
-            await self._sleep(self._settings.idle_unload_s or 0)
-            engine.stop()
+            await self._sleep(seconds)
+            if not engine.leases:  # a lease taken in this very moment cancels too late
+                engine.stop()
 
     async def _keep(self, plan: EnginePlan, *, task_status: TaskStatus[Engine]) -> None:
         """Live as long as one engine does."""
@@ -241,6 +245,7 @@ class Supervisor:
         except TimeoutError:
             raise failures.too_slow(plan.name, self._settings.load_timeout_s) from None
         engine = Engine(plan, process, scope, url=url, key=key)
+        engine.idle_unload_s = self._settings.idle_unload_s
         self._engines[plan.name] = engine
         return engine
 

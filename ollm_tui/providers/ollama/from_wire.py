@@ -69,6 +69,7 @@ class OllamaStream:
             if isinstance(item, BadLine):
                 if self._bad is None and (item.complete or self._is_empty):
                     self._bad = item.text
+                self._answer.lose_piece()
                 continue
             self.life += 1
             self._is_empty = False
@@ -104,8 +105,14 @@ def read_timings(line: JsonObject) -> Timings:
         load_s=_seconds(line, "load_duration"),
         prompt_s=_seconds(line, "prompt_eval_duration"),
         generation_s=generation,
-        tokens_per_s=tokens / generation if tokens and generation else None,
+        tokens_per_s=_speed(tokens, generation),
     )
+
+
+def _speed(tokens: int | None, seconds: float | None) -> float | None:
+    if not tokens or seconds is None or seconds * _NANOSECONDS < 1:
+        return None
+    return tokens / seconds
 
 
 def _seconds(line: JsonObject, key: str) -> float | None:

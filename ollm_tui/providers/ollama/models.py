@@ -1,5 +1,6 @@
 """Replies of Ollama's model endpoints as `ModelInfo`; pure, and every field may be missing."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -35,6 +36,7 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
     facts = as_object(data.get("model_info"))
     parameters = read_parameters(string(data, "parameters") or "")
     window = next((value for key, value in parameters if key == "num_ctx"), "")
+    is_number = re.fullmatch(r"[0-9]{1,12}", window) is not None
     details = _details(data)
     trained = positive(facts, f"{string(facts, 'general.architecture')}.context_length")
     if trained is not None:
@@ -46,7 +48,7 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
         name=name,
         modified_at=string(data, "modified_at"),
         capability=read_capability(data.get("capabilities")),
-        context=int(window) if window.isdigit() and int(window) > 0 else None,
+        context=(int(window) or None) if is_number else None,
         details=details,
     )
 

@@ -139,7 +139,9 @@ class OpenAIStream:
     def _take_words(self, event: ServerSentEvent, data: str) -> None:
         if event.event == "error":
             self._answer.fail(text_error(data, self._place))
-        elif event.complete and self._bad is None:
+            return
+        self._answer.lose_piece()
+        if event.complete and self._bad is None:
             self._bad = data
 
     def _take_object(self, value: JsonObject, event: str = "message") -> None:

@@ -2,9 +2,16 @@
 
 from textual.screen import ModalScreen, ScreenResultType
 
+LOW = 18
+"""On a screen of fewer rows a dialog has no air."""
+
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A box in the middle: a title, a body, and a line about it."""
+    """A box in the middle: a title, a body, and a line about it; without air on a low screen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-high")]
 
     DEFAULT_CSS = """
     Dialog {
@@ -42,6 +49,12 @@ class Dialog(ModalScreen[ScreenResultType]):
                 color: $block-cursor-foreground;
                 text-style: $block-cursor-text-style;
             }
+        }
+
+        &.-low {
+            & > Vertical { padding: 0 1; max-height: 100%; }
+            .title, Input, Input:focus { margin-bottom: 0; }
+            #about { margin-top: 0; }
         }
     }
     """

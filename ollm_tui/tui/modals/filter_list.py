@@ -25,7 +25,10 @@ class FilterList(Dialog[ScreenResultType]):
         Binding("pageup", "move(-10)", "Further up", show=False, priority=True),
     ]
     DEFAULT_CSS = """
-    FilterList > Vertical { height: 26; max-height: 90%; }
+    FilterList {
+        & > Vertical { height: 26; max-height: 90%; }
+        &.-low > Vertical { max-height: 100%; }
+    }
     """
     HEADING = ""
 

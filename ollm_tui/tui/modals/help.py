@@ -16,6 +16,8 @@ from ollm_tui.tui.modals.dialog import Dialog
 from ollm_tui.tui.palette import Described
 
 COLUMN = 22
+STACKED_BELOW = 40
+"""In fewer cells what a key does stands below it."""
 
 
 class Help(Dialog[None]):
@@ -27,14 +29,18 @@ class Help(Dialog[None]):
     DEFAULT_CSS = """
     Help {
         & > Vertical { height: 90%; }
+        &.-low > Vertical { height: 100%; }
         VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
         #page { height: auto; width: 1fr; }
     }
     """
 
-    def __init__(self, keys: Sequence[Key], commands: Sequence[Described]) -> None:
+    def __init__(
+        self, keys: Sequence[Key], editing: Sequence[Key], commands: Sequence[Described]
+    ) -> None:
         super().__init__()
         self._keys = keys
+        self._editing = editing
         self._commands = commands
 
     def compose(self) -> ComposeResult:
@@ -52,26 +58,35 @@ class Help(Dialog[None]):
     def on_resize(self, event: Resize) -> None:
         """Write the page for the width there is."""
         width = min(84, event.size.width * 94 // 100) - 8
-        self.query_one("#page", Static).update(help_page(self._keys, self._commands, width))
+        page = help_page(self._keys, self._editing, self._commands, width)
+        self.query_one("#page", Static).update(page)
 
 
-def help_page(keys: Iterable[Key], commands: Iterable[Described], width: int) -> Content:
+def help_page(
+    keys: Iterable[Key], editing: Iterable[Key], commands: Iterable[Described], width: int
+) -> Content:
     """Write all keys and commands in `width` cells."""
-    key_rows = [
-        (display_all(key), key.description + (f" ({key.when})" if key.when else "")) for key in keys
-    ]
     command_rows = [(_call(command), command.help) for command in commands]
     return Content("\n").join(
         [
             Content.styled("Keys", "bold $primary"),
-            *_table(key_rows, width),
+            *_table(_key_rows(keys), width),
             Content(""),
             Content.styled("Commands", "bold $primary"),
             *_table(command_rows, width),
             Content(""),
             Content.styled("A line that begins with // is sent with one slash.", "$text-muted"),
+            Content(""),
+            Content.styled("While writing", "bold $primary"),
+            *_table(_key_rows(editing), width),
         ]
     )
+
+
+def _key_rows(keys: Iterable[Key]) -> list[tuple[str, str]]:
+    return [
+        (display_all(key), key.description + (f" ({key.when})" if key.when else "")) for key in keys
+    ]
 
 
 def _call(command: Described) -> str:
@@ -80,7 +95,10 @@ def _call(command: Described) -> str:
 
 
 def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
-    column = max(8, min(COLUMN, width * 2 // 5))
+    if width < STACKED_BELOW:
+        yield from _stack(rows, width)
+        return
+    column = min(COLUMN, width * 2 // 5)
     for left, right in rows:
         lefts = textwrap.wrap(left, column) or [""]
         rights = textwrap.wrap(right, max(10, width - column - 2)) or [""]
@@ -90,6 +108,13 @@ def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
                 "  ",
                 (_line(rights, line), "$text-muted"),
             )
+
+
+def _stack(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
+    for left, right in rows:
+        yield from (Content.styled(line, "bold") for line in textwrap.wrap(left, width))
+        indented = textwrap.wrap(right, width, initial_indent="  ", subsequent_indent="  ")
+        yield from (Content.styled(line, "$text-muted") for line in indented)
 
 
 def _line(lines: Sequence[str], number: int) -> str:

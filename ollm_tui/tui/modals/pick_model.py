@@ -24,6 +24,8 @@ from ollm_tui.tui.services import Catalog
 if TYPE_CHECKING:
     from ollm_tui.providers.catalog import Listing
 
+AIRY = 30
+"""From so many rows on the sections stand apart."""
 PATIENCE_S = 5.0
 """How long a provider may take to list its models."""
 
@@ -70,6 +72,8 @@ class PickModel(FilterList[ModelRef | None]):
         self._shown = {}
         options: list[Option] = []
         for section in sections(rows, self.query_text, self._recents):
+            if options and self.app.size.height >= AIRY:
+                options.append(Option("", disabled=True))
             options += self._options(section)
         self.fill(options, mark=mark)
         self.say(self._about())
@@ -77,7 +81,7 @@ class PickModel(FilterList[ModelRef | None]):
     def _options(self, section: Section) -> list[Option]:
         options: list[Option] = []
         if section.heading:
-            heading = Content.styled(section.heading, "$text-muted")
+            heading = Content.styled(section.heading, "$text-primary")
             options.append(Option(heading, disabled=True))
         for row in section.rows:
             option_id = f"{section.heading}/{row.ref}"
@@ -99,7 +103,7 @@ class PickModel(FilterList[ModelRef | None]):
             query = self.query_text
             lines.append(f"No model matches {query!r}." if query else "No model was found.")
         else:
-            lines.append("Enter choose · Esc close · ● loaded")
+            lines.append("Enter use · Esc close · ● loaded")
         return "\n".join(lines)
 
     @on(OptionList.OptionSelected)

@@ -1,6 +1,7 @@
 """The chat screen: input, transcript, status, and the one worker that answers."""
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import anyio.to_thread
@@ -11,13 +12,14 @@ from textual.binding import BindingType
 from ollm_tui.decode.clean import clean
 from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.messages import InputReady
-from ollm_tui.tui.screens.hint_line import HintLine
+from ollm_tui.tui.screens.hint_line import HintLine, queue_line
 from ollm_tui.tui.screens.prompt import Prompt
-from ollm_tui.tui.screens.transcript_keys import TranscriptKeys
+from ollm_tui.tui.screens.transcript_keys import FLASH_S, TranscriptKeys
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.widgets.completions import Completions
 from ollm_tui.tui.widgets.composer import Composer
 from ollm_tui.tui.widgets.header import ChatHeader
+from ollm_tui.tui.widgets.prompt_history import PromptHistory
 from ollm_tui.tui.widgets.selection import TranscriptSelection
 from ollm_tui.tui.widgets.status_bar import StatusBar
 from ollm_tui.tui.widgets.transcript import Transcript
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 SECOND_FRAME_S = 0.03
 """What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
-COPIED_S = 2.5
 NARROW = 60
 PLACEHOLDER = "Ask anything. / commands"
 
@@ -46,11 +47,15 @@ def _desk_class() -> "type[Desk]":
 class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     """Nearly always the only screen a person sees."""
 
-    CSS_PATH = "chat.tcss"
+    DEFAULT_CSS = """
+    ChatScreen {
+        & > Prompt { margin: 0 1; }
+        & > Transcript { width: 100%; }  /* a share would be less by the margin of the prompt */
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat")]
 
     header = getters.query_one(ChatHeader)
-    hints = getters.query_one(HintLine)
     completions = getters.query_one(Completions)
     composer = getters.query_one(Prompt)
     status = getters.query_one(StatusBar)
@@ -67,10 +72,15 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield ChatHeader()
-        yield Transcript()
+        yield Transcript(streams_thinking=self.services.show_thinking)
         yield HintLine()
         yield Completions()
-        yield Prompt(placeholder=PLACEHOLDER, suggest=self._suggest, letters=self.keymap.letters())
+        yield Prompt(
+            placeholder=PLACEHOLDER,
+            suggest=self._suggest,
+            letters=self.keymap.letters(),
+            history=PromptHistory(self.services.history_file),
+        )
         yield StatusBar()
 
     # Opening: the first frame is drawn before anything of the runtime is loaded
@@ -78,6 +88,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def on_mount(self) -> None:
         """Take keys at once; open the runtime behind the first frame."""
         self.set_focus(self.composer)
+        self.composer.cursor_blink = self.app.animation_level != "none"
         self.post_message(InputReady())
         self.status.show_keys(self.keymap.hints())
         self.call_after_refresh(self.set_timer, SECOND_FRAME_S, self._open)
@@ -116,7 +127,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         desk = self.desk
         if desk is None:
             self._early.append(text)
-            self.show_queue(len(self._early))
+            self.show_queue(self._early)
             return
         wanted = desk.read(text)
         if not isinstance(wanted, str):
@@ -129,9 +140,9 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def ask_again(self) -> None:
         """Ask the newest question once more."""
         if self.desk is None or self.desk.is_busy:
-            self.hints.flash("An answer is still coming", COPIED_S)
+            self.hints.flash("An answer is still coming", FLASH_S)
         elif not self.desk.talk.was_asked:
-            self.hints.flash("Nothing was asked yet", COPIED_S)
+            self.hints.flash("Nothing was asked yet", FLASH_S)
         else:
             self._answer(None)
 
@@ -150,18 +161,22 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         if self.desk is not None:
             await self.desk.answer_queue()
 
-    def show_queue(self, waiting: int) -> None:
-        """Say how many prompts wait."""
-        them = "it" if waiting == 1 else "them"
-        self.hints.stand(f"{waiting} queued · Esc returns {them} to the editor" if waiting else "")
+    def show_queue(self, waiting: Sequence[str]) -> None:
+        """Say how many prompts wait, and which."""
+        self.hints.stand(queue_line(waiting))
 
     # Keys
+
+    @property
+    def _can_stop(self) -> bool:
+        return bool(self._early) or (self.desk is not None and self.desk.can_stop)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the input where they mean nothing here."""
         match action:
             case "stop":
-                return bool(self._early) or (self.desk is not None and self.desk.can_stop)
+                # an open list of suggestions is closed first
+                return self._can_stop and not self.composer.has_menu
             case "retry_error":
                 return self.desk is not None and self.desk.turns.failed and not self.desk.is_busy
             case _:
@@ -174,13 +189,13 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         if self.desk is not None:
             back = self.desk.turns.take_back()
             self.desk.turns.stop()
-        self.show_queue(0)
+        self.show_queue(())
         if back:
             self.composer.prepend(back)
 
     def action_interrupt(self) -> None:
         """Stop, else copy, else clear the input, else quit when pressed twice."""
-        if self.check_action("stop", ()):
+        if self._can_stop:
             self.action_stop()
         elif selected := self.get_selected_text() or self.composer.selected_value:
             self.copy(selected)
@@ -198,7 +213,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def copy(self, text: str) -> None:
         """Hand a text to the terminal, which may or may not put it on the clipboard."""
         self.app.copy_to_clipboard(clean(text))
-        self.hints.flash("Sent to the terminal's clipboard", COPIED_S)
+        self.hints.flash("Sent to the terminal's clipboard", FLASH_S)
 
     def action_retry_error(self) -> None:
         """Ask again what ended in an error."""

@@ -1,12 +1,27 @@
 """One line above the input: what waits to be sent, or a word about the last key."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
+from ollm_tui.decode.clean import clean_line
+
 if TYPE_CHECKING:
     from textual.timer import Timer
+
+_LONGEST_PROMPT: Final = 200
+"""Characters of a waiting prompt that are looked at; no line shows as many."""
+
+
+def queue_line(waiting: Sequence[str]) -> str:
+    """Say how many prompts wait, how to get them back, and how they begin."""
+    if not waiting:
+        return ""
+    them = "it" if len(waiting) == 1 else "them"
+    beginnings = " · ".join(clean_line(text[:_LONGEST_PROMPT].strip()) for text in waiting)
+    return f"{len(waiting)} queued · Esc returns {them} to the editor: {beginnings}"
 
 
 class HintLine(Static):
@@ -16,7 +31,7 @@ class HintLine(Static):
     HintLine {
         display: none;
         height: 1;
-        padding: 0 2;
+        padding: 0 3;
         color: $text-muted;
         text-overflow: ellipsis;
         text-wrap: nowrap;

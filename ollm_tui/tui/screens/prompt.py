@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from textual import events
 
 from ollm_tui.tui.widgets.composer import Composer
+from ollm_tui.tui.widgets.prompt_history import PromptHistory
 
 if TYPE_CHECKING:
     from ollm_tui.commands.complete import Suggestions
@@ -23,8 +24,9 @@ class Prompt(Composer):
         placeholder: str,
         suggest: "Callable[[str], Suggestions | None]",
         letters: Mapping[str, str],
+        history: PromptHistory | None = None,
     ) -> None:
-        super().__init__(placeholder=placeholder, suggest=suggest)
+        super().__init__(placeholder=placeholder, suggest=suggest, history=history)
         self._letters = letters
 
     async def _on_key(self, event: events.Key) -> None:

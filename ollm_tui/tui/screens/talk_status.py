@@ -40,4 +40,6 @@ class TalkStatus:
         screen.status.show_context(self._talk.context_used, self._talk.window)
 
     def _show_title(self) -> None:
-        self._screen.header.show_title(self._talk.client.conversation.title or "")
+        title = self._talk.client.conversation.title or ""
+        self._screen.header.show_title(title)
+        self._screen.app.sub_title = title

@@ -3,17 +3,24 @@
 from textual import getters
 from textual.screen import Screen
 
+from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.widgets.transcript import Transcript
+
+FLASH_S = 2.5
+"""How long a word about the last key stays."""
 
 
 class TranscriptKeys(Screen[None]):
     """What the scroll keys do, whatever has the focus."""
 
+    hints = getters.query_one(HintLine)
     transcript = getters.query_one(Transcript)
 
     def action_toggle_thinking(self) -> None:
         """Show or fold all thinking."""
         self.transcript.toggle_thinking()
+        shown = "is shown" if self.transcript.show_thinking else "folds when the answer starts"
+        self.hints.flash(f"Thinking {shown}", FLASH_S)
 
     def action_scroll_page(self, direction: int) -> None:
         """Scroll by a page."""

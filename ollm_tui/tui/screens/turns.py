@@ -1,7 +1,7 @@
 """One answer at a time, and the prompts that wait for it."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import anyio
 
@@ -17,7 +17,9 @@ STOP_GRACE_S = 1.5
 class Turns:
     """Asks the client what is submitted, in order, and stops when told."""
 
-    def __init__(self, presenter: TurnPresenter, queue_changed: Callable[[int], None]) -> None:
+    def __init__(
+        self, presenter: TurnPresenter, queue_changed: Callable[[Sequence[str]], None]
+    ) -> None:
         self._presenter = presenter
         self._queue_changed = queue_changed
         self._waiting: deque[str] = deque()
@@ -44,13 +46,13 @@ class Turns:
     def enqueue(self, text: str) -> None:
         """Keep a prompt until the answer before it has ended."""
         self._waiting.append(text)
-        self._queue_changed(len(self._waiting))
+        self._queue_changed(tuple(self._waiting))
 
     def take_back(self) -> str:
         """Take all waiting prompts out of the queue, as one text for the editor."""
         text = "\n\n".join(self._waiting)
         self._waiting.clear()
-        self._queue_changed(0)
+        self._queue_changed(())
         return text
 
     def stop(self) -> None:
@@ -71,7 +73,7 @@ class Turns:
         """Ask everything that waits."""
         while self._waiting:
             text = self._waiting.popleft()
-            self._queue_changed(len(self._waiting))
+            self._queue_changed(tuple(self._waiting))
             await self._ask(client, text)
 
     async def _ask(self, client: Client, prompt: str | None) -> None:

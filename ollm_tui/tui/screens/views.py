@@ -37,8 +37,8 @@ class Views:
             return
         match view:
             case "help":
-                keys = (*self._screen.keymap.keys, *EDITING)
-                self._screen.app.push_screen(Help(keys, self._desk.commands))
+                page = Help(self._screen.keymap.keys, EDITING, self._desk.commands)
+                self._screen.app.push_screen(page)
             case "models":
                 self._pick_model()
             case "themes":

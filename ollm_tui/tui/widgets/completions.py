@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 10
 _WIDEST_VALUE: Final = 40
+_INDENT: Final = "   "
+"""Suggestions stand below each other as the text of the composer does."""
 
 
 class Completions(Widget):
@@ -100,7 +102,7 @@ def _value(item: "Completion") -> str:
 
 
 def _pieces(item: "Completion", column: int, width: int, *, is_chosen: bool) -> list[Piece]:
-    value = fit(_value(item), min(column, max(1, width - 2)))
-    name = Piece(f"{value}  ", "chosen" if is_chosen else "")
-    text = fit(clean_line(item.help), max(0, width - 1 - name.width))
-    return [Piece(" "), name, Piece(text, "chosen" if is_chosen else "help")]
+    value = fit(_value(item), min(column, max(1, width - 2 * len(_INDENT))))
+    name = Piece(f"{_INDENT}{value}  ", "chosen" if is_chosen else "")
+    text = fit(clean_line(item.help), max(0, width - name.width))
+    return [name, Piece(text, "chosen" if is_chosen else "help")]

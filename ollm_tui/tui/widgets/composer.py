@@ -80,6 +80,11 @@ class Composer(DraftEditor, inherit_bindings=False):
         """Whether a paste ended so lately that a key may still belong to it: let it end nothing."""
         return time.monotonic() < self._guarded_until
 
+    @property
+    def has_menu(self) -> bool:
+        """Whether suggestions are shown."""
+        return self._menu is not None
+
     def stash(self) -> bool:
         """Clear the draft into the history, where Up finds it; False when there was none."""
         if not self.text:
@@ -89,9 +94,9 @@ class Composer(DraftEditor, inherit_bindings=False):
         return True
 
     def prepend(self, text: str) -> None:
-        """Put a text that comes back before the draft."""
+        """Put a text that comes back before the draft, with a blank line between."""
         parts = (self._pastes.fold(text), self.draft)
-        self.draft = "\n".join(part for part in parts if part)
+        self.draft = "\n\n".join(part for part in parts if part)
 
     def load_draft(self, draft: str) -> None:
         """Replace everything; suggestions wait for the next edit."""

@@ -18,6 +18,8 @@ NoteKind = Literal["info", "warning", "error", "stats", "stopped"]
 
 _UNMEASURED = Canvas(WIDEST, Palette())
 _CLOSE = {BlockKind.STATS, BlockKind.STOPPED}
+_APART = {None, BlockKind.USER, BlockKind.ANSWER}
+"""What figures and remarks keep a blank line from: code and lists would run into them."""
 
 
 def _style(kind: BlockKind, palette: Palette) -> Style:
@@ -42,12 +44,14 @@ class Transcript(RowView):
         self,
         *,
         show_thinking: bool = False,
+        streams_thinking: bool = True,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.show_thinking = show_thinking
         """Finished thinking stays open."""
+        self._streams_thinking = streams_thinking
         self._by_id: dict[str, int] = {}
 
     def add_user(self, block_id: str, text: str) -> None:
@@ -55,10 +59,12 @@ class Transcript(RowView):
         self._add_text(block_id, BlockKind.USER, text)
 
     def add_thinking(self, block_id: str) -> None:
-        """Begin a block of thinking: open and dim while it streams."""
+        """Begin a block of thinking: dim, and open while it streams if that is wanted."""
         canvas = self._canvas or _UNMEASURED
         painter = PlainPainter(canvas, partial(_style, BlockKind.THINKING))
-        self._add(Block(block_id, BlockKind.THINKING, painter, canvas))
+        block = Block(block_id, BlockKind.THINKING, painter, canvas)
+        block.fold(not (self._streams_thinking or self.show_thinking))
+        self._add(block)
 
     def add_answer(self, block_id: str) -> None:
         """Begin an answer in Markdown."""
@@ -110,8 +116,11 @@ class Transcript(RowView):
             self._refold(block)
 
     def toggle_thinking(self) -> None:
-        """Fold or unfold all thinking, and what comes later with it."""
-        self.show_thinking = not self.show_thinking
+        """Fold all thinking if the newest is open, else unfold it; what comes later goes along."""
+        newest = next((one for one in self._newest() if one.kind is BlockKind.THINKING), None)
+        self.show_thinking = newest.folded if newest else not self.show_thinking
+        if newest and not newest.finished:
+            self._streams_thinking = self.show_thinking
         self._keep_everything()
         for index, block in enumerate(self._blocks):
             if block.kind is BlockKind.THINKING and block.folded is self.show_thinking:
@@ -150,7 +159,7 @@ class Transcript(RowView):
         if block.id in self._by_id:
             raise ValueError(f"the transcript already has a block {block.id}")
         before = self._blocks[-1].kind if self._blocks else None
-        close = block.kind in _CLOSE and before not in {None, BlockKind.USER}
+        close = block.kind in _CLOSE and before not in _APART
         follows = block.kind is BlockKind.ANSWER and before is BlockKind.THINKING
         block.gap = int(before is not None and not close and not follows)
         self._by_id[block.id] = len(self._blocks)

@@ -238,7 +238,6 @@ class RowView(ScrollView, can_focus=False):
         if canvas == self._canvas:
             self._place()
             return
-        self._keep_everything()
         self._strips.clear()
         self._canvas = canvas
         if self._blocks and self.text_selection is not None:

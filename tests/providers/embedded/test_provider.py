@@ -291,7 +291,7 @@ async def test_broken_and_unknown_files_are_named_in_a_sentence(
         "bytes are there."
     )
     assert "unknown model architecture: 'lxama'" in odd.error.message
-    assert none.error.code == ErrorCode.MODEL_NOT_FOUND
+    assert (none.error.code, none.error.provider) == (ErrorCode.MODEL_NOT_FOUND, "embedded")
 
 
 async def test_without_the_engine_the_way_to_install_it_is_told(model_folder: Path) -> None:
@@ -300,6 +300,24 @@ async def test_without_the_engine_the_way_to_install_it_is_told(model_folder: Pa
         end = end_of(await answer(it, ask("hi")))
     assert isinstance(end, ErrorEvent)
     assert "pip install 'ollm-tui[embedded]'" in str(end.error)
+
+
+async def test_a_request_says_how_long_the_model_stays(model_folder: Path) -> None:
+    asked: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        asked.append(seconds)
+        await anyio.sleep_forever()
+
+    async with embedded(model_folder, sleep=sleep) as (provider, _):
+        for keep_alive in ("1h30m", 7, "-1", None):
+            options = GenerationOptions(keep_alive=keep_alive)
+            assert isinstance(end_of(await answer(provider, ask("hi", options=options))), Finish)
+            await anyio.wait_all_tasks_blocked()
+        odd = end_of(await answer(provider, ask("hi", options=GenerationOptions(keep_alive="?"))))
+    assert asked == [5400, 7, SETTINGS.idle_unload_s]
+    assert isinstance(odd, ErrorEvent)
+    assert (odd.error.code, odd.error.provider) == (ErrorCode.BAD_REQUEST, "embedded")
 
 
 async def test_dispose_ends_the_engine_and_refuses_further_requests(model_folder: Path) -> None:

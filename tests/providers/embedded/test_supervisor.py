@@ -200,6 +200,20 @@ async def test_a_model_in_use_is_not_unloaded() -> None:
         assert sleep.asked == [300, 300]
 
 
+async def test_a_request_in_the_moment_the_time_is_up_keeps_its_engine() -> None:
+    sleep = ManualSleep()
+    async with Supervisor(
+        settings(idle_unload_s=300), command=program(SERVES), sleep=sleep
+    ) as supervisor:
+        async with supervisor.lease(plan()):
+            pass
+        await anyio.wait_all_tasks_blocked()
+        sleep.pass_time()
+        async with supervisor.lease(plan()) as engine:
+            await anyio.wait_all_tasks_blocked()
+            assert not engine.is_ending
+
+
 async def test_a_request_during_an_unload_gets_a_new_engine() -> None:
     async with Supervisor(settings(), command=program(IGNORES_ITS_INPUT)) as supervisor:
         async with supervisor.lease(plan()) as first:

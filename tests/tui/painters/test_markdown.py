@@ -294,6 +294,20 @@ def test_a_closed_section_keeps_its_row_objects() -> None:
     assert all(old is new for old, new in zip(before[:4], rows(painter), strict=False))
 
 
+def test_rows_of_the_open_section_that_stay_the_same_are_the_same_objects() -> None:
+    painter = MarkdownPainter(canvas(10))
+    painter.append("one two three four")
+    painter.work(monotonic() + 1)
+    before = rows(painter)
+    painter.append(" five")
+    painter.work(monotonic() + 1)
+    assert rows(painter)[0] is before[0]
+
+
+def test_a_text_of_brackets_is_not_parsed() -> None:
+    assert texts(paint("[" * 600, 100))[-1] == "· too long to be formatted"
+
+
 def _stream(text: str, step: int) -> MarkdownPainter:
     painter = MarkdownPainter(canvas(100))
     for start in range(0, len(text), step):

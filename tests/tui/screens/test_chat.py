@@ -82,7 +82,7 @@ async def test_what_is_typed_while_it_streams_waits_its_turn(config: Path) -> No
     async with staged(config) as stage:
         await stage.ask("one")
         await stage.ask("two")
-        assert "1 queued · Esc returns it to the editor" in stage.screen_text
+        assert "1 queued · Esc returns it to the editor: two" in stage.screen_text
         assert stage.client.prompts == ["one"]
         stage.client.answer("first")
         await stage.settle()
@@ -99,6 +99,30 @@ async def test_escape_returns_what_is_queued_to_the_editor(config: Path) -> None
         await stage.settle()
         assert stage.chat.composer.value == "two\n\nthree"
         assert stage.client.prompts == ["one"]
+
+
+async def test_escape_closes_open_suggestions_first_and_stops_then(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.ask("one")
+        await stage.type("/m")
+        assert stage.chat.composer.has_menu
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert not stage.chat.composer.has_menu
+        assert "Stopped" not in stage.shown
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert "Stopped" in stage.shown
+        assert stage.chat.composer.value == "/m"
+
+
+async def test_control_c_stops_whatever_is_suggested(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.ask("one")
+        await stage.type("/m")
+        await stage.pilot.press("ctrl+c")
+        await stage.settle()
+        assert "Stopped" in stage.shown
 
 
 async def test_a_prompt_before_the_runtime_is_there_waits(config: Path) -> None:
@@ -473,3 +497,73 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
         assert isinstance(app.screen, PickModel)
         notes = ["".join(block.text) for block in screen.transcript._blocks]
         assert notes[0] == "[keymap] gives Ctrl+N to both chat.new and chat.help."
+
+
+async def test_what_was_sent_comes_back_with_up_in_a_later_session(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.ask("Why is the sky blue?")
+        stage.client.give(text("Air."), finish())
+        await stage.settle()
+    async with staged(config) as stage:
+        await stage.pilot.press("up")
+        assert stage.chat.composer.value == "Why is the sky blue?"
+
+
+async def test_reasoning_streams_folded_where_the_settings_say_so(config: Path) -> None:
+    async with staged(config, show_thinking=False) as stage:
+        await stage.ask("hi")
+        stage.client.give(thinking("secret steps"))
+        await stage.settle()
+        assert "▸ thinking" in stage.screen_text
+        assert "secret steps" not in stage.screen_text
+        await stage.pilot.press("ctrl+t")
+        await stage.settle()
+        assert "secret steps" in stage.screen_text
+        assert "Thinking is shown" in stage.screen_text
+
+
+async def test_without_animations_nothing_blinks_or_glides(config: Path) -> None:
+    for is_animated in (True, False):
+        app = OllmApp(services(ScriptedRuntime(), config), is_animated=is_animated)
+        async with app.run_test():
+            assert isinstance(app.screen, ChatScreen)
+            assert app.screen.composer.cursor_blink is is_animated
+            assert (app.animation_level == "none") is not is_animated
+
+
+async def test_the_window_is_named_after_the_chat(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr("ollm_tui.tui.app.set_title", lambda _app, title: titles.append(title))
+    async with staged(config) as stage:
+        assert titles[-1] == "ollm"
+        await stage.ask("Why is the sky blue?\nAnd red?")
+        stage.client.give(text("Air."), finish())
+        await stage.settle()
+        assert titles[-1] == "Why is the sky blue? · ollm"
+        await stage.pilot.press("ctrl+n")
+        await stage.settle()
+        assert titles[-1] == "ollm"
+
+
+async def test_the_input_is_inset_and_the_transcript_reaches_both_edges(config: Path) -> None:
+    async with staged(config) as stage:
+        assert (stage.chat.composer.region.x, stage.chat.composer.region.right) == (1, 79)
+        assert (stage.chat.transcript.region.x, stage.chat.transcript.region.right) == (0, 80)
+
+
+@pytest.mark.parametrize("key", ["ctrl+l", "ctrl+p", "f1"])
+async def test_a_dialog_on_a_low_screen_spends_its_rows_on_the_list(config: Path, key: str) -> None:
+    async with staged(config, two_models(), size=(40, 15)) as stage:
+        await stage.pilot.press(key)
+        await stage.settle()
+        listed = stage.app.screen.query("OptionList, VerticalScroll").first()
+        assert listed.size.height >= 8
+
+
+async def test_help_on_a_narrow_screen_keeps_the_names_of_keys_whole(config: Path) -> None:
+    async with staged(config, size=(40, 24)) as stage:
+        await stage.pilot.press("f1")
+        await stage.settle()
+        assert "Ctrl+J, Shift+Enter" in stage.screen_text

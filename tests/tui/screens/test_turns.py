@@ -15,7 +15,7 @@ class Stage:
     def __init__(self) -> None:
         self.client = ScriptedClient()
         self.transcript = FakeTranscript()
-        self.queue: list[int] = []
+        self.queue: list[object] = []
         presenter = TurnPresenter(self.transcript, FakeStatus())
         self.turns = Turns(presenter, self.queue.append)
 
@@ -36,7 +36,7 @@ async def test_queued_prompts_are_asked_in_order() -> None:
             stage.client.answer("yes")
             await settled()
     assert stage.client.prompts == ["one", "two", "three"]
-    assert stage.queue == [1, 2, 1, 0]
+    assert stage.queue == [("two",), ("two", "three"), ("three",), ()]
     assert not stage.turns.is_busy
 
 

@@ -275,7 +275,7 @@ async def test_a_text_that_comes_back_stands_before_the_draft() -> None:
     async with app.run_test() as pilot:
         await type_text(pilot, "new")
         app.composer.prepend("queued")
-        assert app.composer.draft == "queued\nnew"
+        assert app.composer.draft == "queued\n\nnew"
 
 
 async def test_a_slash_opens_the_list_and_enter_completes_before_it_sends() -> None:
@@ -390,5 +390,5 @@ async def test_the_list_fits_narrow_terminals() -> None:
         await type_text(pilot, "/")
         rows = screen_text(app).splitlines()
         assert all(len(row) == 40 for row in rows)
-        assert any(row.startswith(" /new") for row in rows)
+        assert any(row.startswith("   /new") for row in rows)
         assert any("…" in row for row in rows)

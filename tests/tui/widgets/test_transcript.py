@@ -75,12 +75,13 @@ async def test_a_chat_is_shown_in_order_with_its_marks() -> None:
         transcript.add_note("s", "12 tokens", "stats")
         transcript.add_note("e", "It broke.", "error", hint="r retry")
         await settled(pilot, transcript)
-        assert lines(transcript)[:12] == [
+        assert lines(transcript)[:13] == [
             " ▌ Why [/INST] is",
             " ▌ it [bold]so[/bold]?",
             "",
             "   ▸ thought for 3.2 s",
             "   Because so.",
+            "",
             "   12 tokens",
             "",
             " ▌ It broke.",
@@ -130,8 +131,26 @@ async def test_thinking_is_open_while_it_streams_and_folds_when_done() -> None:
         transcript.toggle_fold("t")
         assert lines(transcript)[:2] == ["   ▾ thought for 1 s", "   step one"]
         transcript.toggle_thinking()
-        transcript.toggle_thinking()
         assert lines(transcript)[0] == "   ▸ thought for 1 s"
+        transcript.toggle_thinking()
+        assert lines(transcript)[:2] == ["   ▾ thought for 1 s", "   step one"]
+
+
+async def test_thinking_folded_while_it_streams_stays_folded_and_so_does_the_next() -> None:
+    async with room() as (pilot, transcript, _):
+        transcript.add_thinking("t")
+        transcript.append("t", "step one")
+        transcript.toggle_thinking()
+        await settled(pilot, transcript)
+        assert lines(transcript)[:2] == ["   ▸ thinking", ""]
+        transcript.finish("t", summary="thought for 1 s")
+        transcript.add_thinking("u")
+        transcript.append("u", "step two")
+        await settled(pilot, transcript)
+        assert lines(transcript)[:4] == ["   ▸ thought for 1 s", "", "   ▸ thinking", ""]
+        transcript.toggle_thinking()
+        await settled(pilot, transcript)
+        assert "   step two" in lines(transcript)
 
 
 async def test_shown_thinking_stays_open() -> None:
@@ -394,7 +413,8 @@ async def test_a_pinned_view_stays_while_blocks_above_it_are_painted() -> None:
     async with room() as (pilot, transcript, _):
         for number in range(200):
             transcript.add_answer(f"a{number}")
-            transcript.append(f"a{number}", f"answer {number} " + "word " * 300)
+            words = " ".join(f"word{number}-{place}" for place in range(200))
+            transcript.append(f"a{number}", f"answer {number} {words}")
             transcript.finish(f"a{number}")
         transcript._paint_slice()
         transcript.scroll_to(y=transcript.max_scroll_y - 3, animate=False)
@@ -403,6 +423,20 @@ async def test_a_pinned_view_stays_while_blocks_above_it_are_painted() -> None:
         assert transcript.pinned
         await settled(pilot, transcript)
         assert lines(transcript)[0] == top
+
+
+async def test_unfolding_thinking_above_a_pinned_view_keeps_its_place() -> None:
+    async with room() as (pilot, transcript, _):
+        transcript.add_thinking("t")
+        transcript.append("t", "\n".join(["thought"] * 50))
+        transcript.finish("t")
+        await fill(pilot, transcript)
+        transcript.scroll_to(y=40, animate=False)
+        top = lines(transcript)[0]
+        before = transcript.scroll_offset.y
+        transcript.toggle_thinking()
+        assert lines(transcript)[0] == top
+        assert transcript.scroll_offset.y == before + 51
 
 
 BRACKETS = [

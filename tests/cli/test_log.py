@@ -1,0 +1,70 @@
+"""What is logged is in a private file and not on the terminal."""
+
+import logging
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.cli.log import LARGEST_LOG_BYTES, logging_to
+from ollm_tui.cli.output import ERROR, Output
+from tests.cli.conftest import command, environment
+
+logger = logging.getLogger("ollm_tui.somewhere")
+
+
+def test_a_warning_is_in_the_file_for_its_owner_alone_and_not_on_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "state" / "ollm.log"
+    with logging_to(path):
+        assert not path.exists()
+        logger.warning("half a pair: \ud800")
+    assert "WARNING ollm_tui.somewhere: half a pair: \\ud800" in path.read_text("utf-8")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_full_log_makes_way_for_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "ollm.log"
+    path.write_text("x" * (LARGEST_LOG_BYTES + 1))
+    with logging_to(path):
+        logger.warning("new")
+    assert path.stat().st_size < 1000
+    assert (tmp_path / "ollm.log.old").stat().st_size > LARGEST_LOG_BYTES
+
+
+def test_a_log_that_cannot_be_written_stops_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "state").write_text("a file")
+    with logging_to(tmp_path / "state" / "ollm.log"):
+        logger.warning("lost")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_fault_of_the_program_is_one_line_and_a_traceback_in_the_log(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def work() -> int:
+        raise ZeroDivisionError("a secret of the caller")
+
+    path = tmp_path / "ollm.log"
+    with logging_to(path):
+        assert Output().guard(work) == ERROR
+    said = capfd.readouterr().err
+    assert said == "ollm: Something went wrong inside the program (ZeroDivisionError).\n"
+    assert "Traceback" in path.read_text("utf-8")
+
+
+def test_a_full_disk_is_one_line_and_exit_code_1() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command("config", "schema"),
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "ollm: No space left on device.\n")

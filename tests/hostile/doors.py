@@ -1,0 +1,180 @@
+"""Every way by which foreign text comes to a screen: a new one has to be entered here.
+
+A door is tried with all payloads in one session of the real program; `Shows` says what has to be
+seen of them. `READERS` names the modules that take something in from outside, so that a new one is
+noticed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from tests.e2e.conftest import OLLM, environment
+from tests.hostile import homes, scenes
+from tests.hostile.payloads import PAYLOADS, PLAIN, Payload, marked
+from tests.hostile.scenes import Seen, Visit
+from tests.hostile.server import MODEL, hostile_server
+from tests.support.http_server import in_thread
+from tests.support.pty_session import PtySession
+
+TALL, USUAL = (120, 150), (120, 40)
+BENIGN = 15
+"""So many plain texts say what is usual."""
+
+
+class Shows(Enum):
+    """What has to be seen of a payload."""
+
+    TEXT = "all of it, between its marks"
+    NAME = "its beginning, strictly spelled, after its number"
+    PART = "nothing certain, as it is cut or not shown at all"
+
+
+def no_files(home: Path, _payloads: Sequence[Payload]) -> Path:
+    return home
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One session: how the home looks, what is done, and what each door has to show."""
+
+    act: Callable[[Visit], None]
+    doors: Mapping[str, Shows]
+    prepare: Callable[[Path, Sequence[Payload]], Path] = no_files
+    payloads: tuple[Payload, ...] = PAYLOADS
+    arguments: tuple[str, ...] = ()
+    variable: str | None = None
+    """The one that names the hostile server."""
+    environ: Callable[[Sequence[Payload]], Mapping[str, str]] = field(default=lambda _given: {})
+    size: tuple[int, int] = USUAL
+    not_here: frozenset[str] = frozenset()
+    """Payloads of which this scene shows something else, for a reason that stands beside it."""
+
+    def play(self, folder: Path, *, benign: bool) -> Seen:
+        """Run the program once."""
+        payloads = PLAIN[: min(BENIGN, len(self.payloads))] if benign else self.payloads
+        home = self.prepare(homes.make_home(folder), payloads)
+        env = {**environment(home), **self.environ(payloads)}
+        with ExitStack() as stack:
+            if self.variable is not None:
+                server = stack.enter_context(in_thread(hostile_server(payloads)))
+                env[self.variable] = server.url
+            argv = [*OLLM, *self.arguments]
+            session = stack.enter_context(PtySession(argv, env, home, size=self.size))
+            visit = Visit(session, home, payloads)
+            self.act(visit)
+            return scenes.leave(visit)
+
+
+def _listed(*names: str) -> dict[str, Shows]:
+    return dict.fromkeys(names, Shows.NAME)
+
+
+def _text(*names: str) -> dict[str, Shows]:
+    return dict.fromkeys(names, Shows.TEXT)
+
+
+def _part(*names: str) -> dict[str, Shows]:
+    return dict.fromkeys(names, Shows.PART)
+
+
+def _variables(payloads: Sequence[Payload]) -> Mapping[str, str]:
+    texts = [marked(p, place) for place, p in enumerate(payloads)]
+    named = {f"OLLM_{text.replace('=', '-')}": "1" for text in texts}
+    whole = "".join(texts)
+    return {**named, "OLLAMA_HOST": whole, "OLLM_THEME": whole[:200], "OLLM_MODEL": whole[:200]}
+
+
+FIT_FILES = homes.fit_for_files(PAYLOADS)
+FIT_ARGUMENTS = homes.fit_for_arguments(PAYLOADS)
+# A backslash before Enter goes on with the line, and a line end in a name is one in the input.
+NOT_TYPED = frozenset(p.name for p in PAYLOADS if p.text.endswith("\\")) | {"return"}
+
+SCENES: Mapping[str, Scene] = {
+    "ollama": Scene(
+        scenes.server_answers,
+        _text(
+            "answer",
+            "answer bytewise",
+            "thinking",
+            "stream error",
+            "error body",
+            "plain error body",
+        )
+        | _part("tool call", "web page title", "reason phrase", "redirect target"),
+        arguments=("--model", f"local://{MODEL}"),
+        variable="OLLAMA_HOST",
+        size=TALL,
+    ),
+    "chat completions": Scene(
+        scenes.event_answers,
+        _text("answer", "thinking", "stream error") | _part("tool call"),
+        arguments=("--model", "openai-compatible://tiny"),
+        variable="OPENAI_COMPATIBLE_HOST",
+        size=TALL,
+    ),
+    "ollama models": Scene(
+        scenes.server_models,
+        _listed("picker", "suggestions", "header") | _part("input", "note"),
+        arguments=("--model", f"local://{MODEL}"),
+        variable="OLLAMA_HOST",
+        not_here=NOT_TYPED,
+    ),
+    "model files": Scene(
+        scenes.model_files,
+        _listed("picker", "suggestions", "header") | _part("input", "note", "unusable file"),
+        homes.with_model_files,
+        FIT_FILES,
+        not_here=NOT_TYPED,
+    ),
+    "remembered models": Scene(
+        scenes.remembered,
+        _listed("remembered suggestions") | _part("remembered model"),
+        homes.with_choices,
+        PAYLOADS[:12],
+    ),
+    "more remembered models": Scene(
+        scenes.remembered,
+        _listed("remembered suggestions") | _part("remembered model"),
+        homes.with_choices,
+        PAYLOADS[24:36],
+    ),
+    "settings": Scene(
+        scenes.problems, _text("problems"), homes.with_settings, PAYLOADS[:30], size=TALL
+    ),
+    "more settings": Scene(
+        scenes.problems, _text("problems"), homes.with_settings, PAYLOADS[30:], size=TALL
+    ),
+    "providers": Scene(scenes.problems, _text("problems"), homes.with_providers, size=TALL),
+    "broken settings": Scene(
+        scenes.problems, _part("problems"), homes.with_broken_settings, PAYLOADS[12:13]
+    ),
+    "themes": Scene(
+        scenes.themes,
+        _listed("theme picker", "theme suggestions") | _part("theme problem"),
+        homes.with_themes,
+        FIT_FILES,
+    ),
+    "keys": Scene(
+        scenes.keys, _part("status line", "help page"), homes.with_keys, PAYLOADS[:40], size=TALL
+    ),
+    "prompts": Scene(
+        scenes.typed,
+        _text("pasted prompt")
+        | _part("argument of /theme", "argument of /set", "argument of /model", "argument of /no"),
+        # A paste keeps neither marks of a paste nor NUL, by the rules of the keyboard.
+        not_here=frozenset({"paste-end", "nul"}),
+        size=(120, 75),
+    ),
+    "variables": Scene(
+        scenes.environment_values,
+        _part("variables"),
+        payloads=FIT_ARGUMENTS,
+        environ=_variables,
+        size=TALL,
+    ),
+}
+
+READERS: Mapping[str, str] = {}

@@ -1,0 +1,290 @@
+"""One session of the program per scene: how foreign text comes in, and what is seen of it."""
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ollm_tui.tui.widgets.composer import PASTE_GUARD_S
+from ollm_tui.tui.widgets.paste import FOLD_OVER_LINES
+from tests.hostile.payloads import Payload, marked
+from tests.support.pty_session import PtySession
+from tests.support.vt import grammar
+
+SETTLED = re.compile(r"[●✗] (ready|error|stopped)")
+
+
+@dataclass
+class Visit:
+    """A running program, and everything that was seen of it so far."""
+
+    session: PtySession
+    home: Path
+    payloads: Sequence[Payload]
+    seen: dict[str, str] = field(default_factory=dict)
+
+    def look(self, door: str) -> None:
+        """Keep what is on the screen as what that door has shown."""
+        self.seen[door] = self.seen.get(door, "") + "\n" + self.session.screen_text()
+
+    def last_line(self) -> str:
+        return self.session.screen_text().rstrip().rpartition("\n")[2]
+
+    def settle(self, text: str = "") -> None:
+        """Wait until nothing is being answered, and `text` is there."""
+        session = self.session
+        session.wait_for(
+            lambda: SETTLED.search(self.last_line()) is not None and text in session.screen_text(),
+            20,
+        )
+
+    def wait_for_match(self, pattern: re.Pattern[str]) -> None:
+        self.session.wait_for(lambda: pattern.search(self.session.screen_text()) is not None)
+
+    def wait_for_two(self, text: str) -> None:
+        """Wait until a text is there twice: in the input and in what it suggests."""
+        self.session.wait_for(lambda: self.session.screen_text().count(text) > 1)
+
+    def type(self, words: str) -> None:
+        """Type into the empty input, and see it there."""
+        self.session.write(words)
+        self.session.wait_for(words)
+
+    def send(self, words: str) -> None:
+        self.type(words)
+        self.session.write("\r")
+
+    def new_chat(self) -> None:
+        self.send("/new")
+        self.session.wait_for(lambda: "▌" not in self.session.screen_text())
+        self.session.wait_for("Ask anything")
+
+    def paste(self, text: str) -> None:
+        self.session.write(b"\x1b[200~" + text.encode() + b"\x1b[201~")
+
+    def send_pasted(self) -> None:
+        """Press Enter once it is no longer taken for a part of the paste."""
+        threading.Event().wait(2 * PASTE_GUARD_S)
+        self.session.write("\r")
+
+    def ask(self, door: str, prompt: str, until: str = "") -> None:
+        """Begin a chat, ask, wait for the end of the answer and keep what is seen."""
+        self.new_chat()
+        self.send(prompt)
+        self.session.wait_for(f"▌ {prompt}")
+        self.settle(until)
+        self.look(door)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came of a visit."""
+
+    grammar: frozenset[str]
+    raw: bytes
+    seen: dict[str, str]
+
+
+def leave(visit: Visit) -> Seen:
+    """Quit as a person does; a program that broke would not."""
+    visit.new_chat()
+    visit.send("/quit")
+    assert visit.session.exit_status() == 0, visit.session.screen_text()
+    assert visit.session.termios() == visit.session.termios_before
+    return Seen(grammar(visit.session.raw), visit.session.raw, visit.seen)
+
+
+# The doors of a server
+
+
+def server_answers(visit: Visit) -> None:
+    """Text, thinking, calls and errors, one chat each."""
+    last = f"»e{len(visit.payloads) - 1:02}"
+    visit.settle("Chatting with")
+    visit.session.write(b"\x14")  # thinking stays open
+    visit.ask("answer", "say", last)
+    visit.ask("answer bytewise", "bytewise", last)
+    visit.ask("thinking", "think", "Done.")
+    visit.ask("tool call", "call", "Calling.")
+    for part, last in _thirds(visit):
+        visit.ask("stream error", f"fail {part}", last)
+        visit.ask("error body", f"status 401 {part}", last)
+        visit.ask("plain error body", f"plain {part}", last)
+    visit.ask("web page title", "html", "HTTP 502")
+    visit.ask("reason phrase", "reason", "r to try again")
+    visit.ask("redirect target", "redirect", "r to try again")
+
+
+def _thirds(visit: Visit) -> list[tuple[int, str]]:
+    """Give the parts of a long message, each with the mark that it ends with."""
+    count = len(visit.payloads)
+    return list(enumerate(f"»e{end - 1:02}" for end in (count // 3, 2 * (count // 3), count)))
+
+
+def event_answers(visit: Visit) -> None:
+    """The same from a server of the other kind, as far as its wire format is another."""
+    last = f"»e{len(visit.payloads) - 1:02}"
+    visit.settle("Chatting with")
+    visit.session.write(b"\x14")
+    visit.ask("answer", "bytewise", last)
+    visit.ask("thinking", "think", "Done.")
+    visit.ask("tool call", "call", "Calling.")
+    for part, end in _thirds(visit):
+        visit.ask("stream error", f"fail {part}", end)
+
+
+def server_models(visit: Visit) -> None:
+    """Models of a server, wherever their names show."""
+    visit.settle("Chatting with")
+    listing(visit)
+
+
+def listing(visit: Visit) -> None:
+    """Model names in the picker, the suggestions, the input, a note and the header."""
+    session = visit.session
+    visit.new_chat()
+    session.write(b"\x0c")
+    session.wait_for("Esc close ·")
+    visit.look("picker")
+    count = len(visit.payloads)
+    last = (b"\x1b[A", count), (b"\x1b[B", 1)  # up from the first row is the last one
+    for keys, place in (*last, *((b"\x1b[6~", 10 * n) for n in range(1, count // 10 + 1))):
+        session.write(keys)
+        session.wait_for(f"  {place - 1:02}")
+        visit.look("picker")
+    session.write(b"zzzz")
+    session.wait_for("No model matches")
+    session.write(b"\x1b")
+    session.wait_for(lambda: "Choose a model" not in session.screen_text())
+    choose_each(visit)
+
+
+def choose_each(visit: Visit) -> None:
+    """Let one model after the other answer, found by the number its name begins with."""
+    for place, payload in enumerate(visit.payloads):
+        _choose(visit, place, payload)
+
+
+def _choose(visit: Visit, place: int, payload: Payload) -> None:
+    """Take the suggestion into the input, then let that model answer."""
+    session = visit.session
+    visit.type(f"/model {place:02}")
+    session.wait_for(f"://{place:02}")
+    visit.look("suggestions")
+    session.write(b"\t")
+    taken = re.compile(rf"│ /model [a-z-]+://{place:02}")
+    visit.wait_for_match(taken)
+    visit.look("input")
+    if payload.text.endswith("\\"):  # would continue the line
+        session.write(b"\x03")
+    else:
+        session.write(b"\r")
+        session.wait_for(lambda: f" {place:02}" in session.screen_text().partition("\n")[0])
+        visit.look("header")
+        session.wait_for("answers from now on")
+        visit.look("note")
+    session.wait_for("Ask anything")
+
+
+# The doors of a home, of the environment and of the command line
+
+
+def problems(visit: Visit) -> None:
+    """What is wrong with the settings, said at the start."""
+    visit.settle("No model was found")
+    visit.look("problems")
+
+
+def remembered(visit: Visit) -> None:
+    """Models used before: in the suggestions, and taken up again with one key."""
+    session = visit.session
+    visit.settle("No model was found")
+    for place in range(len(visit.payloads)):
+        visit.type(f"/model {place:02}")
+        session.wait_for(f"://{place:02}")
+        visit.look("remembered suggestions")
+        session.write(b"\x03")
+        session.wait_for("Ask anything")
+    session.write(b"\x1b[12~")
+    session.wait_for(lambda: "▌" in session.screen_text())
+    visit.look("remembered model")
+
+
+def model_files(visit: Visit) -> None:
+    """Files of the models folder, wherever model names show."""
+    visit.settle("No model was found")
+    listing(visit)
+    visit.ask("unusable file", "hi", "not a usable GGUF file")
+
+
+def themes(visit: Visit) -> None:
+    """Names in the suggestions and in the picker; what is wrong with a file below it."""
+    session = visit.session
+    visit.settle("No model was found")
+    visit.send("/theme")
+    session.wait_for("Choose a theme")
+    for place in range(len(visit.payloads)):
+        session.write(b"\x1b[H" if place == 0 else b"\x1b[B")
+        named = re.compile(rf"The theme[\s│]+{place:02}" if place % 5 < 4 else f"│ +{place:02}")
+        visit.wait_for_match(named)
+        visit.look("theme picker")
+    session.write(b"\x1b")
+    session.wait_for(lambda: "Choose a theme" not in session.screen_text())
+    for place in range(len(visit.payloads)):
+        visit.type(f"/theme {place:02}")
+        visit.wait_for_two(f"{place:02}")
+        visit.look("theme suggestions")
+        session.write(b"\x03")
+        session.wait_for("Ask anything")
+    for place, payload in enumerate(visit.payloads):
+        if place % 5 or "\r" in payload.text or payload.text.endswith("\\"):
+            continue
+        visit.new_chat()
+        visit.type(f"/theme {place:02}")
+        visit.wait_for_two(f"{place:02}")
+        session.write(b"\t\r")
+        session.wait_for("cannot be used")
+        visit.look("theme problem")
+
+
+def keys(visit: Visit) -> None:
+    """Keys that somebody chose, in the status line and on the help page."""
+    visit.settle("No model was found")
+    visit.look("status line")
+    visit.send("/help")
+    visit.session.wait_for("A line that begins with")
+    visit.look("help page")
+    visit.session.write(b"\x1b")
+    visit.session.wait_for(lambda: "A line that begins" not in visit.session.screen_text())
+
+
+def typed(visit: Visit) -> None:
+    """Pasted prompts, long and short, and commands with hostile arguments."""
+    session = visit.session
+    visit.settle("No model was found")
+    texts = [marked(p, place) for place, p in enumerate(visit.payloads)]
+    for command in ("/theme ", "/set ", "/model nope:", "/no"):
+        visit.new_chat()
+        for text in texts[:20]:
+            visit.paste(f"{command}{text}")
+            session.wait_for(f"{text[:3]}")
+            visit.send_pasted()
+            session.wait_for("Ask anything")
+            visit.look(f"argument of {command.split()[0]}")
+    visit.new_chat()
+    visit.send("/system " + texts[0][:3])
+    visit.paste("".join(texts[:20]))
+    visit.new_chat()
+    visit.paste("\n".join(texts))
+    session.wait_for(texts[-1][:3] if len(texts) < FOLD_OVER_LINES else "Pasted text #")
+    visit.send_pasted()
+    session.wait_for(lambda: "▌ b00" in session.screen_text())
+    visit.settle(f"»e{len(texts) - 1:02}")
+    visit.look("pasted prompt")
+
+
+def environment_values(visit: Visit) -> None:
+    """Variables that cannot be used, by name and by value."""
+    visit.settle("There is no model named")
+    visit.look("variables")
