@@ -74,8 +74,12 @@ def _growing(form: Sequence[Part]) -> str:
 
 
 def _either(words: Iterable[str]) -> str:
-    return "|".join(map(re.escape, sorted(set(words), key=lambda word: (-len(word), word))))
+    longest_first = sorted(set(words), key=lambda word: (-len(word), word))
+    return "|".join(map(re.escape, longest_first)) or "(?!)"
 
 
 def _longest(form: Sequence[Part]) -> int:
-    return sum(max(map(len, p.words)) if isinstance(p, Words) else p.most for p in form)
+    return sum(
+        max(map(len, part.words), default=0) if isinstance(part, Words) else part.most
+        for part in form
+    )

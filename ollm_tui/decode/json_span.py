@@ -26,21 +26,22 @@ class JsonSpan:
         """Whether the text so far ends inside a string."""
         return bool(self._quote)
 
-    def feed(self, text: str) -> int:
-        """Return how many characters of this piece belong to the value."""
-        after_escape = 1 if self._escaped and text else 0
-        self._escaped = self._escaped and not text
-        for mark in _MARK.finditer(text):
+    def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
+        """Return the place up to which this piece of the text belongs to the value."""
+        end = len(text) if end is None else end
+        after_escape = at + 1 if self._escaped and at < end else at
+        self._escaped = self._escaped and at >= end
+        for mark in _MARK.finditer(text, at, end):
             if self.closed:
                 break
             if mark.start() < after_escape:
                 continue
             if mark[0] == "\\":
                 after_escape = mark.end() + 1
-                self._escaped = after_escape > len(text)
+                self._escaped = after_escape > end
             elif self._follow(mark[0]):
                 return mark.end()
-        return 0 if self.closed else len(text)
+        return at if self.closed else end
 
     def _follow(self, mark: str) -> bool:
         if self._quote:
