@@ -1,0 +1,158 @@
+"""A database is brought up to date wholly or not at all, whenever the program dies."""
+
+import random
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.store.conversations import open_store
+from ollm_tui.store.migrate import (
+    APPLICATION_ID,
+    Migration,
+    application_id,
+    migrate,
+    schema_version,
+    shipped_migrations,
+    statements,
+)
+from tests.store.rig import rows, save_chat
+
+ROOT = Path(__file__).parents[2]
+NEXT = """
+-- A second step; with a semicolon in a comment.
+CREATE TABLE tags (name TEXT NOT NULL);
+INSERT INTO tags VALUES ('a;b');
+ALTER TABLE conversations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+UPDATE conversations SET title = title || '!';
+UPDATE messages SET updated_ms = updated_ms + 1;
+"""
+STEPS = (*shipped_migrations(), Migration(2, NEXT))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "chats.db"
+
+
+def test_the_shipped_steps_are_numbered_without_gaps() -> None:
+    assert [step.number for step in shipped_migrations()] == [1]
+
+
+def test_a_script_is_parted_at_the_ends_of_its_statements() -> None:
+    parts = [part.strip().splitlines()[-1] for part in statements(NEXT)]
+    assert parts == NEXT.strip().splitlines()[1:]
+
+
+async def test_an_older_database_is_copied_and_brought_up_to_date(path: Path) -> None:
+    async with open_store(path) as store:
+        chat_id = await save_chat(store, "kept")
+    async with open_store(path, steps=STEPS) as store:
+        assert store.notice is None
+        assert (await store.load(chat_id)).title == "kept!"
+        await save_chat(store, "more")
+    assert rows(path, "PRAGMA user_version") == [(2,)]
+    copy = path.with_name("chats-before-2.db")
+    assert rows(copy, "PRAGMA user_version") == [(1,)]
+    assert rows(copy, "SELECT title FROM conversations") == [("kept",)]
+    assert copy.stat().st_mode & 0o777 == 0o600
+    async with open_store(path) as store:  # the older program again
+        assert not store.saves
+
+
+async def test_a_new_database_needs_no_copy(path: Path) -> None:
+    async with open_store(path, steps=STEPS):
+        pass
+    assert list(path.parent.glob("*before*")) == []
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "INSERT INTO conversations SELECT * FROM conversations;",
+        "UPDATE messages SET conversation_id = 'nobody';",
+    ],
+)
+async def test_a_step_that_fails_leaves_the_database_as_it_was(path: Path, broken: str) -> None:
+    async with open_store(path) as store:
+        await save_chat(store, "kept")
+    failing = (*shipped_migrations(), Migration(2, f"CREATE TABLE tags (x);\n{broken}"))
+    async with open_store(path, steps=failing) as store:
+        assert not store.saves
+    assert rows(path, "PRAGMA user_version") == [(1,)]
+    assert rows(path, "SELECT name FROM sqlite_master WHERE name = 'tags'") == []
+    assert list(path.parent.glob("*damaged*")) == []
+    async with open_store(path) as store:
+        assert [summary.title for summary in await store.list()] == ["kept"]
+
+
+def test_migrating_what_is_up_to_date_does_nothing(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, STEPS, path)
+        before = connection.total_changes
+        migrate(connection, STEPS, path)
+        assert connection.total_changes == before
+        assert (schema_version(connection), application_id(connection)) == (2, APPLICATION_ID)
+
+
+DYING = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+from ollm_tui.store.migrate import Migration, migrate, shipped_migrations
+path, left, script = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+connection = sqlite3.connect(path, isolation_level=None)
+connection.execute("PRAGMA cache_size = 2")  # pages go to the file in the middle of a transaction
+
+def count(statement):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+connection.set_trace_callback(count)
+migrate(connection, (*shipped_migrations(), Migration(2, script)), path)
+"""
+
+
+@pytest.mark.parametrize("from_version", [0, 1])
+async def test_a_kill_at_every_statement_of_a_migration_loses_nothing(
+    path: Path, from_version: int
+) -> None:
+    if from_version:
+        async with open_store(path) as store:
+            await save_chat(store, *(f"{n} {'word ' * 300}" for n in range(20)))
+    survived = False
+    for number in range(1, 60):
+        command = [sys.executable, "-c", DYING, str(path), str(number), NEXT]
+        survived = subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+        assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+        version = rows(path, "PRAGMA user_version")
+        if from_version:
+            assert rows(path, "SELECT count(*) FROM messages") == [(40,)]
+        if survived:
+            break
+        assert version in ([(from_version,)], [(2,)])
+        if version == [(2,)]:  # killed after the commit
+            break
+    assert number > 8
+    assert rows(path, "PRAGMA user_version") == [(2,)]
+    assert rows(path, "SELECT name FROM tags") == [("a;b",)]
+    copies = list(path.parent.glob("chats-before-2.db"))
+    assert len(copies) == from_version
+    for copy in copies:
+        assert rows(copy, "PRAGMA integrity_check") == [("ok",)]
+        assert rows(copy, "SELECT count(*) FROM messages") == [(40,)]
+
+
+async def test_an_unfinished_copy_is_made_anew(path: Path) -> None:
+    async with open_store(path) as store:
+        await save_chat(store, "kept")
+    path.with_name("chats-before-2.db.part").write_bytes(random.Random(1).randbytes(5000))
+    async with open_store(path, steps=STEPS) as store:
+        assert store.saves
+    assert rows(path.with_name("chats-before-2.db"), "SELECT title FROM conversations") == [
+        ("kept",)
+    ]
