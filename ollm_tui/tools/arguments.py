@@ -1,0 +1,118 @@
+"""Arguments held against a tool's schema, with faults as sentences that a model can act on."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.tools import ToolSchema
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+MOST_FAULTS = 3
+_LONGEST_VALUE = 80
+_PATTERN_SECONDS = 0.2
+_NO_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": False}
+
+
+class BadSchema(Exception):
+    """The schema itself is wrong, so nothing can be held against it."""
+
+
+def find_faults(schema: ToolSchema, args: JsonObject) -> list[str]:
+    """Say what is wrong with the arguments; empty when nothing is.
+
+    Raises:
+        BadSchema: it is no JSON Schema, or refers to something that is not in it.
+    """
+    # Loaded with the first call: jsonschema takes a tenth of a second.
+    import regex
+    from jsonschema.exceptions import SchemaError, UnknownType
+    from referencing.exceptions import Unresolvable
+
+    parameters = _NO_ARGUMENTS if schema.parameters is None else schema.parameters
+    try:
+        faults = sorted(_validator(parameters).iter_errors(args), key=lambda f: f.json_path)
+    except (SchemaError, UnknownType, Unresolvable, regex.error, TimeoutError) as error:
+        raise BadSchema(f"the schema of {schema.name} cannot be used: {error}") from error
+    sentences = list(dict.fromkeys(_sentence(fault) for fault in faults))
+    rest = len(sentences) - MOST_FAULTS
+    more = [f"And {rest} more of the kind."] if rest > 0 else []
+    return [*sentences[:MOST_FAULTS], *more]
+
+
+def _validator(parameters: JsonObject) -> "Validator":
+    # Loaded with the first call, as above.
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+    from referencing import Registry
+
+    Draft202012Validator.check_schema(parameters)
+    # With a registry of its own a reference to elsewhere is a fault and never a download.
+    kind: type[Validator] = extend(  # type: ignore[no-untyped-call] # the stubs leave it bare
+        Draft202012Validator, {"pattern": _check_pattern}
+    )
+    return kind(parameters, registry=Registry())
+
+
+def _check_pattern(
+    _validator: object, pattern: str, instance: object, _schema: object
+) -> "Iterator[ValidationError]":
+    """Match with a time limit: pattern and text both come from strangers."""
+    # Loaded with the first call that needs them.
+    import regex
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(instance, str) and not regex.search(pattern, instance, timeout=_PATTERN_SECONDS):
+        yield ValidationError(f"has to match {pattern}")
+
+
+def _sentence(fault: "ValidationError") -> str:
+    where = _path(list(fault.absolute_path))
+    value, asked = fault.instance, fault.validator_value
+    match fault.validator:
+        case "required":
+            return f"{where} lacks {_missing(fault)}."
+        case "additionalProperties" if asked is False and isinstance(value, dict):
+            return f"{where} may not hold {_unknown(fault)}."
+        case "type":
+            kinds = " or ".join(asked) if isinstance(asked, list) else asked
+            return f"{where} has to be {kinds}, not {_shown(value)}."
+        case "enum":
+            return f"{where} has to be one of {_shown(asked, 400)}, not {_shown(value)}."
+        case "anyOf" | "oneOf":
+            return f"{where} cannot be {_shown(value)}."
+        case keyword:
+            return f"{where} breaks the rule {keyword}: {_shown(asked)}; it is {_shown(value)}."
+
+
+def _missing(fault: "ValidationError") -> str:
+    # The library tells one missing name at a time, and which one only in its message.
+    names = fault.validator_value if isinstance(fault.validator_value, list) else []
+    value = fault.instance if isinstance(fault.instance, dict) else {}
+    return ", ".join(_shown(name) for name in names if name not in value)
+
+
+def _unknown(fault: "ValidationError") -> str:
+    schema = fault.schema if isinstance(fault.schema, dict) else {}
+    known = schema.get("properties", {})
+    value = fault.instance if isinstance(fault.instance, dict) else {}
+    unknown = [_shown(name) for name in value if name not in known]
+    named = ", ".join(unknown[:MOST_FAULTS]) + (", ..." if len(unknown) > MOST_FAULTS else "")
+    return f"{named}; it takes {', '.join(known) or 'nothing'}"
+
+
+def _shown(value: object, longest: int = _LONGEST_VALUE) -> str:
+    return _shorten(json.dumps(value, ensure_ascii=False, default=str), longest)
+
+
+def _path(parts: Sequence[str | int]) -> str:
+    """Spell the way to a value as one writes it: `edits[0].line`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return _shorten(text.removeprefix(".")) or "The arguments object"
+
+
+def _shorten(text: str, longest: int = _LONGEST_VALUE) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."

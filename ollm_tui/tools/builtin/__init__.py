@@ -1,0 +1,29 @@
+"""The tools that come with the app; each only reads, and files only inside one folder.
+
+A tool that needs something (a folder, a clock) is made by a function that takes it.
+"""
+
+from pathlib import Path
+
+from ollm_tui.tools.builtin.calculator import calculate
+from ollm_tui.tools.builtin.clock import clock_tool
+from ollm_tui.tools.builtin.listing import listing_tool
+from ollm_tui.tools.builtin.reading import reading_tool
+from ollm_tui.tools.builtin.searching import searching_tool
+from ollm_tui.tools.define import FunctionTool
+
+
+def builtin_tools(root: Path) -> tuple[FunctionTool, ...]:
+    """Give the built-in tools; those for files see the folder `root` and nothing else.
+
+    Raises:
+        OSError: there is no such folder.
+    """
+    folder = root.resolve(strict=True)
+    return (
+        clock_tool(),
+        calculate,
+        reading_tool(folder),
+        listing_tool(folder),
+        searching_tool(folder),
+    )

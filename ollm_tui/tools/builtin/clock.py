@@ -1,0 +1,42 @@
+"""Date and time."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+from ollm_tui.tools.define import FunctionTool, tool
+from ollm_tui.tools.failure import ToolFailure
+
+
+def _now_in_utc() -> datetime:
+    return datetime.now(UTC)
+
+
+def clock_tool(now: Callable[[], datetime] = _now_in_utc) -> FunctionTool:
+    """Make `current_time` on a clock that gives aware times."""
+
+    @tool(effect="read", timeout_s=5)
+    def current_time(timezone: str = "local") -> str:
+        """Tell the current date, weekday and time.
+
+        Args:
+            timezone: IANA name such as "Europe/Vienna", "UTC", or "local" for this machine's.
+        """
+        moment = now().astimezone(_zone(timezone))
+        return f"{moment.isoformat(timespec='seconds')} ({moment:%A}, {moment.tzname()})"
+
+    return current_time
+
+
+def _zone(name: str) -> tzinfo | None:
+    """Give a zone; None is the machine's own."""
+    if name.casefold() == "local":
+        return None
+    if name.upper() in {"UTC", "GMT", "Z"}:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ToolFailure(
+            f'There is no time zone {name[:64]!r}. Use an IANA name such as "Europe/Vienna".'
+        ) from None

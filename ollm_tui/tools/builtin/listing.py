@@ -1,0 +1,71 @@
+"""Listing a folder."""
+
+import itertools
+import os
+from pathlib import Path
+
+from ollm_tui.tools.builtin.root import Resolved, resolve_in_root, shown_path
+from ollm_tui.tools.builtin.secrets import is_hidden
+from ollm_tui.tools.define import FunctionTool, tool
+from ollm_tui.tools.failure import ToolFailure
+
+MOST_ENTRIES = 500
+MOST_SEEN = 20_000
+
+
+def listing_tool(root: Path) -> FunctionTool:
+    """Make `list_directory` for one folder."""
+
+    @tool(effect="read", timeout_s=10)
+    def list_directory(path: str = ".", include_hidden: bool = False) -> str:
+        """List what is in a folder: names, a slash after folders, sizes of files in bytes.
+
+        Args:
+            path: The folder, relative to the working folder.
+            include_hidden: Also list names that begin with a dot.
+        """
+        with resolve_in_root(root, path) as found:
+            if not found.is_folder:
+                raise ToolFailure(f"{found.shown} is a file. Use read_file for it.")
+            return _list(found, include_hidden)
+
+    return list_directory
+
+
+def _list(found: Resolved, include_hidden: bool) -> str:
+    with os.scandir(found.fd) as scan:
+        seen = list(itertools.islice(scan, MOST_SEEN + 1))
+        more = len(seen) > MOST_SEEN
+        entries = [
+            entry for entry in seen[:MOST_SEEN] if include_hidden or not is_hidden(entry.name)
+        ]
+        entries.sort(key=lambda entry: (not _is_folder(entry), entry.name.casefold(), entry.name))
+        lines = [_line(entry) for entry in entries[:MOST_ENTRIES]]
+    hidden = len(seen[:MOST_SEEN]) - len(entries)
+    notes = [f"{len(entries)} entries" + (" or more" if more else "")]
+    if len(entries) > MOST_ENTRIES:
+        notes.append(f"the first {MOST_ENTRIES} are shown")
+    if hidden:
+        notes.append(f"{hidden} hidden")
+    return "\n".join([*lines, f"[{found.shown}: {', '.join(notes)}]"])
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _line(entry: os.DirEntry[str]) -> str:
+    name = shown_path([entry.name])
+    try:
+        if entry.is_symlink():
+            return f"{name} (link)"
+        if entry.is_dir(follow_symlinks=False):
+            return f"{name}/"
+        if entry.is_file(follow_symlinks=False):
+            return f"{name} {entry.stat(follow_symlinks=False).st_size}"
+    except OSError:
+        return f"{name} (unreadable)"
+    return f"{name} (pipe, socket or device)"

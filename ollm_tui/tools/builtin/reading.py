@@ -1,0 +1,99 @@
+"""Reading a file."""
+
+import os
+from pathlib import Path
+
+from ollm_tui.tools.builtin.lines import Window, read_window
+from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
+from ollm_tui.tools.builtin.secrets import is_secret
+from ollm_tui.tools.define import FunctionTool, tool
+from ollm_tui.tools.failure import ToolFailure
+
+MOST_LINES = 2000
+MOST_BYTES = 64 * 1024
+_SNIFFED_BYTES = 8192
+_SHOWN_BYTES = 256
+
+
+def reading_tool(root: Path) -> FunctionTool:
+    """Make `read_file` for one folder."""
+
+    @tool(effect="read", timeout_s=10)
+    def read_file(path: str, start_line: int = 1, line_count: int = 300) -> str:
+        """Read a text file, or a part of it.
+
+        Args:
+            path: The file, relative to the working folder.
+            start_line: The first line to give; lines count from 1.
+            line_count: How many lines to give, at most 2000.
+        """
+        if start_line < 1 or line_count < 1:
+            raise ToolFailure("start_line and line_count have to be 1 or more.")
+        with resolve_in_root(root, path) as found:
+            refuse_secret(found)
+            if found.is_folder:
+                raise ToolFailure(f"{found.shown} is a folder. Use list_directory for it.")
+            return _read(found, start_line, min(line_count, MOST_LINES))
+
+    return read_file
+
+
+def refuse_secret(found: Resolved) -> None:
+    """Refuse a file that keeps passwords or keys.
+
+    Raises:
+        ToolFailure: it is one.
+    """
+    if is_secret(found.names):
+        raise ToolFailure(
+            f"{found.shown} may hold passwords or keys and is not given to a model. "
+            "Ask the user for what you need of it."
+        )
+
+
+def is_binary(start: bytes) -> bool:
+    """Tell whether a file that begins so is no text."""
+    return b"\0" in start
+
+
+def _read(found: Resolved, start_line: int, line_count: int) -> str:
+    start = os.pread(found.fd, _SNIFFED_BYTES, 0)
+    size = found.status.st_size
+    if is_binary(start):
+        shown = start[:_SHOWN_BYTES].hex(" ")
+        return f"[{found.shown} is not text; {size} bytes. It begins with: {shown}]"
+    window = read_window(found.fd, size, start_line, line_count, MOST_BYTES)
+    lines = _whole_lines(window)
+    if not lines:
+        return f"[{found.shown} has {_total(window, size)}; nothing is at line {start_line}]"
+    return f"{_decode(b''.join(lines))}{_note(window, len(lines), size)}"
+
+
+def _whole_lines(window: Window) -> list[bytes]:
+    """Give the lines without one that was cut, unless there is no other."""
+    # Line feeds only: bytes.splitlines would count lone carriage returns as well.
+    lines = [line + b"\n" for line in bytes(window.text).split(b"\n")]
+    lines[-1] = lines[-1][:-1]
+    if not lines[-1]:
+        lines.pop()
+    return lines[:-1] if window.is_cut and len(lines) > 1 else lines
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+
+
+def _note(window: Window, given: int, size: int) -> str:
+    """Say which part this is, when it is not all."""
+    last = window.first + given - 1
+    cut = ", the last one in part" if window.is_cut and given == 1 else ""
+    if window.first == 1 and last == window.total and not cut:
+        return ""
+    ends = window.total is not None and last >= window.total
+    more = "" if ends else f"; go on with start_line={last + 1}"
+    return f"\n[lines {window.first} to {last}{cut} of {_total(window, size)}{more}]"
+
+
+def _total(window: Window, size: int) -> str:
+    lines = "more than could be counted" if window.total is None else str(window.total)
+    return f"{lines} lines, {size} bytes"

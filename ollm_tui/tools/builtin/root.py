@@ -1,0 +1,234 @@
+"""The one way from a path that a model wrote to an open file: inside a root, whatever happens.
+
+The path is walked one component at a time from a descriptor of the root. Each is opened relative
+to the one before and never through a link (`O_NOFOLLOW`); links are read and walked by the same
+rules, so one that stays inside works and one that leaves is refused, naming where it leads. What
+was checked is what is open: somebody who swaps a component in between only makes the walk fail.
+Only regular files and folders open; a pipe or device is refused without being waited for.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.tools.failure import ToolFailure
+
+LONGEST_PATH = 4096
+MOST_LINKS = 40
+MOST_STEPS = 1000
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_REASONS = MappingProxyType(
+    {
+        errno.ENOENT: "does not exist",
+        errno.ENOTDIR: "goes through something that is not a folder",
+        errno.EACCES: "may not be read by this user",
+        errno.EPERM: "may not be read by this user",
+        errno.EINVAL: "is neither a file nor a folder but a pipe, socket or device",
+        errno.ENXIO: "is neither a file nor a folder but a pipe, socket or device",
+        errno.ELOOP: "goes through links that lead in a circle or were changed meanwhile",
+        errno.ENAMETOOLONG: "has a name in it that is too long",
+    }
+)
+_KERNEL_FOLDERS = frozenset({"proc", "sys", "dev"})
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A file or folder inside the root, open."""
+
+    fd: int
+    names: tuple[str, ...]
+    """The real way to it from the root, without links."""
+    status: os.stat_result
+    """Of what is open, not of what stands at the path by now."""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder; otherwise it is a regular file."""
+        return stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def shown(self) -> str:
+        """The path from the root as text that a model can read and use."""
+        return shown_path(self.names)
+
+
+def shown_path(names: Sequence[str]) -> str:
+    """Join names from the root; what is no UTF-8 or would not be seen is spelled out."""
+    joined = "/".join(os.fsencode(name).decode(errors="replace") for name in names)
+    return clean_name(joined) or "."
+
+
+@contextmanager
+def resolve_in_root(root: Path, path: str) -> Iterator[Resolved]:
+    """Open a path inside `root`, an absolute path without links, for the length of the block.
+
+    Raises:
+        ToolFailure: it leads outside, does not exist, or is neither a file nor a folder.
+    """
+    wanted = _split(root, path)
+    walk = _Walk(root, path)
+    try:
+        try:
+            walk.go(wanted)
+            status = os.fstat(walk.fd)
+        except OSError as error:
+            raise ToolFailure(_explain(path, error)) from None
+        yield Resolved(walk.fd, tuple(walk.names), status)
+    finally:
+        walk.close()
+
+
+def open_child(folder_fd: int, name: str) -> int:
+    """Open a file or folder in an open folder, never through a link and never waiting.
+
+    Raises:
+        OSError: it is gone, no regular file or folder (EINVAL), or a link (ELOOP).
+    """
+    # Looked at first, because opening a device may do something; looked at again once it is open.
+    _require_plain(os.stat(name, dir_fd=folder_fd, follow_symlinks=False))
+    fd = os.open(name, _FLAGS, dir_fd=folder_fd)
+    try:
+        _require_plain(os.fstat(fd))
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _require_plain(status: os.stat_result) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, "it is a link")
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise OSError(errno.EINVAL, "it is a pipe, socket or device")
+
+
+def _split(root: Path, path: str) -> list[str]:
+    if "\0" in path:
+        raise ToolFailure("A path cannot hold the character NUL.")
+    if len(os.fsencode(_encodable(path))) > LONGEST_PATH:
+        raise ToolFailure(f"The path is longer than {LONGEST_PATH} bytes.")
+    return _below(root, path, path)
+
+
+def _below(root: Path, asked: str, target: str) -> list[str]:
+    """Give the names of a target from the root; an absolute one has to begin with the root."""
+    names = [name for name in target.split("/") if name not in {"", "."}]
+    if not target.startswith("/"):
+        return names
+    above = root.parts[1:]
+    if tuple(names[: len(above)]) != above:
+        raise _outside(root, asked, target)
+    return names[len(above) :]
+
+
+def _encodable(path: str) -> str:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ToolFailure("The path is not valid text.") from None
+    return path
+
+
+def _outside(root: Path, asked: str, target: str) -> ToolFailure:
+    shown = clean_name(asked)
+    leads = "" if asked == target else f" leads to {clean_name(target)}, which"
+    return ToolFailure(f"{shown}{leads} is outside {root}; only what is inside can be read.")
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Where the walk is; only the folder it stands in is open."""
+
+    root: Path
+    asked: str
+    fd: int = -1
+    names: list[str] = field(default_factory=list)
+    opened: int = 0
+    links: int = 0
+
+    def go(self, wanted: Sequence[str]) -> None:
+        """Walk all the names, those of links in their place."""
+        self._restart()
+        left = list(reversed(wanted))
+        while left:
+            name = left.pop()
+            if name == "..":
+                self._up()
+                continue
+            target = self._link_target(name)
+            if target is None:
+                self._down(name)
+            else:
+                self._follow(target, left)
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def _restart(self, names: Sequence[str] = ()) -> None:
+        """Go down from the root again: `..` of the system would follow a folder moved outside."""
+        self.close()
+        self.names = []
+        self.fd = os.open(self.root, _FLAGS | os.O_DIRECTORY)
+        for name in names:
+            self._down(name)
+
+    def _up(self) -> None:
+        if not self.names:
+            raise _outside(self.root, self.asked, self.asked)
+        self._restart(self.names[:-1])
+
+    def _down(self, name: str) -> None:
+        if self.root == self.root.parent and not self.names and name in _KERNEL_FOLDERS:
+            raise ToolFailure(f"/{name} belongs to the system and cannot be read.")
+        self.opened += 1
+        if self.opened > MOST_STEPS:
+            raise ToolFailure("The path takes too many steps.")
+        fd = open_child(self.fd, name)
+        self.close()
+        self.fd = fd
+        self.names.append(name)
+
+    def _link_target(self, name: str) -> str | None:
+        try:
+            return os.readlink(name, dir_fd=self.fd)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return None
+            raise
+
+    def _follow(self, target: str, left: list[str]) -> None:
+        self.links += 1
+        if self.links > MOST_LINKS:
+            raise OSError(errno.ELOOP, "too many links")
+        names = _below(self.root, self.asked, target)
+        if target.startswith("/"):
+            self._restart()
+        elif self._leaves(names):
+            raise _outside(
+                self.root, self.asked, os.path.normpath(Path(self.root, *self.names, target))
+            )
+        left.extend(reversed(names))
+
+    def _leaves(self, names: Sequence[str]) -> bool:
+        depth = len(self.names)
+        for name in names:
+            depth += -1 if name == ".." else 1
+            if depth < 0:
+                return True
+        return False
+
+
+def _explain(path: str, error: OSError) -> str:
+    shown = clean_name(path[:200])
+    reason = _REASONS.get(error.errno or 0, f"cannot be opened: {error.strerror or error}")
+    return f"{shown} {reason}."

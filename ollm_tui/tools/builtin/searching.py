@@ -1,0 +1,140 @@
+"""Searching in files.
+
+Text is searched for as it is. A pattern runs in the `regex` engine, which gives up after a time
+and lets other threads run meanwhile, so a pattern that explodes costs its own call and nothing
+else; the standard library's `re` can do neither.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from anyio import from_thread
+
+from ollm_tui.tools.builtin.lines import chunks_of
+from ollm_tui.tools.builtin.reading import is_binary, refuse_secret
+from ollm_tui.tools.builtin.root import Resolved, resolve_in_root, shown_path
+from ollm_tui.tools.builtin.tree import Found, files_below, fits
+from ollm_tui.tools.define import FunctionTool, tool
+from ollm_tui.tools.failure import ToolFailure
+
+MOST_MATCHES = 200
+MOST_FILE_BYTES = 2 * 1024 * 1024
+MOST_SECONDS = 8.0
+_PATTERN_SECONDS = 0.5
+_LONGEST_PATTERN = 500
+_LONGEST_LINE = 300
+
+Matcher: TypeAlias = Callable[[str], bool]
+Mode: TypeAlias = Literal["text", "regex"]
+
+
+@dataclass(slots=True)
+class _Search:
+    """What came of a search so far."""
+
+    matches: Matcher
+    ends_at: float
+    clock: Callable[[], float]
+    stride: int
+    """After how many lines to look whether it is over."""
+    lines: list[str] = field(default_factory=list)
+    files: int = 0
+    stopped: str = ""
+    """Why it did not look at everything."""
+
+    def is_over(self) -> bool:
+        from_thread.check_cancelled()
+        if len(self.lines) >= MOST_MATCHES:
+            self.stopped = f"stopped at {MOST_MATCHES} matches"
+        elif self.clock() > self.ends_at:
+            self.stopped = f"stopped after {MOST_SECONDS:g} s"
+        return bool(self.stopped)
+
+
+def searching_tool(root: Path, clock: Callable[[], float] = time.monotonic) -> FunctionTool:
+    """Make `search_files` for one folder."""
+
+    @tool(effect="read", timeout_s=15)
+    def search_files(pattern: str, path: str = ".", glob: str = "*", mode: Mode = "text") -> str:
+        """Find the lines of files that hold a text, as path:line: text.
+
+        Hidden files, links, binary files and node_modules are passed over.
+
+        Args:
+            pattern: The text to look for; upper and lower case differ.
+            path: The folder or file to search, relative to the working folder.
+            glob: Which files to search, such as "*.py" or "src/**/*.md".
+            mode: "text" takes the pattern as it is, "regex" as a regular expression.
+        """
+        search = _Search(
+            _matcher(pattern, mode), clock() + MOST_SECONDS, clock, 1 if mode == "regex" else 200
+        )
+        with resolve_in_root(root, path) as found:
+            refuse_secret(found)
+            if found.is_folder:
+                _search_folder(search, found, glob)
+            else:
+                _search_file(search, Found(found.fd, found.names))
+            return _report(search, found.shown)
+
+    return search_files
+
+
+def _matcher(pattern: str, mode: Mode) -> Matcher:
+    if not pattern or len(pattern) > _LONGEST_PATTERN:
+        raise ToolFailure(f"A pattern has 1 to {_LONGEST_PATTERN} characters.")
+    return (lambda line: pattern in line) if mode == "text" else _regex_matcher(pattern)
+
+
+def _regex_matcher(pattern: str) -> Matcher:
+    # Loaded with the first pattern; most searches are for plain text.
+    import regex
+
+    try:
+        compiled = regex.compile(pattern)
+    except regex.error as error:
+        raise ToolFailure(f"The pattern is no regular expression: {error}.") from None
+
+    def matches(line: str) -> bool:
+        try:
+            return compiled.search(line, timeout=_PATTERN_SECONDS, concurrent=True) is not None
+        except (TimeoutError, MemoryError):
+            raise ToolFailure(
+                "The pattern takes too long. Make it simpler, above all repeats within repeats."
+            ) from None
+
+    return matches
+
+
+def _search_folder(search: _Search, folder: Resolved, glob: str) -> None:
+    with closing(files_below(folder)) as files:
+        for file in files:
+            if fits(file.names, glob):
+                _search_file(search, file)
+            if search.is_over():
+                return
+
+
+def _search_file(search: _Search, file: Found) -> None:
+    data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES))
+    search.files += 1
+    if is_binary(data[:8192]):
+        return
+    shown = shown_path(file.names)
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        line = raw.decode(errors="replace").rstrip("\r")
+        if search.matches(line):
+            search.lines.append(f"{shown}:{number}: {line[:_LONGEST_LINE]}")
+        if number % search.stride == 0 and search.is_over():
+            return
+
+
+def _report(search: _Search, where: str) -> str:
+    notes = [f"{len(search.lines)} matching lines in {search.files} files of {where}"]
+    if search.stopped:
+        notes.append(search.stopped)
+    return "\n".join([*search.lines, f"[{'; '.join(notes)}]"])

@@ -1,0 +1,166 @@
+"""`@tool` makes a tool of a function: its signature and docstring become the schema."""
+
+import inspect
+import math
+import re
+import typing
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from anyio import to_thread
+
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
+from ollm_tui.tools.docstring import read_docstring
+from ollm_tui.tools.json_type import JsonType, json_type_of, to_json
+
+Answer: TypeAlias = str | ToolOutput
+ToolFunction: TypeAlias = Callable[..., Answer] | Callable[..., Awaitable[Answer]]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool:
+    """A tool that is one function; a plain one runs in a thread.
+
+    A thread cannot be stopped. When the call is cancelled or out of time, a thread that only
+    reads is left to end unheard, which harms nothing; any other is waited for, so that nothing
+    goes on happening behind a call that is told as ended.
+    """
+
+    schema: ToolSchema
+    effect: ToolEffect
+    timeout_s: float
+    function: Callable[..., Awaitable[Answer]]
+    parameter_types: Mapping[str, JsonType]
+
+    async def run(self, args: JsonObject) -> ToolOutput:
+        """Call the function with arguments that fit the schema."""
+        values = {name: self.parameter_types[name].convert(value) for name, value in args.items()}
+        answer: object = await self.function(**values)
+        match answer:
+            case str():
+                return ToolOutput(answer)
+            case ToolOutput():
+                return answer
+            case _:
+                raise TypeError(f"{self.schema.name} gave {type(answer).__name__}, not text")
+
+
+def tool(
+    *, effect: ToolEffect, timeout_s: float = 30.0, name: str | None = None
+) -> Callable[[ToolFunction], FunctionTool]:
+    """Make a tool of the function below.
+
+    The name is the function's; the description is the docstring up to its first section, and those
+    of the parameters are its `Args:`. An answer is text or a `ToolOutput`.
+
+    Raises:
+        TypeError: the signature or the docstring holds something a schema cannot say.
+    """
+    if effect not in typing.get_args(ToolEffect):
+        raise TypeError(f"{effect!r} is no effect; use one of {typing.get_args(ToolEffect)}")
+    if not (math.isfinite(timeout_s) and timeout_s > 0):
+        raise TypeError("timeout_s has to be a number of seconds above zero")
+
+    def decorate(function: ToolFunction) -> FunctionTool:
+        tool_name = name or str(getattr(function, "__name__", ""))
+        try:
+            return _define(function, tool_name, effect, timeout_s)
+        except TypeError as error:
+            raise TypeError(f"tool {tool_name}: {error}") from None
+
+    return decorate
+
+
+def is_tool_name(name: str) -> bool:
+    """Tell whether every backend takes this as a tool's name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _define(
+    function: ToolFunction, name: str, effect: ToolEffect, timeout_s: float
+) -> FunctionTool:
+    if not is_tool_name(name):
+        raise TypeError("a name has 1 to 64 letters, digits, _ and -, and begins with no digit")
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        raise TypeError("a generator gives no single answer")
+    hints = _hints(function)
+    if hints.get("return") not in (str, ToolOutput, Answer):
+        raise TypeError("declare that it returns str or ToolOutput")
+    signature = inspect.signature(function)
+    parameter_types = {
+        parameter.name: _parameter_type(parameter, hints)
+        for parameter in signature.parameters.values()
+    }
+    description, parameters = _describe(function, signature, parameter_types)
+    schema = ToolSchema(name=name, description=description, parameters=parameters)
+    return FunctionTool(schema, effect, timeout_s, _awaitable(function, effect), parameter_types)
+
+
+def _awaitable(function: ToolFunction, effect: ToolEffect) -> Callable[..., Awaitable[Answer]]:
+    if inspect.iscoroutinefunction(function):
+        return function
+
+    async def in_thread(**values: object) -> Answer:
+        bound = typing.cast("Callable[[], Answer]", partial(function, **values))
+        return await to_thread.run_sync(bound, abandon_on_cancel=effect == "read")
+
+    return in_thread
+
+
+def _hints(function: ToolFunction) -> dict[str, object]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise TypeError(f"an annotation cannot be read here: {error}") from None
+
+
+def _parameter_type(parameter: inspect.Parameter, hints: Mapping[str, object]) -> JsonType:
+    name = parameter.name
+    if parameter.kind not in _BY_NAME:
+        raise TypeError(f"parameter {name} cannot be given by name")
+    if name not in hints:
+        raise TypeError(f"parameter {name} has no type")
+    try:
+        found = json_type_of(hints[name])
+        if parameter.default is parameter.empty or found.accepts(to_json(parameter.default)):
+            return found
+    except TypeError as error:
+        raise TypeError(f"parameter {name}: {error}") from None
+    raise TypeError(f"parameter {name}: its default {parameter.default!r} is not of its type")
+
+
+def _describe(
+    function: ToolFunction, signature: inspect.Signature, parameter_types: Mapping[str, JsonType]
+) -> tuple[str, JsonObject | None]:
+    """Give the description and the schema of the arguments; None when there are none."""
+    description = read_docstring(inspect.getdoc(function) or "")
+    if not description.text:
+        raise TypeError("it needs a docstring: its first lines tell the model what it does")
+    unknown = [name for name in description.arguments if name not in parameter_types]
+    if unknown:
+        raise TypeError(f"the docstring describes {', '.join(unknown)}, which it does not take")
+    properties: JsonObject = {}
+    for name, parameter_type in parameter_types.items():
+        entry = dict(parameter_type.schema)
+        if text := description.arguments.get(name):
+            entry["description"] = text
+        default = signature.parameters[name].default
+        if default is not inspect.Parameter.empty:
+            entry["default"] = to_json(default)
+        properties[name] = entry
+    if not properties:
+        return description.text, None
+    parameters: JsonObject = {"type": "object", "properties": properties}
+    parameters["required"] = [
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.default is parameter.empty
+    ]
+    parameters["additionalProperties"] = False
+    return description.text, parameters

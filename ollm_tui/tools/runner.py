@@ -1,0 +1,182 @@
+"""One call from wish to result.
+
+States: known -> checked -> allowed -> running -> ended. Whatever goes wrong on the way ends the
+call with a result that says so; only a cancellation of the caller goes through, and it leaves the
+call ended as stopped. No id is ever run a second time.
+"""
+
+import copy
+import difflib
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.ports import Approver, Tool
+from ollm_tui.protocol.tools import ToolCall, ToolOutput, ToolResult, ToolSchema
+from ollm_tui.tools.arguments import find_faults
+from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.result_text import MOST_BYTES, keep_ends, repair
+
+STOPPED = "Stopped by the user."
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is known of one call id."""
+
+    call: ToolCall
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    output: ToolOutput | None = None
+    result: ToolResult | None = None
+
+
+class ToolRunner:
+    """Runs the calls of one conversation, as many at a time as the caller likes."""
+
+    def __init__(
+        self, registry: ToolRegistry, approver: Approver, *, most_result_bytes: int = MOST_BYTES
+    ) -> None:
+        self._registry = registry
+        self._approver = approver
+        self._most_result_bytes = most_result_bytes
+        self._entries: dict[str, _Entry] = {}
+
+    def schemas(self, names: Sequence[str] | None = None) -> tuple[ToolSchema, ...]:
+        """Give the schemas of the tools switched on, or of those of them named."""
+        return self._registry.schemas(names)
+
+    def result_of(self, call_id: str) -> ToolResult | None:
+        """Give what came of a call; None when it has not ended or was never seen."""
+        entry = self._entries.get(call_id)
+        return entry.result if entry else None
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Run a call, or give the result of the call of this id that has been run already."""
+        known = self._entries.get(call.id)
+        if known is not None:
+            return await self._again(call, known)
+        entry = self._entries[call.id] = _Entry(call)
+        try:
+            await _attempt(entry, self._registry, self._approver)
+        finally:
+            # What was done although it was cancelled is told as done.
+            output = entry.output or ToolOutput(STOPPED, is_error=True)
+            entry.result = self._result(call, output)
+            entry.ended.set()
+        return entry.result
+
+    async def _again(self, call: ToolCall, entry: _Entry) -> ToolResult:
+        if (call.name, call.args) != (entry.call.name, entry.call.args):
+            text = f"Not run: the id {call.id} belongs to an earlier call of {entry.call.name}."
+            return self._result(call, ToolOutput(text, is_error=True))
+        await entry.ended.wait()
+        assert entry.result is not None
+        return entry.result
+
+    def _result(self, call: ToolCall, output: ToolOutput) -> ToolResult:
+        display = output.display
+        return ToolResult(
+            call_id=call.id,
+            name=call.name,
+            content=self._fit(output.content),
+            is_error=output.is_error,
+            display=None if display is None else self._fit(display),
+        )
+
+    def _fit(self, text: str) -> str:
+        return keep_ends(repair(text), self._most_result_bytes)
+
+
+async def _attempt(entry: _Entry, registry: ToolRegistry, approver: Approver) -> None:
+    call = entry.call
+    with _faults_told(entry):
+        tool = _find(call.name, registry)
+        args = _checked(call, tool)
+        approval = await approver.approve(call, tool)
+        if approval.allowed:
+            await _run_in_time(entry, tool, args)
+        else:
+            reason = f" {approval.reason}" if approval.reason else ""
+            entry.output = ToolOutput(f"Not run: it was not allowed.{reason}")
+
+
+@contextmanager
+def _faults_told(entry: _Entry) -> Iterator[None]:
+    try:
+        yield
+    except ToolFailure as failure:
+        entry.output = ToolOutput(str(failure), is_error=True)
+    except (Exception, SystemExit) as error:
+        # A tool is anybody's code: whatever it raises is a result and ends nothing else.
+        logger.exception("call %s of the tool %s failed", entry.call.id, entry.call.name)
+        entry.output = ToolOutput(f"The tool failed: {_named(error)}", is_error=True)
+
+
+def _find(name: str, registry: ToolRegistry) -> Tool:
+    tool = registry.get(name)
+    if tool is not None and name in registry.enabled:
+        return tool
+    raise ToolFailure(_no_such_tool(name, registry.enabled))
+
+
+def _checked(call: ToolCall, tool: Tool) -> JsonObject:
+    """Give arguments that fit the schema, as a copy that the tool may do with as it likes."""
+    if call.args is None:
+        raise ToolFailure(
+            f"Not run: the arguments of {call.name} are not one JSON object. "
+            'Call it again with an object such as {"name": "value"}, '
+            "double quotes, no text around it and no key twice."
+        )
+    faults = find_faults(tool.schema, call.args)
+    if faults:
+        raise ToolFailure(
+            f"Not run: the arguments of {call.name} do not fit. {' '.join(faults)} "
+            "Correct them and call it again."
+        )
+    return copy.deepcopy(call.args)
+
+
+async def _run_in_time(entry: _Entry, tool: Tool, args: JsonObject) -> None:
+    """Run a tool as a child task, so that a cancellation of its own making ends only itself."""
+
+    async def run() -> None:
+        with _faults_told(entry):
+            entry.output = _as_output(await tool.run(args))
+
+    with anyio.move_on_after(tool.timeout_s) as limit:
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+    if entry.output is not None:
+        return
+    if limit.cancelled_caught:
+        raise ToolFailure(f"Stopped: it took longer than {tool.timeout_s:g} s.")
+    raise ToolFailure("It was cancelled from inside and gave no result.")
+
+
+def _as_output(output: object) -> ToolOutput:
+    if isinstance(output, ToolOutput) and isinstance(output.content, str):
+        return output
+    raise TypeError(f"it gave {type(output).__name__}, not text")
+
+
+def _no_such_tool(name: str, names: Collection[str]) -> str:
+    if not names:
+        return "Not run: no tools are switched on. Answer without them."
+    near = difflib.get_close_matches(name[:64], sorted(names), n=1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    return f"Not run: there is no tool {name[:64]!r}.{meant} There are: {', '.join(sorted(names))}."
+
+
+def _named(error: BaseException) -> str:
+    """Give type and message of an error, out of any groups of one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    message = " ".join(str(error).split())[:500]
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -1,0 +1,167 @@
+import os
+import time
+from itertools import count
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ollm_tui.tools.builtin import searching, tree
+from ollm_tui.tools.builtin.searching import searching_tool
+from tests.support.tools import runner_for, tool_call
+from tests.tools.builtin.files import fail, use
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    for name, text in {
+        "a.py": "one needle\nnothing\r\nNeedle\n",
+        "b.md": "x (needle) y",
+        "sub/c.py": "needle",
+        "sub/deep/d.py": "needle",
+        "bin.dat": "needle\0",
+        ".hidden/e.py": "needle",
+        ".env": "needle",
+        "server.key": "needle",
+        "node_modules/f.py": "needle",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, newline="")
+    (tmp_path / "outside.py").write_text("needle")
+    (folder / "link.py").symlink_to("../outside.py")
+    (folder / "sub" / "up").symlink_to("..")
+    os.mkfifo(folder / "pipe")
+    return folder
+
+
+async def test_lines_are_found_below_the_root_with_path_and_number(root: Path) -> None:
+    assert (await use(root, "search_files", pattern="needle")).splitlines() == [
+        "a.py:1: one needle",
+        "b.md:1: x (needle) y",
+        "sub/c.py:1: needle",
+        "sub/deep/d.py:1: needle",
+        "[4 matching lines in 5 files of .]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "glob", "found"),
+    [
+        (".", "*.md", ["b.md"]),
+        (".", "*.py", ["a.py", "sub/c.py", "sub/deep/d.py"]),
+        (".", "sub/*.py", ["sub/c.py", "sub/deep/d.py"]),
+        (".", "./sub/**/*.py", ["sub/c.py", "sub/deep/d.py"]),
+        (".", "**/*.py", ["a.py", "sub/c.py", "sub/deep/d.py"]),
+        ("sub/deep", "*", ["sub/deep/d.py"]),
+        ("b.md", "*", ["b.md"]),
+        (".hidden", "*", [".hidden/e.py"]),
+        (".", "*.none", []),
+    ],
+)
+async def test_a_search_can_be_narrowed(root: Path, path: str, glob: str, found: list[str]) -> None:
+    told = await use(root, "search_files", pattern="needle", path=path, glob=glob)
+    assert [line.partition(":")[0] for line in told.splitlines()[:-1]] == found
+
+
+async def test_text_is_no_pattern_unless_asked(root: Path) -> None:
+    assert "b.md:1" in await use(root, "search_files", pattern="(needle)")
+    told = await use(root, "search_files", pattern="^[Nn]eedle$", mode="regex")
+    assert [line.rpartition(":")[0] for line in told.splitlines()[:-1]] == [
+        "a.py:3",
+        "sub/c.py:1",
+        "sub/deep/d.py:1",
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["(", "[", "*a"])
+async def test_a_pattern_that_is_none_is_a_sentence(root: Path, pattern: str) -> None:
+    told = await fail(root, "search_files", pattern=pattern, mode="regex")
+    assert told.startswith("The pattern is no regular expression")
+
+
+@pytest.mark.parametrize("pattern", ["", "x" * 501])
+async def test_a_pattern_has_some_characters_and_not_too_many(root: Path, pattern: str) -> None:
+    assert "1 to 500 characters" in await fail(root, "search_files", pattern=pattern)
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(?:(?:a{1,99}){1,99}){1,99}b"])
+async def test_a_pattern_that_explodes_costs_its_own_call_only(
+    tmp_path: Path, pattern: str
+) -> None:
+    (tmp_path / "a.txt").write_text("a" * 3000 + "!")
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await anyio.sleep(0)
+            ticks += 1
+
+    begun = time.monotonic()
+    async with anyio.create_task_group() as group:
+        group.start_soon(tick)
+        told = await fail(tmp_path, "search_files", pattern=pattern, mode="regex")
+        group.cancel_scope.cancel()
+    assert "takes too long" in told
+    assert time.monotonic() - begun < 3
+    assert ticks > 100
+
+
+async def test_secrets_are_not_searched_by_name_either(root: Path) -> None:
+    told = await fail(root, "search_files", pattern="needle", path=".env")
+    assert "passwords or keys" in told
+    assert "is outside" in await fail(root, "search_files", pattern="needle", path="link.py")
+
+
+async def test_matches_are_limited(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a.py").write_text("needle\n" * 1000)
+    monkeypatch.setattr(searching, "MOST_MATCHES", 10)
+    told = await use(root, "search_files", pattern="needle")
+    assert "; stopped at 10 matches]" in told
+    assert len(told.splitlines()) <= 210
+
+
+async def test_time_is_limited(root: Path) -> None:
+    ticks = count(step=1)
+    search = searching_tool(root.resolve(), lambda: float(next(ticks) * 5))
+    result = await runner_for(search).run(tool_call("search_files", {"pattern": "needle"}))
+    assert result.content.endswith("; stopped after 8 s]")
+    assert "sub/deep" not in result.content
+
+
+async def test_a_long_line_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x" * 5000 + "needle")
+    told = await use(tmp_path, "search_files", pattern="needle")
+    assert told.splitlines()[0] == f"a.txt:1: {'x' * 300}"
+
+
+async def test_only_the_beginning_of_a_huge_file_is_searched(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("needle\n")
+    with (tmp_path / "a.txt").open("ab") as file:
+        file.write(b"x\n" * searching.MOST_FILE_BYTES + b"needle\n")
+    told = await use(tmp_path, "search_files", pattern="needle")
+    assert told.splitlines()[1] == "[1 matching lines in 1 files of .]"
+
+
+async def test_folders_are_walked_to_a_depth_and_unreadable_ones_passed_over(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "DEEPEST", 1)
+    told = await use(root, "search_files", pattern="needle", glob="*.py")
+    assert "sub/c.py" in told
+    assert "sub/deep" not in told
+
+    def refuse(_fd: object) -> list[str]:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    assert await use(root, "search_files", pattern="needle") == "[0 matching lines in 0 files of .]"
+
+
+async def test_a_search_leaves_nothing_open(root: Path) -> None:
+    await use(root, "search_files", pattern="needle")
+    before = len(list(Path("/dev/fd").iterdir()))
+    await use(root, "search_files", pattern="needle")
+    await fail(root, "search_files", pattern="(e+)+$(", mode="regex")
+    assert len(list(Path("/dev/fd").iterdir())) == before
