@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
-.PHONY: help run test test-fast check fmt docs snapshots screenshot smoke bench-startup bench-abort clean need-python
+.PHONY: help run test test-fast check fmt docs snapshots screenshot smoke bench-startup bench-abort bench-kill clean need-python
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ bench-startup: need-python  ## Time to a usable prompt, against a minimal Textua
 bench-abort: need-python  ## From the Esc byte to the disconnect, 200 times
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.abort
+
+bench-kill: need-python  ## Kill a program that saves chats 200 times, and count what is lost
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.kill_store
 
 clean:  ## Remove what these targets made, except models and settings
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
