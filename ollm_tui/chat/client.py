@@ -15,9 +15,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import anyio
 from anyio.abc import ObjectSendStream
 
+from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import ChatParts, PromptRun
+from ollm_tui.chat.prompt_run import ChatParts, Keeping, PromptRun
 from ollm_tui.chat.saving import Saving
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
@@ -26,6 +27,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ChatJournal
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.single_error import single_error
+from ollm_tui.tokens.count import TokenCounter
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +50,9 @@ class ChatClient:
         self.conversation = conversation or Conversation()
         self.saving = Saving(journal)
         """Whether the chat is being saved, and why not."""
+        counter = TokenCounter(parts.encodings)
+        self.guard = ContextGuard(counter, parts.windows)
+        """How full the context is, as counted for the newest request."""
         self._busy = False
 
     def chat(
@@ -94,9 +99,8 @@ class ChatClient:
         rewind: bool = True,
     ) -> AsyncIterator[AsyncIterator[chat_events.ChatEvent]]:
         self._begin(question, rewind=rewind)
-        run = PromptRun(
-            self._parts, self.conversation, self.saving, options, signal or AbortSignal()
-        )
+        keeping = Keeping(self.saving, self.guard)
+        run = PromptRun(self._parts, self.conversation, keeping, options, signal or AbortSignal())
         try:
             send, receive = anyio.create_memory_object_stream[chat_events.ChatEvent](
                 BUFFERED_EVENTS

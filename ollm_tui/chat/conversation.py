@@ -18,6 +18,8 @@ class Conversation:
     should_think: ShouldThink | None = None
     tools: tuple[str, ...] = ()
     """Names of the tools on offer; none by default."""
+    turns_left_out: int = 0
+    """How many of the oldest turns are not sent, to make room; they stay in the history."""
     messages: list[Message] = field(default_factory=list)
     blocks_used: int = 0
     """How many block ids were given out, so that the next one is new."""

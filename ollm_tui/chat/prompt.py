@@ -33,15 +33,15 @@ def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> G
     return replace(base, **{name: value for name, value in chosen.items() if value is not None})
 
 
-def messages_to_send(history: Sequence[Message]) -> tuple[Message, ...]:
-    """Make a history that strict servers and chat templates accept.
+def messages_to_send(history: Sequence[Message], *, turns_left_out: int = 0) -> tuple[Message, ...]:
+    """Make a history that strict servers and chat templates accept, without its oldest turns.
 
     A question whose answer failed leaves two questions in a row: they are sent as one. Answers
     of nothing but thinking are left out, since on the wire they would be empty. A call without
     a result, as a crash leaves it, gets one that says it was stopped.
     """
     sent: list[Message] = []
-    for message in _with_every_result(history):
+    for message in _with_every_result(_newest(history, turns_left_out)):
         if message.role == "assistant" and not message.tool_calls and not _says_something(message):
             continue
         if sent and message.role == "user" and sent[-1].role == "user":
@@ -56,6 +56,13 @@ def no_result(call: ToolCall, reason: str = STOPPED) -> Message:
     return Message(
         "tool", reason, name=call.name, tool_call_id=call.id, metadata={"is_error": True}
     )
+
+
+def _newest(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
+    """Leave out the oldest turns; the newest always stays."""
+    starts = [at for at, message in enumerate(history) if message.role == "user"]
+    left_out = min(turns_left_out, len(starts) - 1)
+    return history[starts[left_out] :] if left_out > 0 else history
 
 
 def _with_every_result(history: Sequence[Message]) -> list[Message]:

@@ -5,12 +5,13 @@ one request; a turn that asked for tools is followed by another, up to the limit
 it, the history then holds every message that came and one result for every call.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import anyio
 
+from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.limits import ChatLimits
 from ollm_tui.chat.prompt import STOPPED, ChatOptions, no_result
@@ -25,6 +26,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import End
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel, Router
+from ollm_tui.tokens.encodings import Encodings
+from ollm_tui.tokens.limits import exceeded
 
 NOT_RUN = "This tool was not run: no tools are on offer."
 Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
@@ -39,8 +42,20 @@ class ChatParts:
     tools: RunsTools | None = None
     modes: ToolModes = field(default_factory=ToolModes)
     limits: ChatLimits = field(default_factory=ChatLimits)
+    encodings: Encodings = field(default_factory=Encodings)
+    """Tokenizers, shared by all chats."""
+    windows: Mapping[str, int] = field(default_factory=dict)
+    """Context windows that a person set, by model address or name."""
     sleep: Sleep = anyio.sleep
     """Waits before a retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What outlives a prompt: where it is saved, and what is known of its size."""
+
+    saving: Saving
+    guard: ContextGuard
 
 
 class PromptRun:
@@ -50,13 +65,14 @@ class PromptRun:
         self,
         parts: ChatParts,
         conversation: Conversation,
-        saving: Saving,
+        keeping: Keeping,
         options: ChatOptions,
         signal: AbortSignal,
     ) -> None:
         self._parts = parts
         self._conversation = conversation
-        self._saving = saving
+        self._saving = keeping.saving
+        self._guard = keeping.guard
         self._options = options
         self._signal = signal
         self._corrections = 0
@@ -91,6 +107,9 @@ class PromptRun:
         self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
     ) -> Ending | None:
         """Ask once and run what was asked for; None when another turn has to follow."""
+        blocked = await self._blocked(found, maker, number, emit)
+        if blocked is not None:
+            return blocked
         turn, end = await self._ask(found, maker, number, emit)
         if isinstance(end, provider_events.ErrorEvent) and maker.gives_up_native_tools(
             end.error, turn
@@ -112,6 +131,27 @@ class PromptRun:
             reason=end.reason, usage=end.usage, timings=end.timings, turn=number
         )
 
+    async def _blocked(
+        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+    ) -> chat_events.ErrorEvent | None:
+        """Warn when the request nears the window; give the error when it passes it."""
+        verdict = await self._guard.check(maker.request(), found)
+        match verdict.kind:
+            case "ok":
+                return None
+            case "blocked":
+                return chat_events.ErrorEvent(error=exceeded(verdict), turn=number)
+            case "warning":
+                await emit(
+                    chat_events.ContextWarning(
+                        used=verdict.used,
+                        limit=verdict.limit,
+                        estimated=verdict.estimated,
+                        turn=number,
+                    )
+                )
+                return None
+
     async def _ask(
         self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
     ) -> tuple[Turn, End]:
@@ -129,6 +169,7 @@ class PromptRun:
         try:
             end = await turn.run(emit)
             ended = _how_it_ended(end)
+            self._guard.learn(end.usage)
         except AIError as failure:
             end, ended = provider_events.ErrorEvent(failure), "failed"
         except Exception:

@@ -50,7 +50,7 @@ class RequestMaker:
         native = self.offers_tools and self.mode == "native"
         return Request(
             model=self._found.ref.model,
-            messages=messages_to_send(talk.messages),
+            messages=messages_to_send(talk.messages, turns_left_out=talk.turns_left_out),
             system_prompt=options.system_prompt or talk.system_prompt,
             tools=self._schemas if native else (),
             options=merged_options(talk.options, options.options),
