@@ -8,7 +8,10 @@ States and transitions:
 * ``TEXT``: answer. Where blocks may stand anywhere, a start tag leads to ``BLOCK``; else final.
 * ``BLOCK``: reasoning. White space after the start tag is dropped; later white space is kept aside
   until a word follows it, so that what stands before the end tag is dropped too. The end tag leads
-  to ``GAP``. Start tags and other models' tags are ordinary reasoning here.
+  to ``GAP``, and so does a tag that starts the answer, although no end tag came. Start tags and
+  other models' tags are ordinary reasoning here.
+
+Tags around the answer itself are dropped: one that starts it in ``GAP``, then the one that ends it.
 
 The end of the stream gives out what is kept aside; nothing once given out is taken back.
 """
@@ -45,15 +48,26 @@ class ThinkTags:
     ``start_open``: the prompt ended inside a block. ``where``: whether only a block before all
     text counts. ``unclosed``: what a block is whose end tag never came; with ``text`` no block can
     be given out before its end. The joints stand between two blocks and between the texts around
-    a block.
+    a block. Without any pair, a block is what the prompt opened and an answer tag ends.
+
+    Raises:
+        ValueError: when nothing could end the block that the prompt opened.
     """
 
     pairs: tuple[TagPair, ...] = (TagPair("<think>", "</think>"),)
+    answer_starts: tuple[str, ...] = ()
+    answer_ends: tuple[str, ...] = ()
     start_open: bool = False
     where: Literal["leading", "anywhere"] = "leading"
     unclosed: Literal["thinking", "text"] = "thinking"
     thinking_joint: str = "\n\n"
     text_joint: str = ""
+
+    def __post_init__(self) -> None:
+        if not all(tag.strip() for tag in (*self.answer_starts, *self.answer_ends)):
+            raise ValueError("an answer tag needs a visible character")
+        if self.start_open and not self.pairs and not self.answer_starts:
+            raise ValueError("a block that the prompt opened needs a tag that ends it")
 
 
 class _State(Enum):
@@ -67,13 +81,10 @@ class ThinkTagSplitter:
 
     def __init__(self, settings: ThinkTags | None = None) -> None:
         self._settings = settings or ThinkTags()
-        pairs = self._settings.pairs
-        self._starts = TagSearch(pair.start for pair in pairs)
-        self._ends = TagSearch(pair.end for pair in pairs)
-        self._ends_of = {
-            start: TagSearch(pair.end for pair in pairs if pair.start == start)
-            for start in {pair.start for pair in pairs}
-        }
+        self._searches = _Searches(self._settings)
+        self._starts_count = True
+        self._in_answer = False
+        self._ends = self._searches.ends
         self._state = _State.GAP
         self._opened = self._settings.start_open
         self._held = ""
@@ -120,37 +131,80 @@ class ThinkTagSplitter:
         if word > at:
             self._output.keep_blanks(text[at:word])
             return word
-        end = self._starts.match(text, at, final=final)
+        end = self._searches.in_gap(self._starts_count).match(text, at, final=final)
         if end is None:
             return at
-        if end > at or self._opened:
+        if text[at:end] in self._searches.answer_starts:
+            self._drop_answer_start(text[at:end])
+        elif end > at or self._opened:
             self._open(text[at:end])
         else:
             self._enter(_State.TEXT)
         return end
 
     def _step_in_text(self, text: str, at: int, *, final: bool) -> int:
-        start, end = self._starts.search(text, at, final=final)
+        search = self._searches.in_text(self._starts_count, in_answer=self._in_answer)
+        start, end = search.search(text, at, final=final)
         self._output.text(text[at:start])
-        if end > start:
+        if end > start and text[start:end] in self._searches.starts:
             self._open(text[start:end])
+        elif end > start:
+            self._in_answer = False
+            self._enter(_State.GAP)
         return end
 
     def _step_in_block(self, text: str, at: int, *, final: bool) -> int:
         start, end = self._ends.search(text, at, final=final)
         self._output.thinking(text[at:start])
         if end > start:
+            self._in_answer = text[start:end] in self._settings.answer_starts
             self._output.close_block()
             self._enter(_State.GAP)
         return end
 
-    def _open(self, tag: str) -> None:
+    def _drop_answer_start(self, tag: str) -> None:
+        """Take the tag for an empty block, so that white space around it is dropped."""
         self._opened = False
-        self._ends = self._ends_of.get(tag, self._ends)
+        self._in_answer = True
+        self._output.open_block(tag)
+        self._output.close_block()
+        self._enter(_State.GAP)
+
+    def _open(self, tag: str) -> None:
+        self._opened = self._in_answer = False
+        self._ends = self._searches.ends_of.get(tag, self._searches.ends)
         self._output.open_block(tag)
         self._enter(_State.BLOCK)
 
     def _enter(self, state: _State) -> None:
         self._state = state
-        if self._settings.where == "leading":
-            self._starts = TagSearch(())
+        self._starts_count = self._starts_count and self._settings.where == "anywhere"
+
+
+class _Searches:
+    """What counts as a tag in each state, made once."""
+
+    def __init__(self, settings: ThinkTags) -> None:
+        pairs, answers = settings.pairs, settings.answer_starts
+        self.starts = frozenset(pair.start for pair in pairs)
+        self.answer_starts = frozenset(tag.lstrip() for tag in answers) - self.starts
+        self.ends = TagSearch((*(pair.end for pair in pairs), *answers))
+        self.ends_of = {
+            start: TagSearch((*(pair.end for pair in pairs if pair.start == start), *answers))
+            for start in self.starts
+        }
+        self._in_gap = tuple(
+            TagSearch((*(self.starts if counts else ()), *self.answer_starts))
+            for counts in (False, True)
+        )
+        self._in_text = tuple(
+            TagSearch((*(self.starts if counts else ()), *ends))
+            for ends in ((), settings.answer_ends)
+            for counts in (False, True)
+        )
+
+    def in_gap(self, starts_count: bool) -> TagSearch:
+        return self._in_gap[starts_count]
+
+    def in_text(self, starts_count: bool, *, in_answer: bool) -> TagSearch:
+        return self._in_text[2 * in_answer + starts_count]

@@ -15,6 +15,8 @@ SETTINGS = st.builds(
     where=st.sampled_from(["leading", "anywhere"]),
     unclosed=st.sampled_from(["thinking", "text"]),
     text_joint=st.sampled_from(["", "\n"]),
+    answer_starts=st.sampled_from([(), ("<t",), ("\na", "<thi")]),
+    answer_ends=st.sampled_from([(), ("</t>", "word")]),
 )
 TEXTS = st.lists(
     st.sampled_from(
@@ -153,6 +155,68 @@ def test_tags_that_cannot_be_found_are_refused(start: str, end: str) -> None:
         TagPair(start, end)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("think\na b\nanswer\n\nc", "[a b]c"),
+        ("think\na b\nanswer", "[a b\nanswer]"),
+        ("think\nthe answer\nis\nanswer\n4", "[the answer\nis]4"),
+        ("think\n\nanswer\n4", "4"),
+        ("think\na\nanswer\nb\nanswer\nc", "[a]b\nanswer\nc"),
+        ("plain\nanswer\n", "plain\nanswer\n"),
+    ],
+)
+def test_a_single_delimiter_and_the_answer_after_it(text: str, expected: str) -> None:
+    mark = TagPair("think\n", "\nanswer\n")
+    assert seen(text, pairs=(mark,), answer_starts=("\nanswer\n",)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a b\nanswer\nc", "[a b]c"),
+        ("\nanswer\n\n c", "c"),
+        ("answer\nc", "c"),
+        ("a <think> b", "[a <think> b]"),
+        ("", ""),
+    ],
+)
+def test_an_answer_tag_ends_what_no_tag_began(text: str, expected: str) -> None:
+    found = seen(text, pairs=(), answer_starts=("\nanswer\n",), start_open=True)
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>a</think>\n<answer>\nb</answer>", "[a]b"),
+        ("<think>a<answer>b</answer>", "[a]b"),
+        ("<answer>b</answer>", "b"),
+        ("<answer></answer>c", "c"),
+        ("<answer>b</answer>c</answer>", "bc</answer>"),
+        ("a <answer>b</answer>", "a <answer>b</answer>"),
+        ("<answer>b<think>c", "b<think>c"),
+    ],
+)
+def test_tags_around_the_answer_are_dropped(text: str, expected: str) -> None:
+    answer = {"answer_starts": ("<answer>",), "answer_ends": ("</answer>",)}
+    assert seen(text, **answer) == expected
+
+
+def test_reasoning_may_follow_the_answer_in_its_tags() -> None:
+    answer = {"answer_starts": ("<answer>",), "answer_ends": ("</answer>",)}
+    text = "<answer>b</answer><think>a</think>"
+    assert seen(text, where="anywhere", **answer) == "b[a]"
+    assert seen("b<think>a<answer>c</answer>", where="anywhere", **answer) == "b[a]c"
+
+
+def test_an_opened_block_needs_something_that_ends_it() -> None:
+    with pytest.raises(ValueError, match="ends it"):
+        ThinkTags(pairs=(), start_open=True)
+    with pytest.raises(ValueError, match="visible"):
+        ThinkTags(answer_starts=("\n",))
+
+
 @given(case=cut_wholes(TEXTS), settings=SETTINGS)
 def test_chunk_borders_never_change_the_division(
     case: tuple[str, list[str]], settings: ThinkTags
@@ -181,7 +245,8 @@ def test_less_than_one_tag_is_held_of_text_outside_blocks(
 ) -> None:
     _, chunks = case
     splitter = ThinkTagSplitter(settings)
-    longest = max(len(tag) for pair in settings.pairs for tag in (pair.start, pair.end))
+    tags = [tag for pair in settings.pairs for tag in (pair.start, pair.end)]
+    longest = max(map(len, [*tags, *settings.answer_starts, *settings.answer_ends]))
     for chunk in chunks:
         splitter.feed(chunk)
         assert len(splitter._held) < longest

@@ -1,0 +1,171 @@
+"""Spell out a tag that is given as a pattern: all the texts it stands for.
+
+Understood are literal characters, escaped ones, character classes, groups, ``|``, ``?`` and
+``{n}``, ``{n,m}``: what stands for a small number of texts. These are then searched for together
+in one pass. Anything that could repeat without end, look around or refer back is refused.
+"""
+
+from itertools import product
+from typing import Final
+
+MOST_SPELLINGS: Final = 64
+LONGEST_PATTERN: Final = 120
+_ESCAPES: Final = (("n", "\n"), ("t", "\t"), ("r", "\r"))
+_CLASSES: Final = (("d", "0123456789"), ("s", " \t\n\r"))
+
+
+class BadPattern(ValueError):
+    """The pattern does not stand for a small number of texts."""
+
+
+def spell_out(pattern: str) -> tuple[str, ...]:
+    """Return every text that the pattern matches.
+
+    Raises:
+        BadPattern: with a sentence that says what is not understood.
+    """
+    reader = _Reader(pattern)
+    if len(pattern) > LONGEST_PATTERN:
+        raise reader.bad(f"it is longer than {LONGEST_PATTERN} characters")
+    found = reader.read_choices()
+    if not reader.at_end:
+        raise reader.bad("there is a closing bracket too many")
+    if any(not text.strip() for text in found):
+        raise reader.bad("it matches a text without any visible character")
+    return tuple(sorted(found))
+
+
+class _Reader:
+    """A recursive descent over one pattern; every method returns the texts it stands for."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        self._at = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self._at >= len(self._pattern)
+
+    def bad(self, why: str) -> BadPattern:
+        return BadPattern(f"The tag pattern {self._pattern!r} cannot be used: {why}.")
+
+    def read_choices(self) -> set[str]:
+        found = self._read_row()
+        while self._skip("|"):
+            found = self._few(found | self._read_row())
+        return found
+
+    def _read_row(self) -> set[str]:
+        found = {""}
+        while not (self.at_end or self._here("|") or self._here(")")):
+            found = self._joined(found, self._repeated(self._read_one()))
+        return found
+
+    def _read_one(self) -> set[str]:
+        character = self._next()
+        match character:
+            case "\\":
+                return self._read_escape()
+            case "[":
+                return self._read_class()
+            case "(":
+                return self._read_group()
+            case "." | "^" | "$" | "*" | "+" | "?" | "{":
+                raise self.bad(f"{character!r} has no fixed text; write \\{character} for itself")
+            case _:
+                return {character}
+
+    def _read_escape(self) -> set[str]:
+        character = self._next()
+        if character in dict(_CLASSES):
+            return set(dict(_CLASSES)[character])
+        if character.isalnum() and character not in dict(_ESCAPES):
+            raise self.bad(f"'\\{character}' is not understood")
+        return {dict(_ESCAPES).get(character, character)}
+
+    def _read_class(self) -> set[str]:
+        found: set[str] = set()
+        if self._skip("^"):
+            raise self.bad("a class may not exclude characters")
+        while not self._skip("]") or not found:
+            first = self._read_in_class()
+            if len(first) == 1 and not self._here("-]") and self._skip("-"):
+                first = self._range(first, self._read_in_class())
+            found = self._few(found | first)
+        return found
+
+    def _read_in_class(self) -> set[str]:
+        character = self._next()
+        return self._read_escape() if character == "\\" else {character}
+
+    def _range(self, first: set[str], last: set[str]) -> set[str]:
+        start, end = ord(min(first)), ord(max(last))
+        if len(last) != 1 or not start <= end < start + MOST_SPELLINGS:
+            raise self.bad("a class has a range that is empty or too wide")
+        return {chr(code) for code in range(start, end + 1)}
+
+    def _read_group(self) -> set[str]:
+        if self._here("?<=") or self._here("?<!"):
+            raise self.bad("a group may not look behind")
+        if self._skip("?P<") or self._skip("?<"):
+            self._at = self._pattern.find(">", self._at) + 1 or len(self._pattern)
+        elif not self._skip("?:") and self._here("?"):
+            raise self.bad("a group may not look around, refer back or set flags")
+        found = self.read_choices()
+        if not self._skip(")"):
+            raise self.bad("a group is not closed")
+        return found
+
+    def _repeated(self, one: set[str]) -> set[str]:
+        fewest, most = self._read_count()
+        found: set[str] = set()
+        row = {""}
+        for times in range(most + 1):
+            if times >= fewest:
+                found = self._few(found | row)
+            if times < most:
+                row = self._joined(row, one)
+        return found
+
+    def _read_count(self) -> tuple[int, int]:
+        if self._skip("?"):
+            return 0, 1
+        if self._here("*") or self._here("+"):
+            raise self.bad("it may repeat without end")
+        if not self._skip("{"):
+            return 1, 1
+        inside, closed, _ = self._pattern[self._at :].partition("}")
+        first, comma, last = inside.partition(",")
+        last = last if comma else first
+        if not closed or not first.isdecimal() or not last.isdecimal() or int(last) < int(first):
+            raise self.bad(f"the count {{{inside}}} needs an end that is not before its start")
+        if int(last) > MOST_SPELLINGS:
+            raise self.bad("it repeats too often")
+        self._at += len(inside) + 1
+        return int(first), int(last)
+
+    def _joined(self, starts: set[str], ends: set[str]) -> set[str]:
+        return self._few({start + end for start, end in product(starts, ends)})
+
+    def _few(self, found: set[str]) -> set[str]:
+        if len(found) > MOST_SPELLINGS:
+            raise self._too_many()
+        return found
+
+    def _too_many(self) -> BadPattern:
+        return self.bad(f"it stands for more than {MOST_SPELLINGS} texts")
+
+    def _here(self, text: str) -> bool:
+        return self._pattern.startswith(text, self._at)
+
+    def _skip(self, text: str) -> bool:
+        if self._here(text):
+            self._at += len(text)
+            return True
+        return False
+
+    def _next(self) -> str:
+        if self.at_end:
+            raise self.bad("it ends too early")
+        self._at += 1
+        return self._pattern[self._at - 1]

@@ -1,0 +1,1 @@
+"""What is known of models apart from any server: how they think, and how they show it."""
