@@ -21,7 +21,7 @@ from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.database import Database
 from ollm_tui.store.ids import new_id
 from ollm_tui.store.journal import ConversationJournal
-from ollm_tui.store.migrate import Migration, shipped_migrations
+from ollm_tui.store.migrate import Migration
 from ollm_tui.store.rows import ConversationSummary, HasSettings, MessageRow, StoredConversation
 
 logger = logging.getLogger(__name__)
@@ -170,7 +170,7 @@ async def open_store(
     A file that is damaged, newer or out of reach is no error: see `notice` and `saves`.
     """
     backlog = Backlog()
-    database = await Database.open(path, steps or shipped_migrations(), backlog)
+    database = await Database.open(path, steps, backlog)
     try:
         backlog.writer = database.instances.own
         await _mark_interrupted(database)

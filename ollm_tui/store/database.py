@@ -23,7 +23,7 @@ from ollm_tui.store.connect import Opened, open_connection
 from ollm_tui.store.faults import mapped_faults
 from ollm_tui.store.files import identity
 from ollm_tui.store.instances import Instances
-from ollm_tui.store.migrate import Migration, schema_version
+from ollm_tui.store.migrate import Migration, schema_version, shipped_migrations
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,9 @@ class Background(Protocol):
 class Database:
     """One SQLite file; use `Database.open` to have one, and `close` it."""
 
-    def __init__(self, path: Path, steps: Sequence[Migration], background: Background) -> None:
+    def __init__(
+        self, path: Path, steps: Sequence[Migration] | None, background: Background
+    ) -> None:
         self.path = path
         self._steps = steps
         self._background = background
@@ -61,7 +63,7 @@ class Database:
 
     @classmethod
     async def open(
-        cls, path: Path, steps: Sequence[Migration], background: Background
+        cls, path: Path, steps: Sequence[Migration] | None, background: Background
     ) -> "Database":
         """Open or make the file; what goes wrong is in `notice`, never raised."""
         database = cls(path, steps, background)
@@ -173,7 +175,8 @@ class Database:
         return done
 
     def _open(self) -> None:
-        self._opened = open_connection(self.path, self._steps, self.instances)
+        steps = self._steps or shipped_migrations()
+        self._opened = open_connection(self.path, steps, self.instances)
 
     def _close(self) -> None:
         if self._opened is not None:
@@ -198,8 +201,12 @@ class Database:
                 self._background_now()
 
     def _background_now(self) -> None:
-        if self._opened is not None:
+        if self._opened is None:
+            return
+        try:
             self._background.run(self.write_now)
+        except Exception:  # the thread must live: without it every caller would wait for ever
+            logger.exception("Saving in the background failed unexpectedly")
 
 
 def _settle(future: "Future[T]", job: Callable[[], T]) -> None:

@@ -93,7 +93,9 @@ class Instances:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE)
+    os.fchmod(descriptor, _PRIVATE)
+    return descriptor
 
 
 def _lock(descriptor: int) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -17,6 +18,9 @@ from ollm_tui.store import statements
 from ollm_tui.store.conversations import open_store
 from ollm_tui.store.rows import ConversationSettings
 from tests.store.rig import SETTINGS, answered, asked, change, open_parts, rows, save_chat
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.ports import ChatJournal
 
 
 @pytest.fixture
@@ -49,7 +53,7 @@ async def test_a_chat_without_a_message_is_never_stored(path: Path) -> None:
 
 async def test_a_message_is_in_the_file_when_begin_returns(path: Path) -> None:
     async with open_store(path) as store:
-        journal = store.journal(SETTINGS)
+        journal: ChatJournal = store.journal(SETTINGS)
         await journal.begin(asked("One"))
         assert rows(path, "SELECT role, state FROM messages") == [("user", "complete")]
         answer = await journal.begin(answered("T"))

@@ -8,7 +8,6 @@ import anyio
 import pytest
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.store import database as database_module
 from ollm_tui.store.conversations import ConversationStore, open_store
 from tests.store.rig import (
     SETTINGS,
@@ -200,4 +199,35 @@ async def test_the_loop_is_not_held_up_by_a_slow_disk(
         assert store.unsaved == 1
         gate.set()
     assert rows(path, "SELECT count(*) FROM messages") == [(1,)]
-    assert database_module.WAITING >= 2
+
+
+async def test_a_fault_in_the_background_does_not_end_the_thread(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    database, backlog, store = await open_parts(path)
+    try:
+        journal = store.journal(SETTINGS)
+        await journal.begin(asked())
+        answer = await journal.begin(answered("a"))
+        with monkeypatch.context() as patched:
+            patched.setattr(backlog, "run", lambda transact: 1 / 0)
+            await journal.update(answer, answered("a b"))
+            with anyio.fail_after(5):
+                while "failed unexpectedly" not in caplog.text:
+                    await anyio.sleep(0.01)
+        await journal.finish(answer, answered("a b c"))
+    finally:
+        await database.close()
+    assert rows(path, "SELECT state FROM messages WHERE depth = 2") == [("complete",)]
+
+
+async def test_closing_twice_and_opening_in_vain_leave_nothing_behind(path: Path) -> None:
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async with open_store(path):
+            pass
+    database, _, _ = await open_parts(path)
+    await database.close()
+    await database.close()
+    assert not database.saves
+    assert list((path.parent / "chats.live").glob("*.lock")) == []
