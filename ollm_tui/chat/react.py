@@ -1,0 +1,165 @@
+"""ReAct on the wire: tools described in text, results as observations, history as its steps; pure.
+
+The history keeps ordinary tool calls and results, so that models can be switched in mid-chat; only
+what is sent to a model without tool calling of its own is rendered here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
+from ollm_tui.decode.react_draft import ReActProblem
+from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
+
+STOP_SEQUENCES: Final = ("\nObservation:",)
+"""Where the model has to wait for a result; labels count at the start of a line only."""
+
+_NO_PARAMETERS: Final[Mapping[str, JsonValue]] = {"type": "object", "properties": {}}
+_FORMAT: Final = """\
+To use a tool, write exactly these lines and then stop:
+
+Thought: why a tool is needed
+Action: the name of one tool
+Action Input: its arguments, as one JSON object ({} if it takes none)
+
+The result then comes to you as a line that begins with "Observation:". Never write such a line \
+yourself. After a result you may think and use a tool again, one at a time.
+
+When no tool is needed any more, or none was needed at all, write:
+
+Thought: what you know now
+Final Answer: the answer for the user"""
+_AGAIN: Final = 'Write "Action:" and "Action Input:" for a tool, or "Final Answer:" for the answer.'
+
+
+def react_instructions(tools: Sequence[ToolSchema]) -> str:
+    """Describe the tools and how to use them; empty when there are none."""
+    if not tools:
+        return ""
+    listed = "\n".join(map(_described, tools))
+    return f"You have these tools:\n\n{listed}\n\n{_FORMAT}"
+
+
+def observation(result: ToolResult) -> str:
+    """Give a tool's result as one line that the model reads."""
+    return _observed(result.content, is_error=result.is_error)
+
+
+def correction(problem: ReActProblem) -> str:
+    """Say what was wrong with a turn and how to write it."""
+    match problem:
+        case "bad_input":
+            return (
+                "Error: Action Input must be valid JSON: one object, with double quotes around "
+                "names and texts. Write the Thought, Action and Action Input again."
+            )
+        case "missing_input":
+            return (
+                'Error: the Action has no Action Input. Write both again; "Action Input: {}" '
+                "if the tool takes no arguments."
+            )
+        case "missing_action":
+            return 'Error: no tool is named. Write "Action:" with one name, then "Action Input:".'
+        case "no_answer":
+            return f"Error: there is neither an Action nor a Final Answer. {_AGAIN}"
+        case "empty":
+            return f"Error: the reply is empty. {_AGAIN}"
+
+
+def as_react(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Render calls and results as Thought, Action and Observation.
+
+    Several calls of one turn become one step after the other, each with its own result. Results
+    and questions in a row become one message, since some chat templates take no two.
+    """
+    sent: list[Message] = []
+    for message in _steps(messages):
+        if sent and message.role == sent[-1].role == "user":
+            between = TextContent("\n\n")
+            sent[-1] = Message("user", (*sent[-1].content, between, *message.content))
+        else:
+            sent.append(message)
+    return tuple(sent)
+
+
+def _steps(messages: Sequence[Message]) -> Iterator[Message]:
+    results: dict[str, Message] = {}
+    for position, message in enumerate(messages):
+        if message.role == "assistant" and message.tool_calls:
+            results = _results_after(messages, position)
+            yield from _rendered_calls(message, results)
+        elif message.role == "assistant":
+            yield _rendered_answer(message)
+        elif message.role == "tool":
+            if message.tool_call_id not in results:
+                yield _rendered_result(message)
+        else:
+            results = {}
+            yield message
+
+
+def _results_after(messages: Sequence[Message], position: int) -> dict[str, Message]:
+    """Return the results that follow these calls, by the call's id."""
+    wanted = {call.id for call in messages[position].tool_calls}
+    found: dict[str, Message] = {}
+    for later in messages[position + 1 :]:
+        if later.role != "tool":
+            break
+        if later.tool_call_id in wanted:
+            found.setdefault(later.tool_call_id, later)
+    return found
+
+
+def _rendered_calls(message: Message, results: Mapping[str, Message]) -> Iterator[Message]:
+    thought = message.text.strip() or _thinking(message)
+    for call in message.tool_calls:
+        lines = [f"Thought: {thought}"] if thought else []
+        thought = ""
+        lines += [f"Action: {call.name}", f"Action Input: {_input(call)}"]
+        yield Message("assistant", "\n".join(lines))
+        if call.id in results:
+            yield _rendered_result(results[call.id])
+
+
+def _rendered_answer(message: Message) -> Message:
+    kept = [block for block in message.content if not isinstance(block, ThinkingContent)]
+    if not message.text:
+        return message
+    first = kept.index(next(block for block in kept if isinstance(block, TextContent)))
+    kept.insert(first, TextContent("Final Answer: "))
+    return Message("assistant", kept)
+
+
+def _rendered_result(message: Message) -> Message:
+    text = _observed(message.text, is_error=message.metadata.get("is_error") is True)
+    others = [b for b in message.content if not isinstance(b, TextContent | ThinkingContent)]
+    content: list[Block] = [TextContent(text), *others]
+    return Message("user", content)
+
+
+def _observed(content: str, *, is_error: bool) -> str:
+    if is_error:
+        return f"Observation: {dump_json({'error': content})}"
+    try:
+        value = parse_json(content, unique_keys=True)
+        return f"Observation: {dump_json(value)}"
+    except BadJson:
+        return f"Observation: {dump_json(content)}"
+
+
+def _thinking(message: Message) -> str:
+    parts = [block.text for block in message.content if isinstance(block, ThinkingContent)]
+    return "\n\n".join(parts).strip()
+
+
+def _input(call: ToolCall) -> str:
+    return call.raw_args if call.args is None else dump_json(call.args)
+
+
+def _described(tool: ToolSchema) -> str:
+    what = " ".join((tool.description or "").split())
+    parameters: JsonObject = tool.parameters or dict(_NO_PARAMETERS)
+    return f"- {tool.name}{': ' if what else ''}{what}\n  Parameters: {dump_json(parameters)}"
