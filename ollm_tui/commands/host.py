@@ -4,13 +4,33 @@ from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.protocol.tools import ToolEffect
 
 NoteKind: TypeAlias = Literal["info", "warning", "error"]
-View: TypeAlias = Literal["help", "models", "palette", "themes"]
+View: TypeAlias = Literal["help", "models", "palette", "themes", "chats", "context"]
 
 
 class OptionRefused(ValueError):
     """A value that an option does not take; the text says which ones it does."""
+
+
+class OfferedTool(Protocol):
+    """What is said of a tool that a model may call."""
+
+    @property
+    def name(self) -> str:
+        """What the model calls it."""
+        ...
+
+    @property
+    def effect(self) -> ToolEffect:
+        """What it may do."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it is for."""
+        ...
 
 
 class CommandHost(Protocol):
@@ -50,6 +70,10 @@ class CommandHost(Protocol):
 
     def set_theme(self, name: str) -> None:
         """Use a theme and remember it."""
+
+    def offered_tools(self) -> Sequence[OfferedTool]:
+        """Give the tools there are, switched on or not."""
+        ...
 
     def quit(self) -> None:
         """Leave the program."""

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import NoteKind, View
+from ollm_tui.commands.host import NoteKind, OfferedTool, View
+from ollm_tui.tui.capabilities import OffersTools
 
 if TYPE_CHECKING:
     from ollm_tui.tui.screens.chat import ChatScreen
@@ -58,6 +59,11 @@ class ScreenCommandHost:
     def set_theme(self, name: str) -> None:
         """Use a theme and remember it."""
         self._desk.views.use_theme(name)
+
+    def offered_tools(self) -> Sequence[OfferedTool]:
+        """Give the tools there are."""
+        runtime = self._desk.runtime
+        return runtime.offered_tools() if isinstance(runtime, OffersTools) else ()
 
     def quit(self) -> None:
         """Leave the program."""

@@ -7,12 +7,21 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import NoteKind, View
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.tools import ToolEffect
+
+
+@dataclass(frozen=True)
+class SomeTool:
+    name: str
+    effect: ToolEffect = "read"
+    description: str = "It does something."
 
 
 @dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
     talk: Conversation = field(default_factory=lambda: Conversation(model="local://qwen3:8b"))
+    tools: tuple[SomeTool, ...] = (SomeTool("clock"), SomeTool("shell", "run"))
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def say(self, text: str, kind: NoteKind = "info") -> None:
@@ -54,6 +63,9 @@ class RecordingHost:
 
     def set_theme(self, name: str) -> None:
         self.asked.append(("set_theme", name))
+
+    def offered_tools(self) -> Sequence[SomeTool]:
+        return self.tools
 
     def quit(self) -> None:
         self.asked.append(("quit",))

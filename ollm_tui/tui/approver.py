@@ -1,0 +1,59 @@
+"""`ScreenApprover`: asks the person in front of the screen whether a tool call may run."""
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ollm_tui.tui.permissions import Permissions
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    # the vocabulary is loaded after the first frame
+    from ollm_tui.protocol.ports import Tool
+    from ollm_tui.protocol.tools import Approval, ToolCall
+
+
+class ScreenApprover:
+    """One dialog at a time; without a screen, or when it goes away, the answer is no."""
+
+    def __init__(self) -> None:
+        self.permissions = Permissions()
+        """What is allowed without asking in the open chat."""
+        self._app: App[None] | None = None
+        self._lock = anyio.Lock()
+
+    def attach(self, app: "App[None]") -> None:
+        """Ask on this app's screen from now on."""
+        self._app = app
+
+    async def approve(self, call: "ToolCall", tool: "Tool") -> "Approval":
+        """Answer from what was allowed before, else ask; a cancellation closes the dialog."""
+        # brings the vocabulary, which the first frame does not wait for
+        from ollm_tui.protocol.tools import Approval
+
+        if self.permissions.allows(call.name, tool.effect):
+            return Approval(allowed=True)
+        async with self._lock:
+            # an answer given meanwhile may cover this call too
+            if self.permissions.allows(call.name, tool.effect):
+                return Approval(allowed=True)
+            return await self._ask(call, tool)
+
+    async def _ask(self, call: "ToolCall", tool: "Tool") -> "Approval":
+        # brings the dialog and the vocabulary, which the first frame does not wait for
+        from ollm_tui.protocol.tools import Approval
+        from ollm_tui.tui.modals.approve_tool import ApproveTool
+
+        if self._app is None or not self._app.is_running:
+            return Approval(allowed=False, reason="There is no screen to ask on.")
+        dialog = ApproveTool(call, tool.effect)
+        # opened by the app's own task, so that it may be asked for from any other
+        self._app.call_next(self._app.push_screen, dialog)
+        try:
+            decision = await dialog.decision()
+        finally:
+            dialog.withdraw()
+        if decision.kind == "session":
+            self.permissions.grant(call.name, tool.effect)
+        return Approval(allowed=decision.kind != "no", reason=decision.reason)

@@ -1,0 +1,146 @@
+"""What a runtime may bring beside the chat itself: saved chats, tools, the figures of the context.
+
+Each is a small interface of its own; `isinstance` tells whether a runtime has it.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    # the commands and the vocabulary are loaded after the first frame
+    from ollm_tui.chat.conversation import Conversation
+    from ollm_tui.commands.host import OfferedTool
+    from ollm_tui.tokens.budget import WayOut
+    from ollm_tui.tokens.limits import WindowSource
+    from ollm_tui.tui.services import Client
+
+
+class ChatSummary(Protocol):
+    """One line about a saved chat."""
+
+    @property
+    def id(self) -> str:
+        """How the store calls it."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its name; empty before the first question."""
+        ...
+
+    @property
+    def updated_ms(self) -> int:
+        """When it was written last, in milliseconds since 1970."""
+        ...
+
+    @property
+    def message_count(self) -> int:
+        """How many messages it has."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """The address of the model it goes on with."""
+        ...
+
+
+class SavedChats(Protocol):
+    """The chats of this person."""
+
+    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[ChatSummary]:
+        """Give the chats, the one written last first.
+
+        Raises:
+            AIError: they cannot be read.
+        """
+        ...
+
+    async def delete(self, conversation_id: str) -> None:
+        """Remove a chat for good.
+
+        Raises:
+            AIError: it is still there.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsChats(Protocol):
+    """Saves chats as they happen."""
+
+    @property
+    def chats(self) -> SavedChats:
+        """The saved ones."""
+        ...
+
+    def chat_id(self, client: "Client") -> str | None:
+        """Give the id of an open chat; None when it is not saved."""
+        ...
+
+    async def open_chat(self, chat_id: str) -> "Client":
+        """Go on with a saved chat.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        ...
+
+
+@runtime_checkable
+class OffersTools(Protocol):
+    """Has tools that a model may call."""
+
+    def offered_tools(self) -> "Sequence[OfferedTool]":
+        """Give all of them; which are on is the conversation's business."""
+        ...
+
+
+class ContextFigures(Protocol):
+    """How full the model's window is."""
+
+    @property
+    def used(self) -> int:
+        """Tokens of the next request as it stands."""
+        ...
+
+    @property
+    def limit(self) -> int:
+        """Tokens of the window."""
+        ...
+
+    @property
+    def estimated(self) -> bool:
+        """Whether `used` is counted here and not by the engine."""
+        ...
+
+    @property
+    def source(self) -> "WindowSource":
+        """Who says how large the window is."""
+        ...
+
+    @property
+    def parts(self) -> Sequence[tuple[str, int]]:
+        """What takes the room, in words, with its tokens."""
+        ...
+
+    @property
+    def ways(self) -> "Sequence[WayOut]":
+        """What can be done, the best first; empty while all fits."""
+        ...
+
+
+@runtime_checkable
+class MeasuresContext(Protocol):
+    """Counts what a conversation takes of the model's window."""
+
+    async def measure(self, conversation: "Conversation") -> "ContextFigures":
+        """Count, and say what can be done where it is too much.
+
+        Raises:
+            AIError: there is no model, or it cannot be asked.
+        """
+        ...
+
+    def take_way_out(self, conversation: "Conversation", way: "WayOut") -> None:
+        """Do what was chosen; what is left out stays in the history and on the screen."""
+        ...

@@ -1,0 +1,117 @@
+"""What takes the room in the model's window, and the ways out, each on a key."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, assert_never
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.tokens.budget import DropAttachments, LeaveOutTurns, RaiseWindow, WayOut
+from ollm_tui.tokens.limits import WindowSource
+from ollm_tui.tui.capabilities import ContextFigures
+from ollm_tui.tui.modals.dialog import Dialog
+
+NEW_CHAT: Final = "new"
+_SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
+    {
+        "settings": "as the settings say",
+        "request": "as num_ctx asks for",
+        "engine": "as the engine has loaded the model",
+        "assumed": "a guess: nobody has said how large it is",
+    }
+)
+Choice: TypeAlias = WayOut | Literal["new"] | None
+
+
+class ContextFull(Dialog[Choice]):
+    """Gives the way out that was chosen."""
+
+    DEFAULT_CSS = """
+    ContextFull {
+        & > Vertical { width: 70; height: auto; max-height: 96%; }
+        #figures, #ways { height: auto; }
+        #ways { margin-top: 1; }
+    }
+    """
+
+    def __init__(self, figures: ContextFigures) -> None:
+        super().__init__()
+        self._figures = figures
+        self._ways = keyed_ways(figures.ways)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the figures and the ways out."""
+        with Vertical():
+            yield Static("Context", classes="title")
+            yield Static(Content("\n".join(context_lines(self._figures))), id="figures")
+            yield Static(ways_content(self._ways), id="ways")
+            yield Static("Esc close", id="about")
+
+    def on_key(self, event: events.Key) -> None:
+        """Take a way out, or none."""
+        event.stop()
+        event.prevent_default()
+        if event.key in {"escape", "ctrl+c", "enter", "q"}:
+            self.dismiss(None)
+        elif event.character == "n":
+            self.dismiss(NEW_CHAT)
+        elif (way := self._ways.get(event.character or "")) is not None:
+            self.dismiss(way)
+
+
+def context_lines(figures: ContextFigures) -> list[str]:
+    """Write what is used of which window, who says so, and what takes the room."""
+    share = 100 * figures.used / max(1, figures.limit)
+    about = "about " if figures.estimated else ""
+    return [
+        f"{about}{figures.used:,} of {figures.limit:,} tokens ({share:.0f} %)".capitalize(),
+        f"The window is {_SOURCES[figures.source]}.",
+        "",
+        *(f"{tokens:>9,}  {clean_line(what)}" for what, tokens in figures.parts),
+    ]
+
+
+def keyed_ways(ways: Sequence[WayOut]) -> Mapping[str, WayOut]:
+    """Give each way out its key."""
+    return {_key(way): way for way in ways}
+
+
+def _key(way: WayOut) -> str:
+    match way:
+        case LeaveOutTurns():
+            return "l"
+        case RaiseWindow():
+            return "w"
+        case DropAttachments():
+            return "d"
+        case _:
+            assert_never(way)
+
+
+def ways_content(ways: Mapping[str, WayOut]) -> Content:
+    """Write the ways out, one a line."""
+    rows = [(key, _sentence(way)) for key, way in ways.items()]
+    return Content("\n").join(
+        Content.assemble((key, "bold $text-accent"), f"  {words}")
+        for key, words in (*rows, ("n", "Begin a new chat"))
+    )
+
+
+def _sentence(way: WayOut) -> str:
+    match way:
+        case LeaveOutTurns(turns=1):
+            return f"Leave out the oldest question and its answer (frees {way.plan.freed:,} tokens)"
+        case LeaveOutTurns():
+            return f"Leave out the {way.turns} oldest questions (frees {way.plan.freed:,} tokens)"
+        case RaiseWindow():
+            return f"Load the model with a window of {way.num_ctx:,} tokens (num_ctx)"
+        case DropAttachments():
+            rest = "" if way.fits else ", which is not enough by itself"
+            return f"Leave out {way.count} attachments (about {way.freed:,} tokens{rest})"
+        case _:
+            assert_never(way)

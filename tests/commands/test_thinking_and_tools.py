@@ -1,0 +1,125 @@
+"""/think, /tools, /chats and /context: what they change and what they say."""
+
+import pytest
+
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.complete import suggest
+from ollm_tui.commands.parse import CommandCall, parse, run_command
+from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
+from tests.commands.recording_host import RecordingHost, SomeTool
+
+
+@pytest.fixture
+def host() -> RecordingHost:
+    return RecordingHost()
+
+
+async def run(host: RecordingHost, text: str) -> str:
+    call = parse(text, COMMANDS)
+    assert isinstance(call, CommandCall)
+    await run_command(call, host)
+    return host.asked[-1][-1]
+
+
+@pytest.mark.parametrize(
+    ("word", "wanted"),
+    [
+        ("off", False),
+        ("on", True),
+        ("LOW", ThinkingConfig(mode="first", effort="low")),
+        ("medium", ThinkingConfig(mode="first", effort="medium")),
+        ("high", ThinkingConfig(mode="first", effort="high")),
+        ("first", "first"),
+        ("last", "last"),
+        ("deep", "deep"),
+    ],
+)
+async def test_think_sets_what_is_said_and_shows_it(
+    host: RecordingHost, word: str, wanted: ShouldThink
+) -> None:
+    said = await run(host, f"/think {word}")
+    assert host.talk.should_think == wanted
+    assert type(host.talk.should_think) is type(wanted)
+    what = said.removeprefix("From the next answer on the model shall ")
+    assert (await run(host, "/think")).startswith(f"The model shall {what.rstrip('.')}")
+
+
+async def test_think_none_leaves_it_to_the_model(host: RecordingHost) -> None:
+    await run(host, "/think deep")
+    await run(host, "/think none")
+    assert host.talk.should_think is None
+    assert "as it likes" in await run(host, "/think")
+
+
+async def test_think_refuses_another_word_and_changes_nothing(host: RecordingHost) -> None:
+    host.talk.should_think = "deep"
+    said = await run(host, "/think very\u202e")
+    assert host.asked[-1][0] == "error"
+    assert "very⟦U+202E⟧" in said
+    assert "medium" in said
+    assert host.talk.should_think == "deep"
+
+
+async def test_a_mode_of_another_kind_is_named(host: RecordingHost) -> None:
+    host.talk.should_think = ThinkingConfig(mode="deep", effort="low")
+    assert await run(host, "/think") == "The model shall reason in the mode deep."
+
+
+async def test_tools_alone_lists_them_with_effect_and_state(host: RecordingHost) -> None:
+    host.talk.tools = ("clock",)
+    _how, on, off = (await run(host, "/tools")).split("\n")
+    assert on.split() == ["on", "clock", "read", "It", "does", "something."]
+    assert off.split()[:3] == ["off", "shell", "run"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "on"),
+    [
+        ("on", ("clock", "shell")),
+        ("off", ()),
+        ("shell", ("shell",)),
+        ("shell, clock", ("clock", "shell")),
+    ],
+)
+async def test_tools_are_chosen(host: RecordingHost, argument: str, on: tuple[str, ...]) -> None:
+    host.talk.tools = ("clock",)
+    said = await run(host, f"/tools {argument}")
+    assert host.talk.tools == on
+    assert all(name in said for name in on)
+    assert host.asked[-1][0] == "info"
+
+
+async def test_an_unknown_tool_changes_nothing(host: RecordingHost) -> None:
+    host.talk.tools = ("clock",)
+    said = await run(host, "/tools clock nothing")
+    assert (host.asked[-1][0], host.talk.tools) == ("error", ("clock",))
+    assert said == "There is no tool nothing. There are clock, shell."
+
+
+async def test_no_tools_at_all_is_said(host: RecordingHost) -> None:
+    host.tools = ()
+    assert await run(host, "/tools on") == "There are no tools here."
+
+
+async def test_foreign_names_are_spelled_out(host: RecordingHost) -> None:
+    host.tools = (SomeTool("a\u200bb", "write", "one\x1btwo"),)
+    said = await run(host, "/tools")
+    assert "a⟦U+200B⟧b" in said
+    assert "one␛two" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "view"),
+    [("/chats", "chats"), ("/resume", "chats"), ("/context", "context"), ("/tokens", "context")],
+)
+async def test_views_are_opened(host: RecordingHost, text: str, view: str) -> None:
+    assert await run(host, text) == view
+
+
+@pytest.mark.parametrize(
+    ("draft", "first"), [("/think d", "deep"), ("/tools sh", "shell"), ("/tools clock sh", None)]
+)
+def test_arguments_are_completed(host: RecordingHost, draft: str, first: str | None) -> None:
+    found = suggest(draft, COMMANDS, host)
+    assert found is not None
+    assert found.items[0].value == (first or "clock shell")

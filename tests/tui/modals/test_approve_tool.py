@@ -1,0 +1,300 @@
+"""The approval dialog: it shows all of what will run, and hears only who has read it."""
+
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+from textual import events
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.tools import ToolCall, ToolEffect
+from ollm_tui.tui.arming import ARMED_AFTER_S, Arming
+from ollm_tui.tui.modals.approve_tool import ApproveTool, Decision
+from ollm_tui.tui.widgets.reading import Reading
+
+ARGS: JsonObject = {"path": "notes/optics.md", "content": "one\n\ttwo\u202e", "limit": 3}
+
+
+def call(args: JsonObject | None = None) -> ToolCall:
+    return ToolCall(id="c1", name="write_file", args=ARGS if args is None else args)
+
+
+class Typist(App[None]):
+    """An app whose input had the focus when a dialog opened; time is what the test says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1000.0
+
+    def compose(self) -> ComposeResult:
+        yield Input()
+
+
+@asynccontextmanager
+async def typist(size: tuple[int, int] = (80, 24)) -> AsyncIterator[tuple[Typist, Pilot[None]]]:
+    app = Typist()
+    async with app.run_test(size=size) as pilot:
+        yield app, pilot
+
+
+class Desk:
+    """A dialog in front of somebody."""
+
+    def __init__(self, app: Typist, pilot: Pilot[None], dialog: ApproveTool) -> None:
+        self.app, self.pilot, self.dialog = app, pilot, dialog
+
+    async def press(self, key: str, character: str | None = None) -> None:
+        letter = key if len(key) == 1 else None
+        event = events.Key(key, letter if character is None else character)
+        event.time = self.app.now
+        self.app.post_message(event)
+        await self.pilot.pause()
+
+    async def wait(self, seconds: float) -> None:
+        self.app.now += seconds
+        self.dialog._say_when_armed()
+        await self.pilot.pause()
+
+    @property
+    def decision(self) -> Decision | None:
+        return self.dialog._decision if self.dialog._decided.is_set() else None
+
+    @property
+    def shown(self) -> str:
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join(strip.text.rstrip() for strip in strips)
+
+
+@asynccontextmanager
+async def asked(
+    args: JsonObject | None = None,
+    effect: ToolEffect = "write",
+    size: tuple[int, int] = (80, 24),
+) -> AsyncIterator[Desk]:
+    async with typist(size) as (app, pilot):
+        dialog = ApproveTool(call(args), effect, clock=lambda: app.now)
+        app.push_screen(dialog)
+        await pilot.pause()
+        await pilot.pause()
+        yield Desk(app, pilot, dialog)
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"), [("y", "once"), ("a", "session"), ("n", "no"), ("escape", "no")]
+)
+async def test_once_armed_a_key_answers(key: str, kind: str) -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        await desk.press(key)
+        assert desk.decision is not None
+        assert (desk.decision.kind, desk.decision.reason) == (kind, None)
+        assert len(desk.app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("key", ["enter", "space", "tab", "Y", "A", "1", "ctrl+y", "f1"])
+async def test_no_other_key_answers(key: str) -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        await desk.press(key, "\r" if key == "enter" else None)
+        assert desk.decision is None
+        assert len(desk.app.screen_stack) == 2
+
+
+async def test_before_it_is_armed_no_key_answers_and_it_says_why() -> None:
+    async with asked() as desk:
+        assert "Waiting for you to stop typing" in desk.shown
+        for _number in range(40):
+            await desk.wait(ARMED_AFTER_S / 2)
+            await desk.press("y")
+        assert desk.decision is None
+        assert "Waiting for you to stop typing" in desk.shown
+        await desk.wait(ARMED_AFTER_S)
+        assert "y once" in desk.shown
+        await desk.press("y")
+        assert desk.decision == Decision("once")
+
+
+async def test_escape_says_no_at_any_time() -> None:
+    async with asked() as desk:
+        await desk.press("escape")
+        assert desk.decision == Decision("no")
+
+
+async def test_a_word_typed_at_an_armed_dialog_disarms_it() -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        for letter in "they say yes any way":
+            await desk.press("space" if letter == " " else letter, letter)
+            desk.app.now += 0.03
+        assert desk.decision is None
+
+
+async def test_nothing_in_or_right_after_a_paste_answers() -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        paste = events.Paste("y\ny\n")
+        paste.time = desk.app.now
+        desk.app.post_message(paste)
+        await desk.pilot.pause()
+        for _key in range(3):
+            desk.app.now += 0.05
+            await desk.press("y")
+        assert desk.decision is None
+
+
+async def test_a_no_may_have_a_reason() -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        await desk.press("N")
+        for letter in "yay":
+            await desk.press(letter)
+        assert desk.decision is None
+        await desk.press("enter", "\r")
+        assert desk.decision == Decision("no", "yay")
+
+
+async def test_escape_leaves_the_reason_away() -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        await desk.press("N")
+        await desk.press("x")
+        await desk.press("escape")
+        assert desk.decision == Decision("no")
+
+
+async def test_it_shows_every_argument_with_every_character() -> None:
+    async with asked(
+        {"path": "a\u200bb", "deep": {"x": [1, "\u202e"]}, "empty": "", "yes": True, "none": None},
+        size=(100, 40),
+    ) as desk:
+        shown = desk.shown
+        for words in (
+            "Run write_file?",
+            "It can change files.",
+            "a⟦U+200B⟧b",
+            '"⟦U+202E⟧"',
+            "empty · empty",
+            "yes · yes or no",
+            "none · nothing",
+            "deep · object",
+        ):
+            assert words in shown
+
+
+async def test_what_does_not_fit_is_scrolled_and_never_cut() -> None:
+    text = "".join(f"<{number}>" for number in range(3000))
+    async with asked({"content": text}) as desk:
+        await desk.wait(ARMED_AFTER_S)
+        assert "Rows 1-" in desk.shown
+        reading = desk.dialog.query_one(Reading)
+        assert "".join(line for is_text, line in reading._lines if is_text) == text
+        await desk.press("end")
+        await desk.pilot.pause()
+        assert "<2999>" in desk.shown
+        await desk.press("y")
+        assert desk.decision == Decision("once")
+
+
+async def test_an_argument_cannot_pass_for_a_heading() -> None:
+    async with asked({"note": "x\npath\n▌ harmless", "path\n▌ ok": "/etc/passwd"}) as desk:
+        lines = [line.strip("│ ") for line in desk.shown.split("\n")]
+        assert "▌ path" in lines
+        assert "path" not in lines
+        assert "path⟦U+000A⟧▌ ok" in lines
+
+
+async def test_later_changes_of_the_call_do_not_reach_the_dialog() -> None:
+    args: JsonObject = {"path": "shown"}
+    async with typist() as (app, pilot):
+        dialog = ApproveTool(call(args), "write")
+        args["path"] = "other"
+        app.push_screen(dialog)
+        await pilot.pause()
+        desk = Desk(app, pilot, dialog)
+        assert "shown" in desk.shown
+        assert "other" not in desk.shown
+
+
+async def test_a_very_long_argument_opens_at_once() -> None:
+    async with typist() as (app, pilot):
+        started = time.monotonic()
+        app.push_screen(ApproveTool(call({"content": "word " * 200_000}), "write"))
+        await pilot.pause()
+        assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("close", ["withdraw", "exit"])
+async def test_what_takes_it_away_means_no(close: str) -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        if close == "withdraw":
+            desk.dialog.withdraw()
+            await desk.pilot.pause()
+            assert len(desk.app.screen_stack) == 1
+        else:
+            await desk.app.pop_screen()
+        with anyio.fail_after(1):
+            assert await desk.dialog.decision() == Decision("no")
+
+
+def stream(seed: int, opened_at: float) -> list[events.Key]:
+    """Thirty keys a second, begun before the dialog opens and with what it listens for."""
+    chosen = random.Random(seed)
+    names = ["y", "a", "N", "n", "enter", "space", "1", "h", "down", "pagedown", "backspace"]
+    found = []
+    now = opened_at - 0.2
+    for _number in range(60):
+        name = chosen.choice(names)
+        character = {"enter": "\r", "space": " "}.get(name, name if len(name) == 1 else None)
+        event = events.Key(name, character)
+        event.time = now
+        found.append(event)
+        now += chosen.uniform(0.01, 0.06)
+    return found
+
+
+async def test_a_thousand_openings_under_typing_approve_nothing() -> None:
+    answered = []
+    async with asked() as desk:
+        for seed in range(1000):
+            # as new: only the frame around it is not built a thousand times
+            desk.dialog._arming = Arming()
+            desk.dialog._decided = anyio.Event()
+            desk.dialog._shown()
+            for event in stream(seed, desk.app.now):
+                desk.app.now = max(desk.app.now, event.time)
+                desk.dialog.on_key(event)
+            answered.append(desk.dialog._decided.is_set())
+            desk.app.now += 10
+        assert answered == [False] * 1000
+        await desk.wait(ARMED_AFTER_S)
+        await desk.press("y")
+        assert desk.decision == Decision("once")
+
+
+async def test_a_dialog_that_opens_under_typing_approves_nothing() -> None:
+    """The same through the app's own queue, where keys may wait from before it opened."""
+    async with typist() as (app, pilot):
+        for seed in range(10):
+            dialog = ApproveTool(call({"path": "x"}), "run", clock=lambda: app.now)
+            early: list[events.Key] = []
+            late: list[events.Key] = []
+            for event in stream(seed, app.now):
+                (early if event.time < app.now else late).append(event)
+            for event in early:
+                app.post_message(event)
+            app.push_screen(dialog)
+            for event in late:
+                app.now = event.time
+                app.post_message(event)
+            await pilot.pause()
+            assert not dialog._decided.is_set()
+            dialog.withdraw()
+            await pilot.pause()
+            app.now += 10

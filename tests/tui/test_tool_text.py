@@ -1,0 +1,62 @@
+"""What a line says of a call, and how its result is told apart."""
+
+import pytest
+
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.ports import Tool
+from ollm_tui.protocol.tools import Approval, ToolCall
+from ollm_tui.tools.define import tool
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
+from ollm_tui.tui.tool_text import main_argument, outcome
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        ({"limit": 3, "path": "notes/optics.md"}, "notes/optics.md"),
+        ({"url": "https://en.wikipedia.org/wiki/Sky"}, "en.wikipedia.org/wiki/Sky"),
+        ({"url": "http://plain.example"}, "http://plain.example"),
+        ({"path": "", "text": "hello"}, "hello"),
+        ({"limit": 3}, "3"),
+        ({"deep": True}, "true"),
+        ({"items": ["a", 1]}, '["a", 1]'),
+        ({}, ""),
+    ],
+)
+def test_the_argument_that_says_most_is_chosen(args: JsonObject, shown: str) -> None:
+    assert main_argument(args) == shown
+
+
+def test_what_is_no_object_is_shown_as_it_was_written() -> None:
+    assert main_argument(None, '{"path": ') == '{"path": '
+
+
+class Says:
+    def __init__(self, allowed: bool) -> None:
+        self._allowed = allowed
+
+    async def approve(self, call: ToolCall, tool: Tool) -> Approval:
+        return Approval(allowed=self._allowed, reason="Not today.")
+
+
+async def result(allowed: bool, *, fails: bool = False) -> str:
+    @tool(effect="read")
+    async def look() -> str:
+        """Look."""
+        if fails:
+            raise ValueError("no")
+        return "seen"
+
+    registry = ToolRegistry()
+    registry.register(look)
+    registry.enable(["look"])
+    found = await ToolRunner(registry, Says(allowed)).run(ToolCall(id="1", name="look", args={}))
+    return outcome(found.content, is_error=found.is_error)
+
+
+async def test_what_the_runner_gives_is_told_apart() -> None:
+    assert await result(True) == "done"
+    assert await result(True, fails=True) == "failed"
+    assert await result(False) == "denied"
+    assert outcome("Stopped by the user.", is_error=True) == "stopped"
