@@ -24,7 +24,7 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.message import Message, Timings, Usage
-from ollm_tui.protocol.tools import ToolCall, ToolResult
+from ollm_tui.protocol.tools import ToolCall
 
 
 def _present(**values: JsonValue) -> JsonObject:
@@ -198,17 +198,6 @@ def call_from_json(data: JsonMapping) -> ToolCall:
         raw_args=_string(data, "raw_args") or "",
         extra=_object(data, "extra"),
     )
-
-
-def result_to_json(result: ToolResult) -> JsonObject:
-    """Give a tool's result as data."""
-    body: JsonObject = {
-        "call_id": result.call_id,
-        "name": result.name,
-        "content": result.content,
-        "is_error": result.is_error,
-    }
-    return body | _present(display=result.display)
 
 
 def message_to_json(message: Message) -> JsonObject:

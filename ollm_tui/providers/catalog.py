@@ -1,6 +1,6 @@
 """The models of all providers in one list, asked for in parallel and kept for a while."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -115,14 +115,6 @@ class ModelCatalog:
             async for _listing in answers:
                 pass
         return self.cached()
-
-    async def entries(self, *, within_s: float | None = None) -> Sequence[CatalogEntry]:
-        """Give every model of every provider that answers."""
-        return [
-            CatalogEntry(ModelRef(listing.provider, info.name), info)
-            for listing in await self.refresh(within_s=within_s)
-            for info in listing.models
-        ]
 
     async def _report(
         self, provider: str, within_s: float | None, send: ObjectSendStream[Listing]
