@@ -1,7 +1,7 @@
 """`Runtime`: settings turned into providers, a router, a catalog and chat clients."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -59,6 +59,13 @@ class Runtime:
             options=self.config.options.to_options(),
         )
         return ChatClient(self.router, conversation)
+
+    def secrets(self) -> Iterator[str]:
+        """Give the keys and headers of all providers, to be kept out of reports."""
+        for settings in self.config.providers.values():
+            for secret in (settings.api_key, *settings.headers.values()):
+                if secret is not None:
+                    yield secret.get_secret_value()
 
     def recent_models(self) -> Sequence[str]:
         """Give the addresses chatted with before, the latest first."""
