@@ -28,7 +28,8 @@ def paths(tmp_path: Path) -> AppPaths:
 
 async def test_a_model_of_a_server_is_found_and_answers(paths: AppPaths) -> None:
     async with serve(fake_ollama) as server:
-        async with load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)() as runtime:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
+        async with load() as runtime:
             first = await runtime.first_model()
             assert first.ref == ModelRef("local", "tiny:latest")
             assert first.reason == "already loaded"
