@@ -1,13 +1,49 @@
 """The log: warnings and worse go to a file of the user's, never to the terminal."""
 
+import copy
 import logging
 import os
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
+from types import TracebackType
+from typing import TypeAlias
+
+from ollm_tui.decode.clean import clean
+from ollm_tui.decode.redact import environment_secrets, redactor
 
 LARGEST_LOG_BYTES = 1_000_000
+Failure: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
+
+
+class PrivateFormatter(logging.Formatter):
+    """Writes no control characters, no secrets of the environment and no value of an exception.
+
+    What an exception says may hold a key or a prompt; its kind and its place are enough.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record as text that any terminal can show."""
+        redact = redactor(environment_secrets(os.environ))
+        # Handlers share what the first of them wrote of an exception.
+        record = copy.copy(record)
+        record.exc_text = None
+        return clean(redact(super().format(record)))
+
+    def formatException(self, ei: Failure) -> str:
+        """Write kinds and places of an exception and of those that led to it."""
+        lines: list[str] = []
+        error, seen = ei[1], set[int]()
+        while error is not None and id(error) not in seen:
+            seen.add(id(error))
+            kind = type(error)
+            lines = [*traceback.format_tb(error.__traceback__), f"{kind.__qualname__}\n", *lines]
+            error = error.__cause__ or error.__context__
+        return "".join(lines).rstrip("\n")
 
 
 class LogFile(logging.FileHandler):
@@ -15,7 +51,7 @@ class LogFile(logging.FileHandler):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, encoding="utf-8", delay=True, errors="backslashreplace")
-        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self.setFormatter(PrivateFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record; a log that cannot be written is no reason to fail."""

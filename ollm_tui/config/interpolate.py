@@ -50,8 +50,3 @@ def expand_all(value: object, environ: Mapping[str, str]) -> object:
             return {key: expand_all(item, environ) for key, item in value.items()}
         case _:
             return value
-
-
-def refers(value: object) -> bool:
-    """Whether a text takes anything from the environment."""
-    return isinstance(value, str) and any(m.group(1) for m in _REFERENCE.finditer(value))

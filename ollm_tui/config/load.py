@@ -20,7 +20,6 @@ from ollm_tui.config.names import name_problems, settle_names
 from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.paths import AppPaths, config_path
 from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
-from ollm_tui.config.relative import with_whole_paths
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.toml_file import read_toml
 from ollm_tui.config.validate import fit
@@ -99,7 +98,7 @@ def load_config(
         loading.take(prepare(loading.layers, name, environ))
     config, misfits = fit(loading.layers)
     loading.problems.extend(misfits)
-    config = with_whole_paths(config, path.absolute().parent)
+    config = _with_whole_paths(config, path.absolute().parent)
     loading.take(name_problems(config, loading.origin_of))
     providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
     config = settle_names(config.model_copy(update={"providers": providers}))
@@ -130,3 +129,23 @@ def _worth_saying(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...
     """Give the problems of the start, the file's in its order and then the others."""
     at_once = [problem for problem in problems if not problem.waits]
     return tuple(sorted(at_once, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
+
+
+def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
+    """Make every path absolute: `~` is the home, and a relative one begins at the settings file."""
+    providers = {
+        name: settings.model_copy(update={"ca_file": _whole(settings.ca_file, folder)})
+        if settings.ca_file
+        else settings
+        for name, settings in config.providers.items()
+    }
+    folders = [_whole(path, folder) for path in config.embedded.model_folders]
+    embedded = config.embedded.model_copy(update={"model_folders": folders})
+    return config.model_copy(update={"providers": providers, "embedded": embedded})
+
+
+def _whole(path: Path, folder: Path) -> Path:
+    try:
+        return folder / path.expanduser()
+    except RuntimeError:  # a home that cannot be found leaves `~` as it stands
+        return folder / path

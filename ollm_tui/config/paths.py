@@ -51,6 +51,9 @@ def config_path(paths: AppPaths, environ: Mapping[str, str], chosen: Path | None
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder that only its owner may enter, whatever the umask says."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make a folder, and those above it, for the owner alone; what is there is left as it is."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        place.mkdir(mode=0o700, exist_ok=True)
+        place.chmod(0o700)  # the mask may have taken more than it should
     return folder

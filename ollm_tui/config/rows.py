@@ -1,6 +1,7 @@
 """Every setting as a row: key, value, place; secrets are only told to be there."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from ollm_tui.config.presets import defaults_of
 
 SECRET = "«set»"
 UNSET = "not set"
+_SECRET_NAME = re.compile(r"secret|passw|api_?key|auth|credential|(?<!s)token$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ def _shown(path: KeyPath, value: object) -> str:
             return UNSET
         case SecretStr():
             return SECRET
+        case _ if "extra_body" in path and any(map(_SECRET_NAME.search, path)):
+            return SECRET  # the schema knows nothing of these keys
         case str() if path[-1] == "base_url":
             return shown_url(value)
         case str():

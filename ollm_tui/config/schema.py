@@ -103,7 +103,7 @@ class GenerationSettings(Section):
     keep_alive: Annotated[str | int | float, BeforeValidator(_how_long)] | None = Field(
         None,
         examples=["5m"],
-        description='How long Ollama keeps the model loaded: seconds or text like "5m".',
+        description='How long Ollama or the embedded engine keeps a model: seconds, or "5m".',
     )
     extra_body: dict[str, JsonValue] | None = Field(
         None,

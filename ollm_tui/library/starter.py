@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ollm_tui.library.folder import make_private
+from ollm_tui.config.paths import private_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 PIECE = 1024 * 1024
@@ -83,7 +83,7 @@ def fetch_starter(
         return present
     target = folder / starter.file_name
     with _own_failures(folder):
-        make_private(folder)
+        private_folder(folder)
         if _adopt(target, starter):
             report(f"{starter.file_name} was there; its sum is right.")
             return target

@@ -5,7 +5,6 @@ empty is left out. Raw bytes travel as base64 under `data` with `encoding: base6
 """
 
 import base64
-import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import assert_never
@@ -24,7 +23,7 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.message import Message, Timings, Usage
-from ollm_tui.protocol.tools import ToolCall, ToolResult
+from ollm_tui.protocol.tools import ToolCall
 
 
 def _present(**values: JsonValue) -> JsonObject:
@@ -87,8 +86,20 @@ def _object(data: JsonMapping, key: str) -> JsonObject:
 def _media(data: JsonMapping) -> MediaData | None:
     value = _string(data, "data")
     if value is not None and data.get("encoding") == "base64":
-        return base64.b64decode(value, validate=True)
+        return bytes_from_base64(value, str(data.get("type")))
     return value
+
+
+def bytes_from_base64(text: str, what: str) -> bytes:
+    """Read base64.
+
+    Raises:
+        AIError: BAD_REQUEST when it is none; `what` names the value that holds it.
+    """
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise _malformed(what, "data") from error
 
 
 def _text_block(data: JsonMapping) -> Block:
@@ -168,10 +179,7 @@ def block_from_json(data: JsonMapping) -> Block:
     reader = _READERS.get(kind)
     if reader is None:
         return UnknownContent(kind, {key: value for key, value in data.items() if key != "type"})
-    try:
-        return reader(data)
-    except binascii.Error as error:
-        raise _malformed(kind, "data") from error
+    return reader(data)
 
 
 def call_to_json(call: ToolCall) -> JsonObject:
@@ -198,17 +206,6 @@ def call_from_json(data: JsonMapping) -> ToolCall:
         raw_args=_string(data, "raw_args") or "",
         extra=_object(data, "extra"),
     )
-
-
-def result_to_json(result: ToolResult) -> JsonObject:
-    """Give a tool's result as data."""
-    body: JsonObject = {
-        "call_id": result.call_id,
-        "name": result.name,
-        "content": result.content,
-        "is_error": result.is_error,
-    }
-    return body | _present(display=result.display)
 
 
 def message_to_json(message: Message) -> JsonObject:

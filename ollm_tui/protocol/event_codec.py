@@ -5,6 +5,7 @@ from typing import assert_never
 
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.codec import (
+    bytes_from_base64,
     call_from_json,
     call_to_json,
     error_from_json,
@@ -160,7 +161,7 @@ def _media_from_json(data: JsonMapping, turn: int, block: str) -> chat.MediaDelt
     step, total = data.get("step"), data.get("total_steps")
     return chat.MediaDelta(
         modality=str(data.get("modality", "")),
-        data=base64.b64decode(str(data.get("data", ""))),
+        data=bytes_from_base64(str(data.get("data", "")), "media"),
         step=step if isinstance(step, int) else None,
         total_steps=total if isinstance(total, int) else None,
         turn=turn,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from ollm_tui.protocol.json_types import JsonValue
 
@@ -11,7 +11,6 @@ Modality: TypeAlias = str
 """`text`, `image`, `audio`, `video`, `embedding`, or a kind that came later."""
 Feature: TypeAlias = str
 """What a model can do beside in and out: see FEATURES; providers may add their own."""
-Knowledge: TypeAlias = Literal["known", "assumed"]
 
 MODALITIES = frozenset({"text", "image", "audio", "video", "embedding"})
 FEATURES = frozenset(

@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import FinishReason, Timings, Usage
@@ -73,4 +73,3 @@ ProviderEvent: TypeAlias = (
     TextDelta | ThinkingDelta | ToolCallEvent | MediaDelta | Finish | ErrorEvent
 )
 End: TypeAlias = Finish | ErrorEvent
-EndKind: TypeAlias = Literal["finish", "error"]

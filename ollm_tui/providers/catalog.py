@@ -1,6 +1,6 @@
 """The models of all providers in one list, asked for in parallel and kept for a while."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList
 from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.single_error import single_error
 
 Gate = Callable[[str], Awaitable[bool]]
 """Tells whether a provider is worth asking: a preset whose port is silent is not."""
@@ -102,12 +103,13 @@ class ModelCatalog:
         """Ask all providers at once; the listings come as they are answered."""
         adapters = self._registry.by_priority()
         send, receive = anyio.create_memory_object_stream[Listing](max(1, len(adapters)))
-        async with anyio.create_task_group() as group, receive:
-            async with send:
-                for adapter in adapters:
-                    group.start_soon(self._report, adapter.name, within_s, send.clone())
-            yield receive
-            group.cancel_scope.cancel()
+        with single_error():
+            async with anyio.create_task_group() as group, receive:
+                async with send:
+                    for adapter in adapters:
+                        group.start_soon(self._report, adapter.name, within_s, send.clone())
+                yield receive
+                group.cancel_scope.cancel()
 
     async def refresh(self, *, within_s: float | None = None) -> tuple[Listing, ...]:
         """Ask all providers and give their listings in order of priority."""
@@ -115,14 +117,6 @@ class ModelCatalog:
             async for _listing in answers:
                 pass
         return self.cached()
-
-    async def entries(self, *, within_s: float | None = None) -> Sequence[CatalogEntry]:
-        """Give every model of every provider that answers."""
-        return [
-            CatalogEntry(ModelRef(listing.provider, info.name), info)
-            for listing in await self.refresh(within_s=within_s)
-            for info in listing.models
-        ]
 
     async def _report(
         self, provider: str, within_s: float | None, send: ObjectSendStream[Listing]

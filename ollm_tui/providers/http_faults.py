@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from ollm_tui.decode.redact import redactor
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 
@@ -30,9 +31,7 @@ class Place:
 
     def redacted(self, text: str) -> str:
         """Give `text` without the secrets of this provider."""
-        for secret in sorted(self.secrets, key=len, reverse=True):  # one may begin another
-            text = text.replace(secret, "«key»")
-        return text
+        return redactor(self.secrets)(text)
 
     def error(
         self,

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ollm_tui.config.paths import private_folder
+
 RECENT_LIMIT = 12
 logger = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ def load_choices(path: Path) -> Choices:
 
 def save_choices(path: Path, choices: Choices) -> None:
     """Write choices whole or not at all, for this user only."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

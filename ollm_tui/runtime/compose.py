@@ -1,7 +1,8 @@
 """`Runtime`: settings turned into providers, a router, a catalog and chat clients."""
 
+import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.library.starter import STARTER
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
 from ollm_tui.providers.catalog import Listing, ModelCatalog
@@ -25,6 +27,8 @@ from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.first_model import FirstModel, choose_first
 from ollm_tui.runtime.presets import PresetGate, ports_of
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
+
+logger = logging.getLogger(__name__)
 
 STARTER_REF = ModelRef(EMBEDDED, Path(STARTER.file_name).stem)
 DISPOSE_S = 2.0
@@ -60,6 +64,13 @@ class Runtime:
             options=self.config.options.to_options(),
         )
         return ChatClient(ChatParts(router=self.router), conversation)
+
+    def secrets(self) -> Iterator[str]:
+        """Give the keys and headers of all providers, to be kept out of reports."""
+        for settings in self.config.providers.values():
+            for secret in (settings.api_key, *settings.headers.values()):
+                if secret is not None:
+                    yield secret.get_secret_value()
 
     def recent_models(self) -> Sequence[str]:
         """Give the addresses chatted with before, the latest first."""
@@ -146,4 +157,11 @@ async def _dispose(adapters: Sequence[ProviderAdapter]) -> None:
         async with anyio.create_task_group() as group:
             for adapter in adapters:
                 if isinstance(adapter, SupportsDispose):
-                    group.start_soon(adapter.dispose)
+                    group.start_soon(_dispose_one, adapter.name, adapter)
+
+
+async def _dispose_one(name: str, adapter: SupportsDispose) -> None:
+    try:
+        await adapter.dispose()
+    except (AIError, OSError) as error:  # nobody can help it, and the others have to close too
+        logger.warning("The provider %s could not be closed: %s", name, error)

@@ -59,6 +59,10 @@ class Opening:
             raise RuntimeError("the runtime was closed before it was open")
         return self._runtime
 
+    def secrets(self) -> tuple[str, ...]:
+        """Give the secrets of the settings, as far as they were read."""
+        return () if self._runtime is None else tuple(self._runtime.secrets())
+
     async def close(self) -> None:
         """Give everything back; waits until that is done."""
         self._leave.set()

@@ -7,6 +7,7 @@ import anyio
 from ollm_tui.config.early import early_settings
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import config_path, default_paths
+from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.runtime.opening import opening
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.services import Runtime, Services
@@ -26,6 +27,10 @@ async def _main(flags: Flags) -> int:
     async def runtime() -> Runtime:
         return await opened.runtime()
 
+    def redact(text: str) -> str:
+        known = (*opened.secrets(), *environment_secrets(os.environ), flags.api_key)
+        return redactor(known)(text)
+
     services = Services(
         runtime,
         config_file=config_path(paths, os.environ, flags.config_path),
@@ -41,6 +46,7 @@ async def _main(flags: Flags) -> int:
         crash_directory=paths.state_dir / "crashes",
         is_animated=early.animations,
     )
+    app.redact = redact
     # around everything that has to be closed in order when a signal ends the app
     with exit_signals(app):
         async with opening(flags) as opened:

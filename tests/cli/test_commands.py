@@ -72,6 +72,20 @@ def test_settings_are_shown_with_their_places_and_without_secrets(
     assert rows["providers.w.headers.X"] == ("«set»", f"{file}:4")
 
 
+def test_a_secret_among_further_keys_of_the_request_is_not_shown(
+    ollm: Ollm, tmp_path: Path
+) -> None:
+    file = tmp_path / "ollm.toml"
+    file.write_text(
+        '[options.extra_body]\nuser_token = "${MINE}"\nauth = { value = "sk-canary" }\n'
+        "max_new_tokens = 7\n"
+    )
+    shown = ollm("config", "show", "--config", str(file), MINE="sk-canary").stdout
+    assert "canary" not in shown
+    assert "options.extra_body.user_token" in shown
+    assert ["options.extra_body.max_new_tokens", "7"] in [x.split()[:2] for x in shown.splitlines()]
+
+
 def test_the_path_is_printed_whether_the_file_is_there_or_not(ollm: Ollm, tmp_path: Path) -> None:
     assert ollm("config", "path").stdout == f"{tmp_path}/home/.config/ollm/config.toml\n"
     assert ollm("config", "path", OLLM_CONFIG="/x.toml").stdout == "/x.toml\n"

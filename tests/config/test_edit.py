@@ -11,7 +11,7 @@ import pytest
 from ollm_tui.config.early import EarlySettings, early_settings
 from ollm_tui.config.edit import set_key
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.paths import AppPaths, config_path, default_paths
+from ollm_tui.config.paths import AppPaths, config_path, default_paths, private_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.config.conftest import Load
 
@@ -109,3 +109,17 @@ def test_the_file_is_the_chosen_one_then_the_variable_s_then_ours(paths: AppPath
     assert config_path(paths, named, Path("/z.toml")) == Path("/z.toml")
     assert config_path(paths, named) == Path("/x/y.toml")
     assert config_path(paths, {}) == paths.config_file
+
+
+@pytest.mark.parametrize("mask", [0, 0o777])
+def test_folders_are_made_for_their_owner_alone_whatever_the_mask(
+    tmp_path: Path, mask: int
+) -> None:
+    tmp_path.chmod(0o755)
+    before = os.umask(mask)
+    try:
+        private_folder(tmp_path / "data" / "models")
+    finally:
+        os.umask(before)
+    assert [mode(tmp_path / "data" / "models"), mode(tmp_path / "data")] == [0o700, 0o700]
+    assert mode(private_folder(tmp_path)) == 0o755

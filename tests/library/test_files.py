@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.library.files import FolderLibrary
-from ollm_tui.library.folder import make_private
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, matches_alias
 from tests.support.tiny_gguf import write_scripted
@@ -111,12 +110,3 @@ def test_a_name_that_is_no_text_is_listed_and_found(tmp_path: Path, scripted: by
     (info,) = library.models()
     info.name.encode()
     assert library.path_of(info.name).is_file()
-
-
-def test_the_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        make_private(tmp_path / "data" / "models")
-    finally:
-        os.umask(before)
-    assert (tmp_path / "data" / "models").stat().st_mode & 0o777 == 0o700

@@ -145,3 +145,12 @@ def test_a_damaged_block_is_refused_with_a_sentence(data: JsonObject) -> None:
 def test_an_event_of_unknown_type_is_refused() -> None:
     with pytest.raises(AIError, match="no chat event"):
         event_from_json({"type": "surprise"})
+
+
+@pytest.mark.parametrize("data", ["%%%", "é", "abc"])
+def test_media_that_are_no_base64_are_refused_in_a_sentence(data: str) -> None:
+    event: JsonObject = {"type": "media", "modality": "image", "data": data, "block": "b1"}
+    with pytest.raises(AIError, match="no usable 'data'"):
+        event_from_json(event)
+    with pytest.raises(AIError, match="no usable 'data'"):
+        block_from_json({"type": "image", "data": data, "encoding": "base64"})

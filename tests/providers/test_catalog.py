@@ -1,6 +1,7 @@
 """Listing all providers at once."""
 
 import anyio
+import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
@@ -90,8 +91,7 @@ async def test_a_model_is_found_in_what_was_listed() -> None:
     catalog = ModelCatalog(registry_of(ScriptedProvider("a", models=[ModelInfo(name="m")])))
     ref = ModelRef("a", "m")
     assert catalog.find(ref) is None
-    entries = await catalog.entries()
-    assert [entry.ref for entry in entries] == [ref]
+    await catalog.refresh()
     assert catalog.find(ref) == ModelInfo(name="m")
 
 
@@ -101,3 +101,10 @@ async def test_an_empty_listing_with_a_remembered_error_is_a_problem() -> None:
 
     listing: Listing = await ModelCatalog(registry_of(Remembering("a"))).listing("a")
     assert listing.problem == Remembering.last_error
+
+
+async def test_an_error_of_the_one_who_reads_the_listings_leaves_as_itself() -> None:
+    catalog = ModelCatalog(registry_of(ScriptedProvider("a"), ScriptedProvider("b")))
+    with pytest.raises(ZeroDivisionError):
+        async with catalog.listings():
+            raise ZeroDivisionError

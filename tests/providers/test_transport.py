@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
+import httpx
 import pytest
 from anyio.abc import ByteStream, SocketAttribute, SocketStream
 from anyio.streams.tls import TLSListener
@@ -27,12 +29,15 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.content_encoding import BadEncoding, Inflater
+from ollm_tui.providers.exchange import Exchange
+from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Received, Reply, serve
 
 CANARY = "sk-canary-0123456789"
+PLACE = Place("p", "Server", "localhost:1", "Start it.")
 KINDS = ["ollama", "openai-compatible"]
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
 
@@ -609,3 +614,26 @@ def test_an_address_that_cannot_be_used_names_its_provider(kind: str) -> None:
     with pytest.raises(AIError, match="not usable") as caught:
         create_provider(ProviderSpec(name="work", kind=kind, base_url="http://["))
     assert caught.value.provider == "work"
+
+
+async def test_a_body_that_takes_its_time_to_close_is_closed_although_all_is_cancelled() -> None:
+    class Body(httpx.AsyncByteStream):
+        is_closed = False
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"x"
+            await anyio.sleep_forever()
+
+        async def aclose(self) -> None:
+            await anyio.lowlevel.checkpoint()
+            self.is_closed = True
+
+    body = Body()
+    answer = httpx.MockTransport(lambda _request: httpx.Response(200, stream=body))
+    async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
+        exchange = Exchange(client, client.build_request("GET", "http://x"), PLACE)
+        group.start_soon(exchange.run)
+        await exchange.head()
+        group.cancel_scope.cancel()
+    exchange.dispose()
+    assert body.is_closed

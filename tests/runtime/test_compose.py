@@ -2,19 +2,23 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 
 from ollm_tui.config.flags import Flags
+from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.protocol.ports import SupportsList
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsList
 from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request
-from ollm_tui.runtime.compose import load_runtime
+from ollm_tui.providers.ollama.provider import OllamaProvider
+from ollm_tui.runtime.compose import load_runtime, open_runtime
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import serve
+from tests.support.providers import ScriptedProvider
 
 
 @pytest.fixture
@@ -24,8 +28,8 @@ def paths(tmp_path: Path) -> AppPaths:
 
 async def test_a_model_of_a_server_is_found_and_answers(paths: AppPaths) -> None:
     async with serve(fake_ollama) as server:
-        open_runtime = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
-        async with open_runtime() as runtime:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
+        async with load() as runtime:
             first = await runtime.first_model()
             assert first.ref == ModelRef("local", "tiny:latest")
             assert first.reason == "already loaded"
@@ -115,6 +119,33 @@ async def test_a_problem_that_is_told_again_and_again_does_not_grow(paths: AppPa
                 await cloud.list_models()
             depths.append(len(caught.traceback))
     assert depths[0] == depths[2]
+
+
+@pytest.mark.parametrize("failure", [OSError("gone"), AIError(ErrorCode.ENGINE_ERROR, "stuck")])
+async def test_a_provider_that_fails_to_close_keeps_no_other_from_closing(
+    paths: AppPaths,
+    failure: Exception,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[str] = []
+
+    class Failing(ScriptedProvider):
+        async def dispose(self) -> None:
+            raise failure
+
+    async def close(provider: OllamaProvider) -> None:
+        await anyio.wait_all_tasks_blocked()
+        closed.append(provider.name)
+
+    async def embedded(*_: object) -> ProviderAdapter:
+        return Failing("embedded")
+
+    monkeypatch.setattr(OllamaProvider, "dispose", close)
+    async with open_runtime(load_config(paths, {}), paths, embedded=embedded):
+        pass
+    assert closed == ["local"]
+    assert "embedded could not be closed" in caplog.text
 
 
 async def test_aliases_lead_to_their_provider(paths: AppPaths) -> None:

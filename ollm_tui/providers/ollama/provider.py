@@ -12,7 +12,6 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import ollama_url
-from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.ollama.from_wire import OllamaStream
@@ -101,10 +100,6 @@ class OllamaProvider:
             context=(running.context if running else None) or info.context,
             size_bytes=running.size_bytes if running else info.size_bytes,
         )
-
-    async def version(self) -> str | None:
-        """Give the server's version; None from a server that only imitates Ollama."""
-        return string(as_object(await self._transport.json("GET", "/api/version")), "version")
 
     async def dispose(self) -> None:
         """Close the connections."""

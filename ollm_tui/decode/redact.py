@@ -1,0 +1,50 @@
+"""Take secrets out of a text by their values, however they were encoded on the way."""
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+MARK: Final = "«key»"
+SHORTEST: Final = 4
+"""Shorter values are no secrets, and would be found everywhere."""
+_SECRET_NAME: Final = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTHORIZATION|BEARER", re.IGNORECASE
+)
+_SHORTEST_VARIABLE: Final = 8
+
+
+def redactor(secrets: Iterable[str | None]) -> Callable[[str], str]:
+    """Make a function that puts a mark in the place of each secret, plain, URL- or base64-coded."""
+    known = {secret for secret in secrets if secret and len(secret) >= SHORTEST}
+    forms = {form for secret in known for form in _forms(secret)}
+    if not forms:
+        return str
+    # The longest first: a secret may begin with another one.
+    found = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
+    return lambda text: found.sub(MARK, text)
+
+
+def environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
+    """Give the values of variables whose names say that they are secret."""
+    for name, value in environ.items():
+        if len(value) >= _SHORTEST_VARIABLE and _SECRET_NAME.search(name):
+            yield value
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield from (secret, quote(secret, safe=""), quote_plus(secret), repr(secret)[1:-1])
+    data = secret.encode("utf-8", "replace")
+    if len(data) >= 2 * SHORTEST:
+        yield from _base64_forms(data)
+
+
+def _base64_forms(data: bytes) -> Iterator[str]:
+    """Give what base64 makes of it behind anything: letters shared with neighbours left out."""
+    for before in range(3):
+        coded = base64.b64encode(bytes(before) + data).decode().rstrip("=")
+        start = -(-before * 8 // 6)
+        end = (before + len(data)) * 8 // 6
+        yield coded[start:end]
+        yield coded[start:end].replace("+", "-").replace("/", "_")
