@@ -41,7 +41,8 @@ class Encoding:
 class Encodings:
     """The tokenizers of this process, each built once, on first use and in a thread.
 
-    Building one takes half a second; for up to a fifth of a second of it nothing else runs.
+    Building one takes a third of a second; for a tenth of a second of it tiktoken lets nothing else
+    run, so ask for it when a model is chosen rather than while somebody types.
     """
 
     def __init__(self, folder: Traversable | None = None) -> None:

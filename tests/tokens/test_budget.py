@@ -122,6 +122,7 @@ def test_a_window_is_raised_to_a_power_of_two_but_not_beyond_what_the_model_was_
     assert ways_out(talk, sizes, 2048, reserve=1, largest_window=3000) == ()
     assert ways_out(talk, sizes, 2048) == ()
     assert ways_out(talk, Sizes(0, (4096,)), 9, largest_window=8192) == (RaiseWindow(4096),)
+    assert ways_out(talk, Sizes(0, (4097,)), 9, largest_window=8192) == (RaiseWindow(8192),)
 
 
 def test_attachments_that_free_too_little_are_said_to() -> None:
