@@ -1,18 +1,39 @@
 """`RequestMaker`: the next request of a prompt, and how its answer has to be read."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
+from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.reader import AnswerReader, PlainReader
+from ollm_tui.chat.readers import LeakedCallReader, ReActReader
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
+from ollm_tui.tools.arguments import find_faults
 
 if TYPE_CHECKING:
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.chat.prompt_run import ChatParts
     from ollm_tui.chat.turn import Turn
     from ollm_tui.protocol.errors import AIError
+
+
+def with_tools_as_text(request: Request) -> Request:
+    """Render tools, calls and results as text, for a model without native tool use."""
+    told = react_instructions(request.tools)
+    prompts = [prompt for prompt in (request.system_prompt, told) if prompt]
+    stop = request.options.stop or ()
+    return replace(
+        request,
+        messages=as_react(request.conversation),
+        system_prompt="\n\n".join(prompts) or None,
+        tools=(),
+        options=replace(request.options, stop=(*stop, *STOP_SEQUENCES))
+        if told
+        else request.options,
+    )
 
 
 class RequestMaker:
@@ -44,15 +65,22 @@ class RequestMaker:
         """How this model gets its tools now."""
         return self._parts.modes.mode_of(self._found.ref, self._found.info)
 
+    @property
+    def _as_text(self) -> bool:
+        return self.offers_tools and self.mode == "react"
+
     def request(self) -> Request:
         """Make the request for the conversation as it stands."""
+        request = self._native_request()
+        return with_tools_as_text(request) if self.mode == "react" else request
+
+    def _native_request(self) -> Request:
         talk, options = self._conversation, self._options
-        native = self.offers_tools and self.mode == "native"
         return Request(
             model=self._found.ref.model,
             messages=messages_to_send(talk.messages, turns_left_out=talk.turns_left_out),
             system_prompt=options.system_prompt or talk.system_prompt,
-            tools=self._schemas if native else (),
+            tools=self._schemas,
             options=merged_options(talk.options, options.options),
             should_think=options.should_think
             if options.should_think is not None
@@ -62,7 +90,15 @@ class RequestMaker:
 
     def reader(self) -> AnswerReader:
         """Make what reads the answer to that request."""
-        return PlainReader()
+        if not self.offers_tools:
+            return PlainReader()
+        if self._as_text:
+            return ReActReader()
+        return LeakedCallReader(self._schemas, self._fits)
+
+    def _fits(self, name: str, args: JsonObject) -> bool:
+        schema = next((schema for schema in self._schemas if schema.name == name), None)
+        return schema is not None and not find_faults(schema, args)
 
     def gives_up_native_tools(self, error: "AIError", turn: "Turn") -> bool:
         """Whether the server refused native tools, so that the same is asked again as text."""
