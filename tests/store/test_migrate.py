@@ -98,6 +98,14 @@ def test_migrating_what_is_up_to_date_does_nothing(path: Path) -> None:
         assert (schema_version(connection), application_id(connection)) == (2, APPLICATION_ID)
 
 
+def test_a_step_that_fails_leaves_no_transaction_open(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with pytest.raises(sqlite3.OperationalError):
+            migrate(connection, (*STEPS, Migration(3, "INSERT INTO nowhere VALUES (1);")), path)
+        assert not connection.in_transaction
+        assert schema_version(connection) == 0
+
+
 DYING = """
 import os, signal, sqlite3, sys
 from pathlib import Path

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.store.conversations import ConversationStore, open_store
+from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.rows import repaired
-from tests.store.rig import SETTINGS
+from tests.store.rig import SETTINGS, on_connection, open_parts
 from tests.support.strategies import messages
 
 HALVES = st.text(
@@ -22,8 +22,10 @@ HALVES = st.text(
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[ConversationStore]:
-    async with open_store(tmp_path / "chats.db") as opened:
-        yield opened
+    database, _, opened = await open_parts(tmp_path / "chats.db")
+    await on_connection(database, "PRAGMA synchronous = OFF")  # thousands of commits
+    yield opened
+    await database.close()
 
 
 @settings(max_examples=150)
