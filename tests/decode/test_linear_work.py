@@ -1,0 +1,46 @@
+"""Ten times the text is ten times the work, counted in calls and characters, not in seconds."""
+
+import sys
+
+import pytest
+
+from tests.support.cuts import one_by_one
+from tests.support.hostile import HOSTILE, Decoder, hostile_text
+
+SMALL, LARGE = 80, 800
+LONGEST_FORM = 400
+
+
+def work_of(decoder: Decoder, chunks: list[str]) -> int:
+    """Count the calls of Python functions and of built-in ones."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        for chunk in chunks:
+            decoder.feed(chunk)
+        decoder.finish()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_ten_times_the_text_is_at_most_twelve_times_the_work(kind: str) -> None:
+    make, _ = HOSTILE[kind]
+    small, large = hostile_text(kind, SMALL), hostile_text(kind, LARGE)
+    assert work_of(make(), [large]) <= 12 * work_of(make(), [small])
+    assert work_of(make(), one_by_one(large)) <= 12 * work_of(make(), one_by_one(small))
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_what_is_searched_again_with_the_next_chunk_is_bounded(kind: str) -> None:
+    make, _ = HOSTILE[kind]
+    decoder = make()
+    for letter in hostile_text(kind, LARGE):
+        decoder.feed(letter)
+        assert len(getattr(decoder, "_held")) <= LONGEST_FORM  # noqa: B009 -- each has its own

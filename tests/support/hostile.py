@@ -1,0 +1,65 @@
+"""Texts that make careless parsers slow, and the parsers that they are tried on."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ollm_tui.decode.leaked_calls import LeakedCallDetector
+from ollm_tui.decode.react_text import ReActParser
+from ollm_tui.decode.think_tags import ThinkTags, ThinkTagSplitter
+from ollm_tui.protocol.tools import ToolSchema
+
+
+class Decoder(Protocol):
+    """What every one of them has."""
+
+    def feed(self, chunk: str, /) -> object: ...
+
+    def finish(self) -> object: ...
+
+
+def splitter() -> ThinkTagSplitter:
+    """Search for reasoning anywhere."""
+    return ThinkTagSplitter(ThinkTags(where="anywhere", answer_starts=("<answer>",)))
+
+
+def detector() -> LeakedCallDetector:
+    """Search for calls of a tool that takes anything."""
+    return LeakedCallDetector([ToolSchema(name="f")], lambda _name, _args: True)
+
+
+CALL = '{"name": "f", "arguments": {}}'
+HOSTILE: dict[str, tuple[Callable[[], Decoder], str]] = {
+    "unclosed <think>": (splitter, "<think>"),
+    "closed <think>": (splitter, "<think>a</think> b"),
+    "almost <think>": (splitter, "<thin"),
+    "answer tags": (splitter, "<answer> "),
+    "unclosed <tool_call>": (detector, "<tool_call>"),
+    "<tool_call> with an open brace": (detector, "<tool_call>{"),
+    "<tool_call> with an open call": (detector, '<tool_call>{"name": "f", '),
+    "whole calls in tags": (detector, f"<tool_call>{CALL}</tool_call>\n"),
+    "whole calls in a row": (detector, f"{CALL} "),
+    "open elements": (detector, "<function=f>"),
+    "elements in one tag": (detector, "<function=f></function>"),
+    "parameters": (detector, "<function=f><parameter=a>x"),
+    "open brackets": (detector, "["),
+    "fences": (detector, "```"),
+    "white space": (detector, " "),
+    "Thought:": (ReActParser, "Thought:"),
+    "Thought: lines": (ReActParser, "Thought:\n"),
+    "almost Thought:": (ReActParser, "Thought\n"),
+    "Action lines": (ReActParser, "Action: f\n"),
+    "stars": (ReActParser, "*"),
+    "blank lines": (ReActParser, "\n"),
+    "inputs": (ReActParser, "Action: f\nAction Input: {'a\n"),
+    "quotes": (ReActParser, "'\\'"),
+}
+STARTS = {
+    "elements in one tag": "<tool_call>",
+    "quotes": "Action: f\nAction Input: {",
+    "white space": '<tool_call>{"name": "f",',
+}
+
+
+def hostile_text(kind: str, times: int) -> str:
+    """Give the text of one kind, so many times over."""
+    return STARTS.get(kind, "") + HOSTILE[kind][1] * times
