@@ -1,7 +1,7 @@
 import threading
 from collections.abc import Callable
 from enum import Enum
-from typing import Literal, Optional
+from typing import Annotated, Literal, Optional
 
 import pytest
 
@@ -181,6 +181,11 @@ def bare_list(a: list) -> str:  # type: ignore[type-arg] # that is what is tried
     return ""
 
 
+def annotated(a: Annotated[str, "A text."]) -> str:
+    """Do."""
+    return ""
+
+
 def number_keys(a: dict[int, str]) -> str:
     """Do."""
     return ""
@@ -249,6 +254,7 @@ def generator(a: str) -> str:  # type: ignore[misc] # that is what is tried
         (bytes_parameter, "parameter a: bytes cannot be said"),
         (tuple_parameter, "parameter a: tuple"),
         (bare_list, "parameter a: list cannot be said"),
+        (annotated, "parameter a: typing.Annotated"),
         (number_keys, "parameter a: dict"),
         (nested_unknown, "parameter a: set"),
         (wrong_default, "parameter a: its default '1' is not of its type"),

@@ -24,6 +24,8 @@ from tests.support.tools import runner_for, tool_call
         ("(-2)**2", "4"),
         ("2^3^2", "512"),
         ("2^-2", "0.25"),
+        ("2^-40", "0.0000000000009094947017729282379150390625"),
+        ("5^-70", "0.0000000000000000000000000000000000000000000000001180591620717411303424"),
         ("2^0.5", "1.4142135623730951"),
         ("10-2-3", "5"),
         ("2+3*4", "14"),
@@ -117,6 +119,7 @@ def test_an_unknown_function_is_told_with_those_there_are() -> None:
 def test_fifty_brackets_and_a_thousand_characters_are_fine() -> None:
     assert evaluate("(" * 50 + "1" + ")" * 50) == 1
     assert evaluate("1+" * 499 + "10") == 509
+    assert evaluate("+".join(["(1)"] * 100)) == 100
 
 
 SIGNS: Mapping[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {

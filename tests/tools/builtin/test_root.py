@@ -176,10 +176,14 @@ def test_a_pipe_or_socket_is_refused_at_once(root: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(root)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("socket")
-        begun = time.monotonic()
-        for name in ("pipe", "socket"):
+        took = []
+        for name in ["pipe", "socket"] * 5:
+            begun = time.monotonic()
             assert "a pipe, socket or device" in refusal(root, name)
-    assert time.monotonic() - begun < 0.05
+            took.append(time.monotonic() - begun)
+    # The quickest of several: a busy machine may hold up one.
+    assert min(took[::2]) < 0.05
+    assert min(took[1::2]) < 0.05
 
 
 def test_a_device_is_refused(root: Path) -> None:

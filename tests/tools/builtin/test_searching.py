@@ -87,16 +87,19 @@ async def test_a_pattern_has_some_characters_and_not_too_many(root: Path, patter
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(?:(?:a{1,99}){1,99}){1,99}b"])
 async def test_a_pattern_that_explodes_costs_its_own_call_only(
-    tmp_path: Path, pattern: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
     (tmp_path / "a.txt").write_text("a" * 3000 + "!")
-    ticks = 0
+    await use(tmp_path, "search_files", pattern="a", mode="regex")  # loads what is loaded on use
+    monkeypatch.setattr(searching, "_PATTERN_SECONDS", 1.2)
+    longest_stop = 0.0
 
     async def tick() -> None:
-        nonlocal ticks
+        nonlocal longest_stop
         while True:
-            await anyio.sleep(0)
-            ticks += 1
+            before = time.monotonic()
+            await anyio.sleep(0.001)
+            longest_stop = max(longest_stop, time.monotonic() - before)
 
     begun = time.monotonic()
     async with anyio.create_task_group() as group:
@@ -104,8 +107,8 @@ async def test_a_pattern_that_explodes_costs_its_own_call_only(
         told = await fail(tmp_path, "search_files", pattern=pattern, mode="regex")
         group.cancel_scope.cancel()
     assert "takes too long" in told
-    assert time.monotonic() - begun < 3
-    assert ticks > 100
+    # The engine counts processor time, so a busy machine makes the whole longer: compare with that.
+    assert longest_stop < (time.monotonic() - begun) / 2
 
 
 async def test_secrets_are_not_searched_by_name_either(root: Path) -> None:
