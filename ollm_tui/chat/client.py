@@ -122,6 +122,8 @@ class ChatClient:
             rewind and not self.conversation.rewind_to_prompt()
         ):
             raise AIError(ErrorCode.BAD_REQUEST, "Nothing was asked yet.")
+        elif rewind:
+            self.saving.rewind(len(self.conversation.messages))
         self._busy = True
 
     async def _answer(

@@ -20,6 +20,8 @@ class Conversation:
     """Names of the tools on offer; none by default."""
     turns_left_out: int = 0
     """How many of the oldest turns are not sent, to make room; they stay in the history."""
+    drops_attachments: bool = False
+    """Whether pictures and sound are not sent, to make room."""
     messages: list[Message] = field(default_factory=list)
     blocks_used: int = 0
     """How many block ids were given out, so that the next one is new."""

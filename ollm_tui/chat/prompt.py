@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    Block,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    VideoContent,
+)
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
@@ -33,7 +40,9 @@ def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> G
     return replace(base, **{name: value for name, value in chosen.items() if value is not None})
 
 
-def messages_to_send(history: Sequence[Message], *, turns_left_out: int = 0) -> tuple[Message, ...]:
+def messages_to_send(
+    history: Sequence[Message], *, turns_left_out: int = 0, attachments: bool = True
+) -> tuple[Message, ...]:
     """Make a history that strict servers and chat templates accept, without its oldest turns.
 
     A question whose answer failed leaves two questions in a row: they are sent as one. Answers
@@ -41,7 +50,10 @@ def messages_to_send(history: Sequence[Message], *, turns_left_out: int = 0) -> 
     a result, as a crash leaves it, gets one that says it was stopped.
     """
     sent: list[Message] = []
-    for message in _with_every_result(_newest(history, turns_left_out)):
+    for whole in _with_every_result(_newest(history, turns_left_out)):
+        message = whole if attachments else _without_attachments(whole)
+        if message is None:
+            continue
         if message.role == "assistant" and not message.tool_calls and not _says_something(message):
             continue
         if sent and message.role == "user" and sent[-1].role == "user":
@@ -55,6 +67,25 @@ def no_result(call: ToolCall, reason: str = STOPPED) -> Message:
     """Make the tool message of a call that did not come to its end."""
     return Message(
         "tool", reason, name=call.name, tool_call_id=call.id, metadata={"is_error": True}
+    )
+
+
+def _without_attachments(message: Message) -> Message | None:
+    """Leave pictures and sound out; None when nothing else was in the message."""
+    kept = [
+        b for b in message.content if not isinstance(b, ImageContent | AudioContent | VideoContent)
+    ]
+    if len(kept) == len(message.content):
+        return message
+    if not kept and not message.tool_calls:
+        return None
+    return Message(
+        message.role,
+        kept,
+        name=message.name,
+        tool_calls=message.tool_calls,
+        tool_call_id=message.tool_call_id,
+        metadata=message.metadata,
     )
 
 

@@ -7,7 +7,8 @@ it, the history then holds every message that came and one result for every call
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 import anyio
 
@@ -30,6 +31,7 @@ from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tokens.limits import exceeded
 
 NOT_RUN = "This tool was not run: no tools are on offer."
+T = TypeVar("T")
 Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
 Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
 
@@ -133,9 +135,11 @@ class PromptRun:
 
     async def _blocked(
         self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
-    ) -> chat_events.ErrorEvent | None:
+    ) -> Ending | None:
         """Warn when the request nears the window; give the error when it passes it."""
-        verdict = await self._guard.check(maker.request(), found)
+        verdict = await self._unless_stopped(partial(self._guard.check, maker.request(), found))
+        if verdict is None:
+            return chat_events.Finish(reason="abort", turn=number)
         match verdict.kind:
             case "ok":
                 return None
@@ -215,10 +219,14 @@ class PromptRun:
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND, "No model is chosen.", hint="Choose one to chat with."
             )
+        return await self._unless_stopped(partial(self._parts.router.resolve, model))
+
+    async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
+        """Do something that the signal may cut short; None when it did."""
         with anyio.CancelScope() as scope:
             unsubscribe = self._signal.subscribe(scope.cancel)
             try:
-                return await self._parts.router.resolve(model)
+                return await work()
             finally:
                 unsubscribe()
         return None

@@ -78,7 +78,11 @@ class RequestMaker:
         talk, options = self._conversation, self._options
         return Request(
             model=self._found.ref.model,
-            messages=messages_to_send(talk.messages, turns_left_out=talk.turns_left_out),
+            messages=messages_to_send(
+                talk.messages,
+                turns_left_out=talk.turns_left_out,
+                attachments=not talk.drops_attachments,
+            ),
             system_prompt=options.system_prompt or talk.system_prompt,
             tools=self._schemas,
             options=merged_options(talk.options, options.options),

@@ -28,10 +28,20 @@ class Saving:
         self.problem: AIError | None = None
         """Why the newest write failed; None when it went well."""
 
+    @property
+    def journal(self) -> ChatJournal | None:
+        """Where the chat is written; None when it is not saved."""
+        return self._journal
+
     async def whole(self, message: Message) -> None:
         """Write a message that will not change; it is safe on return."""
         if self._journal is not None:
             await self.guarded(self._journal.begin, message)
+
+    def rewind(self, kept: int) -> None:
+        """Go on after the first `kept` messages of the chat."""
+        if self._journal is not None:
+            self._journal.rewind(kept)
 
     def growing(self, clock: Callable[[], float] = anyio.current_time) -> "GrowingMessage":
         """Begin a message that is written while it comes."""

@@ -146,6 +146,39 @@ class EmbeddedConfig(Section):
     )
 
 
+class ToolSettings(Section):
+    """What models may do beside talking; nothing by default."""
+
+    enabled: list[str] = Field(
+        [], description="Tools that every new chat offers, by name: see /tools."
+    )
+    root: Path | None = Field(
+        None, description="The only folder that file tools see; not set is where the app starts."
+    )
+
+
+class ChatSettings(Section):
+    """How far one prompt may go before you are asked."""
+
+    max_turns: Whole = Field(10, ge=1, le=100, description="Requests for one prompt, with tools.")
+    calls_per_turn: Whole = Field(64, ge=1, le=1000, description="Tool calls in one turn.")
+    prompt_timeout_s: Seconds | None = Field(
+        1800, description="Longest time for one prompt with all its tools, in seconds."
+    )
+    save: bool = Field(True, description="Keep chats, so that Ctrl+R and `ollm -c` find them.")
+
+
+class ModelSettings(Section):
+    """What you know better about a model: `[models."provider://name"]`."""
+
+    context: Whole | None = Field(
+        None, ge=1, description="Its context window in tokens, in place of what the engine says."
+    )
+    tool_mode: Literal["native", "react"] | None = Field(
+        None, description="How it is given tools: natively, or described in text."
+    )
+
+
 class ProviderSettings(Section):
     """One place that has models: `[providers.NAME]`."""
 
@@ -251,6 +284,15 @@ class AppConfig(BaseSettings):
     )
     embedded: EmbeddedConfig = Field(
         EmbeddedConfig(), description="The engine that runs model files in a child process."
+    )
+    tools: ToolSettings = Field(
+        ToolSettings(), description="What models may do beside talking; nothing by default."
+    )
+    chat: ChatSettings = Field(
+        ChatSettings(), description="How far one prompt may go before you are asked."
+    )
+    models: dict[str, ModelSettings] = Field(
+        {}, description="What you know better about a model, by address or name."
     )
     aliases: dict[str, str] = Field(
         dict(BUILT_IN_ALIASES),

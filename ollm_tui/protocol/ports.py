@@ -233,3 +233,7 @@ class ChatJournal(Protocol):
     async def finish(self, message_id: str, message: Message) -> None:
         """Store a message in its last form; it is safe when this returns."""
         ...
+
+    def rewind(self, kept: int) -> None:
+        """Go on after the first `kept` messages; the others stay as another branch."""
+        ...

@@ -11,22 +11,25 @@ import anyio
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
+from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose, Tool
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
+from ollm_tui.runtime.chats import ChatMaker, chat_id_of, unknown_tools
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.first_model import FirstModel, choose_first
+from ollm_tui.runtime.measure import ContextFigures, take_way_out
 from ollm_tui.runtime.presets import PresetGate, ports_of
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
+from ollm_tui.store.conversations import ConversationStore, open_store
+from ollm_tui.tokens.budget import WayOut
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +48,7 @@ class Runtime:
         paths: AppPaths,
         registry: ProviderRegistry,
         catalog: ModelCatalog,
+        store: ConversationStore | None = None,
     ) -> None:
         self.config = loaded.config
         self.problems: tuple[str, ...] = tuple(str(problem) for problem in loaded.problems)
@@ -55,15 +59,53 @@ class Runtime:
         self.router = Router(registry, catalog)
         self._choices_file = paths.state_dir / "choices.json"
         self._choices: Choices = load_choices(self._choices_file)
+        self._maker = ChatMaker(self.config, self.router, store)
+        self.problems += tuple(
+            unknown_tools(self.config, [tool.schema.name for tool in self._maker.tools.list()])
+        )
+        if store is not None and store.notice:
+            self.problems += (store.notice,)
 
     def new_client(self, model: str | None = None) -> ChatClient:
         """Begin a conversation with what the settings say."""
-        conversation = Conversation(
-            model=model or self.config.model,
-            system_prompt=self.config.system_prompt,
-            options=self.config.options.to_options(),
-        )
-        return ChatClient(ChatParts(router=self.router), conversation)
+        return self._maker.new(model)
+
+    @property
+    def chats(self) -> ConversationStore | None:
+        """The saved chats; None when they are not saved."""
+        return self._maker.store
+
+    def chat_id(self, client: ChatClient) -> str | None:
+        """Give the id under which an open chat is saved; None when it is not, or not yet."""
+        return chat_id_of(client)
+
+    async def open_chat(self, chat_id: str) -> ChatClient:
+        """Go on with a saved chat.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        return await self._maker.open(chat_id)
+
+    def ask_before_tools(self, approver: Approver) -> None:
+        """Let somebody else than the rule "only reading" say what tools may do."""
+        self._maker.approver = approver
+
+    def offered_tools(self) -> Sequence[Tool]:
+        """Give all tools; which of them a chat offers is the conversation's business."""
+        return self._maker.tools.list()
+
+    async def measure(self, conversation: Conversation) -> ContextFigures:
+        """Count what a conversation takes of its model's window.
+
+        Raises:
+            AIError: there is no model, or it cannot be found.
+        """
+        return await self._maker.measure(conversation)
+
+    def take_way_out(self, conversation: Conversation, way: WayOut) -> None:
+        """Do what was chosen to make room."""
+        take_way_out(conversation, way)
 
     def secrets(self) -> Iterator[str]:
         """Give the keys and headers of all providers, to be kept out of reports."""
@@ -146,8 +188,13 @@ async def open_runtime(
                 registry.register_alias(alias, name)
         registry.set_default(config.provider or LOCAL)
         catalog = ModelCatalog(registry, gate=PresetGate(config.providers))
+        store = (
+            await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))
+            if config.chat.save
+            else None
+        )
         try:
-            yield Runtime(loaded, paths, registry, catalog)
+            yield Runtime(loaded, paths, registry, catalog, store)
         finally:
             await _dispose(adapters)
 

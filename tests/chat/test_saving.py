@@ -43,6 +43,9 @@ class ListJournal:
     async def finish(self, message_id: str, message: Message) -> None:
         self._write(f"finish {message_id}", message)
 
+    def rewind(self, kept: int) -> None:
+        self.steps.append(("rewind", str(kept)))
+
 
 def client_over(provider: ScriptedProvider, journal: ListJournal) -> ChatClient:
     registry = ProviderRegistry()
@@ -89,3 +92,13 @@ async def test_a_full_disk_does_not_end_the_chat_and_is_told() -> None:
     async with client.chat("again") as events:
         assert [e async for e in events][-1] == chat_events.Finish(reason="stop")
     assert client.saving.problem is None
+
+
+async def test_asking_again_goes_back_in_the_journal_to_the_question() -> None:
+    journal = ListJournal()
+    client = client_over(ScriptedProvider(script=[TextDelta("ok"), Finish("stop")]), journal)
+    async with client.chat("hi") as events:
+        assert [e async for e in events]
+    async with client.retry() as events:
+        assert [e async for e in events]
+    assert journal.steps[3:5] == [("rewind", "1"), ("begin", "ok")]

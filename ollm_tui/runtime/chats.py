@@ -1,0 +1,131 @@
+"""`ChatMaker`: chat clients with everything that a conversation works with."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ollm_tui.chat.client import ChatClient
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.limits import ChatLimits
+from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.tool_mode import ToolMode, ToolModes
+from ollm_tui.config.schema import AppConfig
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.ports import Approver
+from ollm_tui.providers.router import Router
+from ollm_tui.runtime.measure import ContextFigures, measure
+from ollm_tui.store.conversations import ConversationStore
+from ollm_tui.store.journal import ConversationJournal
+from ollm_tui.store.rows import StoredConversation
+from ollm_tui.tokens.count import TokenCounter
+from ollm_tui.tokens.encodings import Encodings
+from ollm_tui.tools.approval import ReadOnly
+from ollm_tui.tools.builtin import builtin_tools
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
+
+
+class ChatMaker:
+    """Begins conversations and goes on with saved ones."""
+
+    def __init__(
+        self,
+        config: AppConfig,
+        router: Router,
+        store: ConversationStore | None,
+        *,
+        approver: Approver | None = None,
+        learned_modes: Mapping[str, ToolMode] | None = None,
+    ) -> None:
+        self._config = config
+        self._router = router
+        self.store = store
+        self.approver = approver or ReadOnly()
+        """Who is asked before a tool runs; a front end with a person puts itself here."""
+        self.tools = ToolRegistry(builtin_tools(config.tools.root or Path.cwd()))
+        self._modes = ToolModes(chosen=_chosen_modes(config), learned=learned_modes)
+        self._encodings = Encodings()
+        self._counter = TokenCounter(self._encodings)
+        self._windows = _windows(config)
+
+    def new(self, model: str | None) -> ChatClient:
+        """Begin a conversation with what the settings say."""
+        config = self._config
+        conversation = Conversation(
+            model=model or config.model,
+            system_prompt=config.system_prompt,
+            options=config.options.to_options(),
+            tools=tuple(name for name in config.tools.enabled if self.tools.get(name)),
+        )
+        return self._client(conversation, None)
+
+    async def open(self, chat_id: str) -> ChatClient:
+        """Go on with a saved conversation.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        if self.store is None:
+            raise AIError(ErrorCode.BAD_REQUEST, "Chats are not saved here.")
+        stored = await self.store.load(chat_id)
+        settings = stored.settings
+        conversation = Conversation(
+            model=settings.model,
+            system_prompt=settings.system_prompt,
+            options=settings.options,
+            should_think=settings.should_think,
+            tools=settings.tools,
+            messages=[message.message for message in stored.messages],
+        )
+        return self._client(conversation, stored)
+
+    async def measure(self, conversation: Conversation) -> ContextFigures:
+        """Count what a conversation takes of its model's window.
+
+        Raises:
+            AIError: there is no model, or it cannot be found.
+        """
+        schemas = self.tools.schemas(conversation.tools) if conversation.tools else ()
+        return await measure(conversation, schemas, self._router, self._counter, self._windows)
+
+    def _client(self, conversation: Conversation, stored: StoredConversation | None) -> ChatClient:
+        chat = self._config.chat
+        parts = ChatParts(
+            router=self._router,
+            tools=ToolRunner(self.tools, self.approver),
+            modes=self._modes,
+            limits=ChatLimits(
+                max_turns=chat.max_turns,
+                calls_per_turn=chat.calls_per_turn,
+                prompt_s=chat.prompt_timeout_s,
+            ),
+            encodings=self._encodings,
+            windows=self._windows,
+        )
+        store = self.store
+        journal = store.journal(conversation, stored) if store is not None else None
+        return ChatClient(parts, conversation, journal=journal)
+
+
+def chat_id_of(client: ChatClient) -> str | None:
+    """Give the id under which a conversation is saved; None when it is not, or not yet."""
+    journal = client.saving.journal
+    if isinstance(journal, ConversationJournal) and client.conversation.messages:
+        return journal.conversation_id
+    return None
+
+
+def _chosen_modes(config: AppConfig) -> dict[str, ToolMode]:
+    return {name: model.tool_mode for name, model in config.models.items() if model.tool_mode}
+
+
+def _windows(config: AppConfig) -> dict[str, int]:
+    return {name: model.context for name, model in config.models.items() if model.context}
+
+
+def unknown_tools(config: AppConfig, known: Sequence[str]) -> list[str]:
+    """Give sentences about tools that are switched on and do not exist."""
+    return [
+        f"There is no tool named {name!r}. Tools: {', '.join(known)}."
+        for name in config.tools.enabled
+        if name not in known
+    ]

@@ -1,0 +1,95 @@
+"""How full a conversation's context is, what takes the room, and what can be done about it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ollm_tui.chat.context import ContextGuard
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.prompt import messages_to_send
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.tools import ToolSchema
+from ollm_tui.providers.router import Router
+from ollm_tui.tokens.budget import DropAttachments, LeaveOutTurns, RaiseWindow, WayOut, ways_out
+from ollm_tui.tokens.count import TokenCounter
+from ollm_tui.tokens.limits import WindowSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFigures:
+    """The figures of one moment."""
+
+    used: int
+    limit: int
+    estimated: bool
+    source: WindowSource
+    parts: tuple[tuple[str, int], ...]
+    """What takes the room, in words, with its tokens."""
+    ways: tuple[WayOut, ...]
+    """What can be done, the best first; empty while all fits."""
+
+
+async def measure(
+    talk: Conversation,
+    tools: Sequence[ToolSchema],
+    router: Router,
+    counter: TokenCounter,
+    windows: Mapping[str, int],
+) -> ContextFigures:
+    """Count the next request as it stands.
+
+    Raises:
+        AIError: there is no model, or it cannot be found.
+    """
+    found = await router.resolve(talk.model or "")
+    messages = messages_to_send(
+        talk.messages,
+        turns_left_out=talk.turns_left_out,
+        attachments=not talk.drops_attachments,
+    )
+    request = Request(
+        model=found.ref.model,
+        messages=messages or (Message("user", " "),),
+        system_prompt=talk.system_prompt,
+        tools=tools,
+        options=talk.options,
+    )
+    counted = await counter.count(request, found.provider)
+    sizes = await counter.sizes(request, counted)
+    window = ContextGuard(counter, windows).window_of(request, found)
+    trained = found.info.details.get("context_trained") if found.info else None
+    return ContextFigures(
+        used=counted.tokens,
+        limit=window.tokens,
+        estimated=counted.estimated,
+        source=window.source,
+        parts=_parts(messages, sizes.messages, sizes.fixed),
+        ways=ways_out(
+            messages,
+            sizes,
+            window.tokens,
+            largest_window=trained if isinstance(trained, int) else None,
+        ),
+    )
+
+
+def take_way_out(conversation: Conversation, way: WayOut) -> None:
+    """Do what was chosen; what is left out stays in the history."""
+    match way:
+        case LeaveOutTurns(turns=turns):
+            conversation.turns_left_out += turns
+        case RaiseWindow(num_ctx=tokens):
+            conversation.options = replace(conversation.options, num_ctx=tokens)
+        case DropAttachments():
+            conversation.drops_attachments = True
+
+
+def _parts(
+    messages: Sequence[Message], sizes: Sequence[int], fixed: int
+) -> tuple[tuple[str, int], ...]:
+    names = {"user": "questions", "assistant": "answers", "tool": "tool results"}
+    sums: dict[str, int] = {"system prompt and tools": fixed}
+    for message, size in zip(messages, sizes, strict=True):
+        name = names.get(message.role, "other messages")
+        sums[name] = sums.get(name, 0) + size
+    return tuple((name, tokens) for name, tokens in sums.items() if tokens)
