@@ -361,3 +361,18 @@ async def test_a_message_that_json_cannot_hold_keeps_its_text(path: Path) -> Non
         (message,) = (await store.load(journal.conversation_id)).history
     assert message.text == "kept"
     assert "not_saved" in message.metadata
+
+
+async def test_a_chat_whose_messages_follow_each_other_in_a_circle_is_read(path: Path) -> None:
+    database, _, store = await open_parts(path)
+    try:
+        chat_id = await save_chat(store, "q")
+        await change(
+            database,
+            "UPDATE messages SET parent_id = (SELECT id FROM messages WHERE depth = 2)"
+            " WHERE depth = 1",
+        )
+        with anyio.fail_after(5):
+            assert len((await store.load(chat_id)).messages) == 2
+    finally:
+        await database.close()
