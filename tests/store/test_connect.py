@@ -383,3 +383,14 @@ async def test_a_folder_that_cannot_be_written_and_has_no_chats_leaves_them_in_m
     assert first.startswith("False Not saved: ")
     assert (listed, begun) == ("[]", "begun")
     assert list(open_folder.iterdir()) == []
+
+
+async def test_a_file_of_ours_that_lost_its_version_is_kept_aside(path: Path) -> None:
+    async with open_store(path) as store:
+        await save_chat(store, "old")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+    async with open_store(path) as store:
+        assert store.saves
+        assert "kept as" in str(store.notice)
+    assert len(list(path.parent.glob("chats-damaged-*.db"))) == 1

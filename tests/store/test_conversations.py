@@ -17,7 +17,16 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store import statements
 from ollm_tui.store.conversations import open_store
 from ollm_tui.store.rows import ConversationSettings
-from tests.store.rig import SETTINGS, answered, asked, change, open_parts, rows, save_chat
+from tests.store.rig import (
+    SETTINGS,
+    answered,
+    asked,
+    change,
+    on_connection,
+    open_parts,
+    rows,
+    save_chat,
+)
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.ports import ChatJournal
@@ -374,5 +383,20 @@ async def test_a_chat_whose_messages_follow_each_other_in_a_circle_is_read(path:
         )
         with anyio.fail_after(5):
             assert len((await store.load(chat_id)).messages) == 2
+    finally:
+        await database.close()
+
+
+async def test_what_waits_for_a_chat_goes_with_it(path: Path) -> None:
+    database, _, store = await open_parts(path)
+    try:
+        journal = store.journal(SETTINGS)
+        await journal.begin(asked())
+        await on_connection(database, "PRAGMA max_page_count = 1")
+        with pytest.raises(AIError):
+            await journal.begin(asked("word " * 20_000))
+        assert store.unsaved == 1
+        await store.delete(journal.conversation_id)
+        assert store.unsaved == 0
     finally:
         await database.close()
