@@ -95,6 +95,8 @@ def test_a_call_is_found_however_its_labels_are_written(text: str) -> None:
         ("7", "7", None),
         ('here: {"a": 1}', 'here: {"a": 1}', None),
         ('{"a": 1, "a": 2}', '{"a": 1, "a": 2}', None),
+        ("{'a': 'it\\'s \"b\"'}", "{'a': 'it\\'s \"b\"'}", {"a": 'it\'s "b"'}),
+        ("{,}", "{,}", None),
         ("{a: 1}", "{a: 1}", None),
         ("{'a': 'b' 'c'}", "{'a': 'b' 'c'}", None),
     ],

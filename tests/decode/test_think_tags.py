@@ -15,7 +15,7 @@ SETTINGS = st.builds(
     where=st.sampled_from(["leading", "anywhere"]),
     unclosed=st.sampled_from(["thinking", "text"]),
     text_joint=st.sampled_from(["", "\n"]),
-    answer_starts=st.sampled_from([(), ("<t",), ("\na", "<thi")]),
+    answer_starts=st.sampled_from([(), ("<t",), ("\nnk>", "<thi")]),
     answer_ends=st.sampled_from([(), ("</t>", "word")]),
 )
 TEXTS = st.lists(
