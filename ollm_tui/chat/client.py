@@ -107,6 +107,7 @@ class ChatClient:
             )
             with single_error():
                 async with anyio.create_task_group() as group, receive:
+                    group.start_soon(self.saving.keep_pace)
                     group.start_soon(self._answer, run, question, send)
                     yield receive
                     group.cancel_scope.cancel()

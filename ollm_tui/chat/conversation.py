@@ -49,6 +49,10 @@ class Conversation:
                 return True
         return False
 
+    def call_ids(self) -> set[str]:
+        """Give the ids of all tool calls so far."""
+        return {call.id for message in self.messages for call in message.tool_calls}
+
     def next_block(self) -> str:
         """Give a block id that this conversation has not used."""
         self.blocks_used += 1

@@ -168,6 +168,7 @@ class PromptRun:
             reader=maker.reader(),
             sleep=self._parts.sleep,
             growing=growing,
+            used_ids=self._conversation.call_ids(),
         )
         ended = "stopped"
         try:

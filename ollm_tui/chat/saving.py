@@ -14,17 +14,19 @@ logger = logging.getLogger(__name__)
 PACE_S = 0.1
 """How often a growing answer is handed to the journal."""
 FINISH_S = 2.0
+Make = Callable[[], Message | None]
 
 
 class Saving:
     """Writes messages to a journal, if there is one; what fails is kept in `problem`.
 
-    Each message is written whole again when it ends, so a disk that has room again later holds
-    everything from then on.
+    A journal keeps what it could not write and writes it later, so nothing is begun twice.
     """
 
     def __init__(self, journal: ChatJournal | None) -> None:
         self._journal = journal
+        self._growing: GrowingMessage | None = None
+        self._grown = anyio.Event()
         self.problem: AIError | None = None
         """Why the newest write failed; None when it went well."""
 
@@ -33,19 +35,33 @@ class Saving:
         """Where the chat is written; None when it is not saved."""
         return self._journal
 
-    async def whole(self, message: Message) -> None:
-        """Write a message that will not change; it is safe on return."""
-        if self._journal is not None:
-            await self.guarded(self._journal.begin, message)
-
     def rewind(self, kept: int) -> None:
         """Go on after the first `kept` messages of the chat."""
         if self._journal is not None:
             self._journal.rewind(kept)
 
-    def growing(self, clock: Callable[[], float] = anyio.current_time) -> "GrowingMessage":
+    async def whole(self, message: Message) -> None:
+        """Write a message that will not change; it is safe on return."""
+        if self._journal is not None:
+            await self.guarded(self._journal.begin, message)
+
+    def growing(self) -> "GrowingMessage":
         """Begin a message that is written while it comes."""
-        return GrowingMessage(self, self._journal, clock)
+        self._growing = GrowingMessage(self, self._journal)
+        return self._growing
+
+    def has_grown(self) -> None:
+        """Note that the open message has more than was handed over."""
+        self._grown.set()
+
+    async def keep_pace(self) -> None:
+        """Hand the open message over a few times a second while it grows; runs beside a prompt."""
+        while self._journal is not None:
+            await self._grown.wait()
+            self._grown = anyio.Event()
+            if self._growing is not None:
+                await self._growing.hand_over()
+            await anyio.sleep(PACE_S)
 
     async def guarded(self, write: Callable[[Message], Awaitable[str]], message: Message) -> str:
         """Write; a failure is kept and gives an empty id."""
@@ -63,35 +79,42 @@ class Saving:
 class GrowingMessage:
     """One answer in the journal: begun with its first piece, finished with its last form."""
 
-    def __init__(
-        self, saving: Saving, journal: ChatJournal | None, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, saving: Saving, journal: ChatJournal | None) -> None:
         self._saving = saving
         self._journal = journal
-        self._clock = clock
+        self._make: Make | None = None
         self._id = ""
-        self._taken_at = float("-inf")
+        self._lock = anyio.Lock()
 
-    async def take(self, make: Callable[[], Message | None]) -> None:
-        """Write the answer as far as it has come; `make` is called a few times a second."""
-        if self._journal is None or self._clock() - self._taken_at < PACE_S:
-            return
-        message = make()
-        if message is None:
-            return
-        self._taken_at = self._clock()
-        if self._id:
-            await self._saving.guarded(partial(_update, self._journal, self._id), message)
-        else:
-            self._id = await self._saving.guarded(self._journal.begin, message)
+    def take(self, make: Make) -> None:
+        """Note that more has come; `make` gives all of it when it is written."""
+        if self._journal is not None:
+            self._make = make
+            self._saving.has_grown()
+
+    async def hand_over(self) -> None:
+        """Give the journal what has come so far."""
+        async with self._lock:
+            journal, message = self._journal, self._make() if self._make else None
+            if journal is None or message is None:
+                return
+            if self._id:
+                await self._saving.guarded(partial(_update, journal, self._id), message)
+            else:
+                self._id = await self._saving.guarded(journal.begin, message)
 
     async def finish(self, message: Message | None) -> None:
         """Write the answer's last form; it is safe on return, and not cut short by a cancel."""
-        if self._journal is None or message is None:
+        journal = self._journal
+        if journal is None or message is None:
             return
-        write = partial(_finish, self._journal, self._id) if self._id else self._journal.begin
+        self._make = None
         with anyio.move_on_after(FINISH_S, shield=True):
-            await self._saving.guarded(write, message)
+            async with self._lock:
+                if not self._id:
+                    self._id = await self._saving.guarded(journal.begin, message)
+                if self._id:
+                    await self._saving.guarded(partial(_finish, journal, self._id), message)
 
 
 async def _update(journal: ChatJournal, message_id: str, message: Message) -> str:

@@ -6,7 +6,8 @@ its contract and ends it as STREAM_INCOMPLETE. Whatever arrived is in `partial()
 also after a cancellation.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import anyio
@@ -41,6 +42,7 @@ class Turn:
         reader: AnswerReader | None = None,
         sleep: Sleep = anyio.sleep,
         growing: GrowingMessage | None = None,
+        used_ids: Collection[str] = (),
     ) -> None:
         self._adapter = adapter
         self._request = request
@@ -49,6 +51,7 @@ class Turn:
         self._reader = reader or PlainReader()
         self._sleep = sleep
         self._growing = growing
+        self._used_ids = set(used_ids)
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
 
@@ -110,12 +113,24 @@ class Turn:
             AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark.")
         )
 
-    async def _take(self, event: ProviderEvent, emit: Emit) -> None:
+    async def _take(self, taken: ProviderEvent, emit: Emit) -> None:
+        event = self._with_own_id(taken)
         self._assembler.add(event)
         if shown := self._shown(event):
             await emit(shown)
         if self._growing is not None:
-            await self._growing.take(self._assembler.message)
+            self._growing.take(self._assembler.message)
+
+    def _with_own_id(self, event: ProviderEvent) -> ProviderEvent:
+        """Make a call's id unique in the conversation: some servers count from zero each turn."""
+        if not isinstance(event, provider_events.ToolCallEvent):
+            return event
+        call, number = event.call, 2
+        while call.id in self._used_ids:
+            call = replace(event.call, id=f"{event.call.id}-{number}")
+            number += 1
+        self._used_ids.add(call.id)
+        return replace(event, call=call)
 
     def _shown(self, event: ProviderEvent) -> chat_events.ChatEvent | None:
         match event:

@@ -84,6 +84,12 @@ def _shared_options() -> _Parser:
         "--api-key", metavar="KEY", help="key of that provider; the process list shows it"
     )
     shared.add_argument("--system", metavar="TEXT", help="what the model is told first")
+    shared.add_argument(
+        "--tools", metavar="NAMES", help="tools the model may call: names with commas, or all"
+    )
+    shared.add_argument(
+        "-c", "--continue", dest="goes_on", action="store_true", help="go on with the last chat"
+    )
     shared.add_argument("--theme", metavar="NAME", help="colour theme of the chat")
     shared.add_argument("--config", metavar="FILE", type=Path, help="settings file to use")
     shared.add_argument(
@@ -140,6 +146,8 @@ def parse(argv: Sequence[str]) -> Arguments:
             system=said.get("system"),
             theme=said.get("theme"),
             config_path=said.get("config"),
+            tools=_names(said.get("tools")),
+            goes_on=said.get("goes_on", False),
         ),
         command=said.get("command"),
         action=said.get("action"),
@@ -147,3 +155,9 @@ def parse(argv: Sequence[str]) -> Arguments:
         as_json=said.get("json", False),
         wheel=said.get("wheel"),
     )
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    return tuple(name for name in re.split(r"[,\s]+", text) if name)

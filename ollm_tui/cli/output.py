@@ -34,6 +34,10 @@ class UsageError(Exception):
         self.hint = hint
 
 
+class NeedsApproval(Exception):
+    """Something that a person would have to allow, where none can be asked."""
+
+
 class Output:
     """Standard output and error as the commands use them."""
 
@@ -113,6 +117,9 @@ class Output:
             case UsageError():
                 self.error(error.message, error.hint)
                 return USAGE
+            case NeedsApproval():
+                self.error(str(error), "Use the full-screen app for that: `ollm`.")
+                return NEEDS_APPROVAL
             case AIError():
                 self.error(error.message, error.hint)
                 return exit_code(error)

@@ -1,19 +1,23 @@
 """One prompt, answered on standard output: the same chat as the screen's, without a screen."""
 
 import os
+from collections.abc import Sequence
 from functools import partial
 
 import anyio
 
+from ollm_tui.chat.client import ChatClient
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.output import OK, Output
+from ollm_tui.cli.output import OK, NeedsApproval, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.show import Show, ShowJson, ShowText, code_of
 from ollm_tui.cli.stop import Stop, stopping
+from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.ports import Tool
 from ollm_tui.runtime.compose import Runtime, open_runtime
 
 
@@ -22,16 +26,21 @@ def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     paths = default_paths()
     loaded = load_for(paths, os.environ, arguments.flags, output)
     show = ShowJson(output) if arguments.as_json else ShowText(output)
-    return anyio.run(partial(_run, prompt, loaded, paths, show, output))
+    return anyio.run(partial(_run, prompt, arguments.flags, loaded, paths, show, output))
 
 
 async def _run(
-    prompt: str, loaded: LoadedConfig, paths: AppPaths, show: Show, output: Output
+    prompt: str,
+    flags: Flags,
+    loaded: LoadedConfig,
+    paths: AppPaths,
+    show: Show,
+    output: Output,
 ) -> int:
     with stopping() as stop:
         async with open_runtime(loaded, paths) as runtime:
             try:
-                code = await _ask(prompt, runtime, stop, show, output)
+                code = await _ask(prompt, runtime, flags, stop, show, output)
             except AIError as error:
                 show.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
@@ -40,8 +49,10 @@ async def _run(
     return stop.exit_code
 
 
-async def _ask(prompt: str, runtime: Runtime, stop: Stop, show: Show, output: Output) -> int:
-    client = runtime.new_client(await _model(runtime, output))
+async def _ask(
+    prompt: str, runtime: Runtime, flags: Flags, stop: Stop, show: Show, output: Output
+) -> int:
+    client = await _client(runtime, flags, output)
     stop.answering = True
     code = OK
     async with client.chat(prompt, signal=stop.signal) as events:
@@ -49,6 +60,41 @@ async def _ask(prompt: str, runtime: Runtime, stop: Stop, show: Show, output: Ou
             show.event(event)
             code = code_of(event)
     return code
+
+
+async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
+    """Begin a chat that is not saved, or go on with the last one, with the tools asked for.
+
+    Raises:
+        AIError: there is no model, or no chat to go on with.
+        NeedsApproval: a tool would do more than read.
+    """
+    if flags.goes_on:
+        client = await runtime.last_chat()
+        if flags.model:
+            client.conversation.model = flags.model
+    else:
+        client = runtime.new_client(await _model(runtime, output), saved=False)
+    if flags.tools is not None:
+        client.conversation.tools = allowed_tools(flags.tools, runtime.offered_tools())
+    return client
+
+
+def allowed_tools(names: Sequence[str], offered: Sequence[Tool]) -> tuple[str, ...]:
+    """Give the tools of these names, as long as they only read: nobody is there to be asked.
+
+    Raises:
+        UsageError: there is no such tool.
+        NeedsApproval: one of them would do more.
+    """
+    known = {tool.schema.name: tool for tool in offered}
+    wanted = tuple(known) if "all" in names else tuple(dict.fromkeys(names))
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"There is no tool {name!r}.", f"There are: {', '.join(known)}.")
+        if known[name].effect != "read":
+            raise NeedsApproval(f"{name} does more than read, and nobody is here to be asked.")
+    return wanted
 
 
 async def _model(runtime: Runtime, output: Output) -> str:

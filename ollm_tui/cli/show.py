@@ -1,11 +1,16 @@
 """Chat events on standard output: as text, or as JSON lines."""
 
+import json
 from typing import Protocol, assert_never
 
 from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.event_codec import event_to_json
+from ollm_tui.protocol.tools import ToolCall
+
+SHOWN_RESULT = 200
+"""Characters of a tool's result that are worth a line."""
 
 
 class Show(Protocol):
@@ -45,12 +50,21 @@ class ShowText:
             case chat.ErrorEvent(error=error):
                 self._close()
                 self._output.error(error.message, error.hint)
-            case chat.ToolCallStart() | chat.ToolCallResult() | chat.MediaDelta():
-                pass
-            case chat.TurnComplete():
+            case chat.ToolCallStart() | chat.ToolCallResult():
+                self._tool(event)
+            case chat.MediaDelta() | chat.TurnComplete():
                 pass
             case _:
                 assert_never(event)
+
+    def _tool(self, event: chat.ToolCallStart | chat.ToolCallResult) -> None:
+        self._end_thinking()
+        name = event.call.name
+        if isinstance(event, chat.ToolCallStart):
+            self._output.note(f"{name} {shown_arguments(event.call)}")
+        else:
+            ending = "failed" if event.result.is_error else "done"
+            self._output.note(f"{name} {ending}: {event.result.content[:SHOWN_RESULT]}")
 
     def _text(self, delta: str) -> None:
         text = self._held_return + delta
@@ -81,6 +95,8 @@ class ShowText:
             self._output.note("The answer was cut at the token limit.")
         elif reason == "content_filter":
             self._output.note("The server's content filter ended the answer.")
+        elif reason == "max_turns":
+            self._output.note("The model wants to go on with tools; `ollm -c` continues.")
 
 
 class ShowJson:
@@ -94,6 +110,11 @@ class ShowJson:
         self._output.json(event_to_json(event))
         if isinstance(event, chat.ErrorEvent):
             self._output.error(event.error.message, event.error.hint)
+
+
+def shown_arguments(call: ToolCall) -> str:
+    """Give what a call was given, as it will run."""
+    return call.raw_args if call.args is None else json.dumps(call.args, ensure_ascii=False)
 
 
 def code_of(event: chat.ChatEvent) -> int:

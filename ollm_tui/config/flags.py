@@ -17,3 +17,7 @@ class Flags:
     system: str | None = None
     theme: str | None = None
     config_path: Path | None = None
+    tools: tuple[str, ...] | None = None
+    """Names of the tools that models may call; None leaves it to the settings."""
+    goes_on: bool = False
+    """Whether the last chat goes on instead of a new one."""

@@ -47,7 +47,7 @@ class ChatMaker:
         self._counter = TokenCounter(self._encodings)
         self._windows = _windows(config)
 
-    def new(self, model: str | None) -> ChatClient:
+    def new(self, model: str | None, *, saved: bool = True) -> ChatClient:
         """Begin a conversation with what the settings say."""
         config = self._config
         conversation = Conversation(
@@ -56,7 +56,7 @@ class ChatMaker:
             options=config.options.to_options(),
             tools=tuple(name for name in config.tools.enabled if self.tools.get(name)),
         )
-        return self._client(conversation, None)
+        return self._client(conversation, None, saved=saved)
 
     async def open(self, chat_id: str) -> ChatClient:
         """Go on with a saved conversation.
@@ -78,6 +78,17 @@ class ChatMaker:
         )
         return self._client(conversation, stored)
 
+    async def last(self) -> ChatClient:
+        """Go on with the conversation that was written last.
+
+        Raises:
+            AIError: there is none, or it cannot be read.
+        """
+        latest = await self.store.latest() if self.store is not None else None
+        if latest is None:
+            raise AIError(ErrorCode.BAD_REQUEST, "There is no saved chat to go on with.")
+        return await self.open(latest.id)
+
     async def measure(self, conversation: Conversation) -> ContextFigures:
         """Count what a conversation takes of its model's window.
 
@@ -87,7 +98,13 @@ class ChatMaker:
         schemas = self.tools.schemas(conversation.tools) if conversation.tools else ()
         return await measure(conversation, schemas, self._router, self._counter, self._windows)
 
-    def _client(self, conversation: Conversation, stored: StoredConversation | None) -> ChatClient:
+    def _client(
+        self,
+        conversation: Conversation,
+        stored: StoredConversation | None,
+        *,
+        saved: bool = True,
+    ) -> ChatClient:
         chat = self._config.chat
         parts = ChatParts(
             router=self._router,
@@ -101,7 +118,7 @@ class ChatMaker:
             encodings=self._encodings,
             windows=self._windows,
         )
-        store = self.store
+        store = self.store if saved else None
         journal = store.journal(conversation, stored) if store is not None else None
         return ChatClient(parts, conversation, journal=journal)
 

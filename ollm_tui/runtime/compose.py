@@ -66,9 +66,17 @@ class Runtime:
         if store is not None and store.notice:
             self.problems += (store.notice,)
 
-    def new_client(self, model: str | None = None) -> ChatClient:
+    def new_client(self, model: str | None = None, *, saved: bool = True) -> ChatClient:
         """Begin a conversation with what the settings say."""
-        return self._maker.new(model)
+        return self._maker.new(model, saved=saved)
+
+    async def last_chat(self) -> ChatClient:
+        """Go on with the chat that was written last.
+
+        Raises:
+            AIError: there is none, or it cannot be read.
+        """
+        return await self._maker.last()
 
     @property
     def chats(self) -> ConversationStore | None:

@@ -300,3 +300,12 @@ async def test_blocks_of_calls_are_unique(count: int) -> None:
     events = await ask(client_over(Turns(wants(*range(count)), DONE), FakeTools()))
     blocks = [e.block for e in events if isinstance(e, ToolCallStart)]
     assert len(set(blocks)) == count
+
+
+async def test_an_id_that_a_server_uses_again_is_made_unique_in_the_conversation() -> None:
+    provider, tools = Turns(wants(0), wants(0), DONE), FakeTools()
+    client = client_over(provider, tools)
+    await ask(client)
+    assert tools.started == ["c0", "c0-2"]
+    kept = [m.tool_call_id for m in client.conversation.messages if m.role == "tool"]
+    assert kept == ["c0", "c0-2"]
