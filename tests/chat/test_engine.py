@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -12,7 +13,6 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult
-from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.signals import AbortSignal
@@ -25,6 +25,9 @@ from ollm_tui.tools.define import tool
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
 from tests.support.engine import MODEL, embedded, model_folder, needs_engine
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.json_types import JsonObject
 
 __all__ = ["model_folder"]
 pytestmark = [pytest.mark.engine, needs_engine]
