@@ -1,5 +1,6 @@
 """`ScreenApprover`: asks the person in front of the screen whether a tool call may run."""
 
+import time
 from typing import TYPE_CHECKING
 
 import anyio
@@ -22,10 +23,15 @@ class ScreenApprover:
         """What is allowed without asking in the open chat."""
         self._app: App[None] | None = None
         self._lock = anyio.Lock()
+        self._answered_at: dict[str, float] = {}
 
     def attach(self, app: "App[None]") -> None:
         """Ask on this app's screen from now on."""
         self._app = app
+
+    def answered_at(self, call_id: str) -> float | None:
+        """Give when the person answered, once; None when nobody was asked."""
+        return self._answered_at.pop(call_id, None)
 
     async def approve(self, call: "ToolCall", tool: "Tool") -> "Approval":
         """Answer from what was allowed before, else ask; a cancellation closes the dialog."""
@@ -34,6 +40,15 @@ class ScreenApprover:
 
         if self.permissions.allows(call.name, tool.effect):
             return Approval(allowed=True)
+        try:
+            return await self._in_turn(call, tool)
+        finally:
+            self._answered_at[call.id] = time.monotonic()
+
+    async def _in_turn(self, call: "ToolCall", tool: "Tool") -> "Approval":
+        # brings the vocabulary, which the first frame does not wait for
+        from ollm_tui.protocol.tools import Approval
+
         async with self._lock:
             # an answer given meanwhile may cover this call too
             if self.permissions.allows(call.name, tool.effect):

@@ -62,7 +62,5 @@ def finish_note(reason: "FinishReason", *, empty: bool) -> str:
             return "The answer was cut at its length limit; ask for more, or raise max_tokens."
         case "content_filter" | "refusal":
             return "The server ended the answer for its content."
-        case "max_turns":
-            return "The limit of tool rounds is reached; say so to let the model go on."
         case _:
             return "The model gave an empty answer." if empty else ""

@@ -46,14 +46,23 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
     Key("chat.interrupt", "ctrl+c", "interrupt", "Stop, copy, clear the input, or twice: quit"),
     Key("chat.retry", "r", "retry_error", "Try again", "retry", "after an error, input empty",
         command="retry"),
+    Key("chat.go_on", "g", "go_on", "Let the model go on", "go on",
+        "after its turns ran out, input empty"),
     Key("chat.new", "ctrl+n", "new_chat", "New chat", "new", in_palette=True, command="new"),
     Key("chat.models", "ctrl+l", "show('models')", "Choose a model", "model", in_palette=True,
         command="model"),
+    Key("chat.chats", "ctrl+r", "show('chats')", "Open a saved chat", "chats", in_palette=True,
+        command="chats"),
+    Key("chat.context", "f6", "show('context')", "Context and the ways out", "context",
+        in_palette=True, command="context"),
+    Key("chat.permissions", "shift+tab", "cycle_permissions", "Ask before tools, or let them run",
+        in_palette=True),
     Key("chat.next_recent", "f2", "next_recent", "Next recent model", in_palette=True),
     Key("chat.palette", "ctrl+p", "show('palette')", "Command palette", "palette"),
     Key("chat.help", "f1", "show('help')", "Help", "help", in_palette=True, command="help"),
     Key("chat.help_mark", "question_mark", "show('help')", "Help", when="the input is empty"),
     Key("chat.thinking", "ctrl+t", "toggle_thinking", "Show or fold thinking", in_palette=True),
+    Key("chat.tools", "ctrl+o", "toggle_tools", "Show or fold what tools gave", in_palette=True),
     Key("chat.page_up", "pageup", "scroll_page(-1)", "Scroll up a page"),
     Key("chat.page_down", "pagedown", "scroll_page(1)", "Scroll down a page"),
     Key("chat.line_up", "shift+up", "scroll_line(-1)", "Scroll up a line"),
@@ -95,7 +104,7 @@ EDITING: Final = tuple(map(_of_widget, EDITING_KEYS))
 """What every editor has."""
 
 
-LETTERS: Final = frozenset({"chat.retry", "chat.help_mark"})
+LETTERS: Final = frozenset({"chat.retry", "chat.go_on", "chat.help_mark"})
 """What a letter does that is typed into an empty input: the input itself looks them up."""
 
 _IDLE: Final = ("composer.newline", "chat.models", "chat.palette", "chat.help")
@@ -104,7 +113,7 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "ready": _IDLE,
         "error": ("chat.retry", *_IDLE),
-        **dict.fromkeys(("loading", "waiting", "thinking", "answering"), _BUSY),
+        **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
     }
 )
 

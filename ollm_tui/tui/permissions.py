@@ -12,6 +12,9 @@ PermissionMode: TypeAlias = Literal["ask", "reads", "all"]
 _NEXT: Final[Mapping[PermissionMode, PermissionMode]] = MappingProxyType(
     {"ask": "reads", "reads": "all", "all": "ask"}
 )
+_SHORT: Final[Mapping[PermissionMode, str]] = MappingProxyType(
+    {"ask": "", "reads": " reads free", "all": " all free"}
+)
 _WORDS: Final[Mapping[PermissionMode, str]] = MappingProxyType(
     {
         "ask": "Every tool call asks first.",
@@ -27,6 +30,11 @@ class Permissions:
     def __init__(self) -> None:
         self.mode: PermissionMode = "ask"
         self._granted: set[tuple[str, ToolEffect]] = set()
+
+    @property
+    def word(self) -> str:
+        """Say the mode beside a count of tools; asking is what is expected and needs no word."""
+        return _SHORT[self.mode]
 
     def forget(self) -> None:
         """Begin another chat: nothing is allowed there yet."""

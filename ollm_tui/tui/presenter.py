@@ -5,8 +5,9 @@ Blocks are found by the id their events carry. Nothing here knows the app, a scr
 
 import itertools
 import time
-from collections.abc import Callable
-from typing import Literal, Protocol, TypeAlias, assert_never
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
 
 from ollm_tui.protocol.chat_events import (
     ChatEvent,
@@ -22,51 +23,20 @@ from ollm_tui.protocol.chat_events import (
     TurnComplete,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.message import Usage
+from ollm_tui.protocol.message import Message
+from ollm_tui.tui.faces import NoteKind, StatusFace, TranscriptFace, TurnState
 from ollm_tui.tui.figures import finish_note, seconds, stats_line
-
-NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
-TurnState: TypeAlias = Literal["waiting", "thinking", "answering", "ready", "stopped", "error"]
-
-
-class TranscriptFace(Protocol):
-    """What the presenter asks of a transcript."""
-
-    def add_user(self, block_id: str, text: str) -> None:
-        """Show a prompt."""
-
-    def remove_from(self, block_id: str) -> None:
-        """Take away a block and all after it."""
-
-    def add_thinking(self, block_id: str) -> None:
-        """Open a block of reasoning."""
-
-    def add_answer(self, block_id: str) -> None:
-        """Open a block of the answer."""
-
-    def append(self, block_id: str, delta: str) -> None:
-        """Add to an open block."""
-
-    def finish(self, block_id: str, summary: str | None = None) -> None:
-        """Close a block; a summary folds it."""
-
-    def add_note(
-        self, block_id: str, text: str, kind: NoteKind = "info", hint: str | None = None
-    ) -> None:
-        """Show a sentence of the app's own."""
+from ollm_tui.tui.history import HistoryPainter
+from ollm_tui.tui.tool_text import main_argument, outcome
 
 
-class StatusFace(Protocol):
-    """What the presenter asks of a status bar."""
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What goes with a note to say which key helps; empty where none does."""
 
-    def show_turn(self, state: TurnState) -> None:
-        """Say what the answer is doing."""
-
-    def show_speed(self, tokens_per_s: float | None) -> None:
-        """Say how fast the answer comes; None takes the figure away."""
-
-    def show_usage(self, usage: Usage) -> None:
-        """Say what the server counted."""
+    retry: str = ""
+    go_on: str = ""
+    context: str = ""
 
 
 class TurnPresenter:
@@ -78,10 +48,12 @@ class TurnPresenter:
         status: StatusFace,
         clock: Callable[[], float] = time.monotonic,
         *,
-        retry_hint: str = "",
+        hints: Hints | None = None,
+        began: Callable[[str], float | None] = lambda _call_id: None,
     ) -> None:
-        """Show answers; `retry_hint` goes with an error, to say how to ask again."""
-        self._retry_hint = retry_hint
+        """Show answers; `began` tells when a call was let run that a person was asked about."""
+        self._hints = hints or Hints()
+        self._began = began
         self._transcript = transcript
         self._status = status
         self._clock = clock
@@ -95,6 +67,13 @@ class TurnPresenter:
         self._begin_turn()
         self._over = True
 
+    def recall(self, messages: Sequence[Message]) -> None:
+        """Show a chat as it was left; asking again then means its newest question."""
+        self.forget()
+        painter = HistoryPainter(self._transcript, lambda: f"past-{next(self._numbers)}")
+        painter.show(messages)
+        self._prompt = painter.prompt
+
     def _begin_turn(self) -> None:
         self._open: dict[str, float] = {}
         self._thinking: set[str] = set()
@@ -103,7 +82,11 @@ class TurnPresenter:
         self._over = False
         self.failed = False
         """Whether the newest prompt ended in an error."""
+        self.can_go_on = False
+        """Whether the newest prompt ran out of turns."""
         self._shown_media: set[str] = set()
+        self._tools: dict[str, float] = {}
+        self._warned = False
 
     def note(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a sentence below what is there."""
@@ -126,6 +109,12 @@ class TurnPresenter:
         self._status.show_speed(None)
         self._status.show_turn("waiting")
 
+    def go_on(self) -> None:
+        """Show that the model goes on with the newest prompt."""
+        self._begin_turn()
+        self._status.show_speed(None)
+        self._status.show_turn("waiting")
+
     def stop(self) -> None:
         """Show at once that the person stopped; whatever comes after it is not shown."""
         if self._over:
@@ -142,7 +131,9 @@ class TurnPresenter:
             return
         self._end("error")
         self.failed = True
-        hint = " ".join(part for part in (error.hint, self._retry_hint) if part)
+        is_full = error.known_code is ErrorCode.CONTEXT_LENGTH_EXCEEDED
+        ways_out = self._hints.context if is_full else ""
+        hint = " ".join(part for part in (error.hint, ways_out, self._hints.retry) if part)
         self.note(error.message, "error", hint or None)
 
     def apply(self, event: ChatEvent) -> None:
@@ -200,20 +191,31 @@ class TurnPresenter:
 
     def _tool(self, event: ToolCallStart | ToolCallResult) -> None:
         self._close_blocks()
+        call = event.call
         if isinstance(event, ToolCallStart):
-            self.note(f"⚙ {event.call.name}")
-        elif event.result.is_error:
-            self.note(f"⚙ {event.call.name} failed", "warning")
+            self._tools[event.block] = self._clock()
+            argument = main_argument(call.args, call.raw_args)
+            self._transcript.add_tool(event.block, call.name, argument)
+            self._status.show_turn("tools")
+        elif (since := self._tools.pop(event.block, None)) is not None:
+            took = self._clock() - max(since, self._began(call.id) or since)
+            shown = event.result.content if event.result.display is None else event.result.display
+            ended = outcome(event.result.content, is_error=event.result.is_error)
+            self._transcript.end_tool(event.block, ended, took, shown)
+            if not self._tools:
+                self._status.show_turn("waiting")
 
     def _warn(self, event: ContextWarning | Retrying) -> None:
         if isinstance(event, Retrying):
             wait = seconds(event.wait_s)
             self.note(f"{event.error.message} Trying again in {wait}.", "warning")
             return
-        about = "about " if event.estimated else ""
-        self.note(
-            f"The chat fills {about}{event.used} of the model's {event.limit} tokens.", "warning"
-        )
+        self._status.show_room(event.used, event.limit)
+        if not self._warned:
+            self._warned = True
+            about = "about " if event.estimated else ""
+            text = f"The chat fills {about}{event.used:,} of the model's {event.limit:,} tokens."
+            self.note(text, "warning", self._hints.context or None)
 
     def _media(self, event: MediaDelta) -> None:
         if event.block not in self._shown_media:
@@ -228,13 +230,20 @@ class TurnPresenter:
         self._end("ready")
         if event.usage is not None:
             self._status.show_usage(event.usage)
-        if text := finish_note(event.reason, empty=empty):
+        if event.reason == "max_turns":
+            self.can_go_on = True
+            text = f"The model used {event.turn} turns and wants to go on."
+            self.note(text, "warning", self._hints.go_on or None)
+        elif text := finish_note(event.reason, empty=empty):
             self.note(text, "warning")
         if line := stats_line(event.usage, event.timings):
             self.note(line, "stats")
 
     def _end(self, state: TurnState) -> None:
         self._close_blocks()
+        for block, since in self._tools.items():
+            self._transcript.end_tool(block, "stopped", self._clock() - since, "")
+        self._tools.clear()
         self._over = True
         self._status.show_speed(None)
         self._status.show_turn(state)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ollm_tui.tui.approver import ScreenApprover
 from ollm_tui.tui.theming import ThemeShelf
 
 if TYPE_CHECKING:
@@ -45,6 +46,12 @@ class Client(Protocol):
         self, options: "ChatOptions | None" = None, signal: "AbortSignal | None" = None
     ) -> "ChatStream":
         """Ask the newest question again."""
+        ...
+
+    def go_on(
+        self, options: "ChatOptions | None" = None, signal: "AbortSignal | None" = None
+    ) -> "ChatStream":
+        """Go on where the turns ran out."""
         ...
 
 
@@ -168,5 +175,7 @@ class Services:
     """Where sent prompts are kept for the Up key; None keeps them in memory only."""
     show_thinking: bool = True
     """Whether reasoning is shown while it streams; it folds when the answer starts."""
+    approver: ScreenApprover = field(default_factory=ScreenApprover)
+    """Asks on the screen whether a tool may run; hand it to what runs the tools."""
     problems: tuple[str, ...] = ()
     """What was wrong with the settings that are read before the first frame."""

@@ -46,6 +46,7 @@ class ScriptedClient:
         self.prompts: list[str | None] = []
         self.signals: list[AbortSignal | None] = []
         self.hangs_on_abort = False
+        self.went_on = 0
         self._send: MemoryObjectSendStream[ChatEvent] | None = None
 
     def chat(
@@ -57,6 +58,12 @@ class ScriptedClient:
     def retry(
         self, options: ChatOptions | None = None, signal: AbortSignal | None = None
     ) -> ChatStream:
+        return self._stream(None, signal)
+
+    def go_on(
+        self, options: ChatOptions | None = None, signal: AbortSignal | None = None
+    ) -> ChatStream:
+        self.went_on += 1
         return self._stream(None, signal)
 
     @property

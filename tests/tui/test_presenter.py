@@ -1,10 +1,13 @@
 """What a transcript and a status bar are told for each event."""
 
+from typing import Any
+
 import pytest
 
 from ollm_tui.protocol.chat_events import (
     ContextWarning,
     ErrorEvent,
+    Finish,
     MediaDelta,
     Retrying,
     ToolCallResult,
@@ -14,7 +17,9 @@ from ollm_tui.protocol.chat_events import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.tools import ToolCall, ToolResult
-from ollm_tui.tui.presenter import NoteKind, TurnPresenter, TurnState
+from ollm_tui.tui.faces import NoteKind, TurnState
+from ollm_tui.tui.presenter import Hints, TurnPresenter
+from ollm_tui.tui.widgets.painters.tool_call import ToolOutcome
 from tests.support.scripted import finish, text, thinking
 
 
@@ -40,6 +45,14 @@ class FakeTranscript:
     def finish(self, block_id: str, summary: str | None = None) -> None:
         self.calls.append(("finish", block_id, summary))
 
+    def add_tool(self, block_id: str, name: str, main_argument: str = "") -> None:
+        self.calls.append(("tool", block_id, name, main_argument))
+
+    def end_tool(
+        self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
+    ) -> None:
+        self.calls.append(("end", block_id, outcome, seconds, output))
+
     def add_note(
         self, block_id: str, text: str, kind: NoteKind = "info", hint: str | None = None
     ) -> None:
@@ -55,6 +68,7 @@ class FakeStatus:
         self.states: list[TurnState] = []
         self.speeds: list[float | None] = []
         self.usage: Usage | None = None
+        self.room: tuple[int, int] | None = None
 
     def show_turn(self, state: TurnState) -> None:
         self.states.append(state)
@@ -64,6 +78,9 @@ class FakeStatus:
 
     def show_usage(self, usage: Usage) -> None:
         self.usage = usage
+
+    def show_room(self, used: int, limit: int) -> None:
+        self.room = (used, limit)
 
 
 class Clock:
@@ -75,9 +92,14 @@ class Clock:
 
 class Stage:
     def __init__(self) -> None:
+        self.began: dict[str, float] = {}
         self.transcript, self.status, self.clock = FakeTranscript(), FakeStatus(), Clock()
         self.presenter = TurnPresenter(
-            self.transcript, self.status, self.clock, retry_hint="Press r."
+            self.transcript,
+            self.status,
+            self.clock,
+            hints=Hints("Press r.", "Press g.", "Press F6."),
+            began=self.began.get,
         )
         self.presenter.begin("why?")
         self.transcript.calls.clear()
@@ -175,24 +197,107 @@ def test_warnings_and_retries_are_notes(stage: Stage) -> None:
     stage.presenter.apply(ContextWarning(used=3900, limit=4096, estimated=True, turn=1))
     assert [note[1] for note in stage.transcript.notes] == [
         "Ollama does not answer. Trying again in 2.0 s.",
-        "The chat fills about 3900 of the model's 4096 tokens.",
+        "The chat fills about 3,900 of the model's 4,096 tokens.",
     ]
+    assert stage.transcript.notes[1] == ("warning", stage.transcript.notes[1][1], "Press F6.")
+    assert stage.status.room == (3900, 4096)
+    stage.presenter.apply(ContextWarning(used=3950, limit=4096, estimated=True, turn=2))
+    assert len(stage.transcript.notes) == 2
+    assert stage.status.room == (3950, 4096)
 
 
-def test_tools_and_media_are_said_in_a_line(stage: Stage) -> None:
-    call = ToolCall(id="1", name="clock", args={})
-    stage.presenter.apply(ToolCallStart(call=call, turn=1, block="b1"))
-    result = ToolResult(call_id="1", name="clock", content="no", is_error=True)
-    stage.presenter.apply(ToolCallResult(call=call, result=result, turn=1, block="b1"))
+def test_media_is_said_in_a_line(stage: Stage) -> None:
     for step in (1, 2):
         stage.presenter.apply(
             MediaDelta(modality="image", data=b"", step=step, total_steps=2, turn=1, block="b2")
         )
     assert [note[1] for note in stage.transcript.notes] == [
-        "⚙ clock",
-        "⚙ clock failed",
         "The model sends image, which cannot be shown here.",
     ]
+
+
+def call(number: int = 1) -> ToolCall:
+    return ToolCall(id=str(number), name="look", args={"limit": 3, "path": "notes.md"})
+
+
+def begun(number: int = 1) -> ToolCallStart:
+    return ToolCallStart(call=call(number), turn=1, block=f"b{number}")
+
+
+def ended(number: int = 1, content: str = "seen", **more: Any) -> ToolCallResult:
+    result = ToolResult(call_id=str(number), name="look", content=content, **more)
+    return ToolCallResult(call=call(number), result=result, turn=1, block=f"b{number}")
+
+
+def test_a_tool_is_a_row_from_its_start_to_its_result(stage: Stage) -> None:
+    stage.presenter.apply(text("Looking."))
+    stage.presenter.apply(begun())
+    stage.clock.now = 0.4
+    stage.presenter.apply(ended())
+    assert stage.transcript.calls[-3:] == [
+        ("finish", "answer-1", None),
+        ("tool", "b1", "look", "notes.md"),
+        ("end", "b1", "done", 0.4, "seen"),
+    ]
+    assert stage.status.states[-2:] == ["tools", "waiting"]
+
+
+def test_tools_side_by_side_end_each_by_its_own_block(stage: Stage) -> None:
+    stage.presenter.apply(begun(1))
+    stage.presenter.apply(begun(2))
+    stage.clock.now = 1.0
+    stage.presenter.apply(ended(2, "no", is_error=True))
+    assert stage.status.states[-1] == "tools"
+    stage.presenter.apply(ended(1, "for the model", display="for a person"))
+    assert stage.transcript.calls[-2:] == [
+        ("end", "b2", "failed", 1.0, "no"),
+        ("end", "b1", "done", 1.0, "for a person"),
+    ]
+
+
+def test_refused_is_not_failed_and_stopped_is_neither(stage: Stage) -> None:
+    for number, content in ((1, "Not run: it was not allowed. No."), (2, "Stopped by the user.")):
+        stage.presenter.apply(begun(number))
+        stage.presenter.apply(ended(number, content, is_error=number == 2))
+    assert [one[2] for one in stage.transcript.calls if one[0] == "end"] == ["denied", "stopped"]
+
+
+def test_the_time_a_person_took_to_answer_is_not_the_tools(stage: Stage) -> None:
+    stage.presenter.apply(begun())
+    stage.began["1"] = 30.0
+    stage.clock.now = 30.5
+    stage.presenter.apply(ended())
+    assert stage.transcript.calls[-1] == ("end", "b1", "done", 0.5, "seen")
+
+
+def test_a_stop_ends_the_tools_that_run(stage: Stage) -> None:
+    stage.presenter.apply(begun())
+    stage.clock.now = 2.0
+    stage.presenter.stop()
+    stage.presenter.apply(ended())
+    assert stage.transcript.calls[-2:] == [
+        ("end", "b1", "stopped", 2.0, ""),
+        ("note", "stopped", "Stopped", None),
+    ]
+
+
+def test_running_out_of_turns_says_how_to_go_on(stage: Stage) -> None:
+    assert not stage.presenter.can_go_on
+    stage.presenter.apply(Finish(reason="max_turns", turn=10))
+    said = "The model used 10 turns and wants to go on."
+    assert stage.transcript.notes == [("warning", said, "Press g.")]
+    assert stage.presenter.can_go_on
+    stage.presenter.go_on()
+    assert not stage.presenter.can_go_on
+    assert stage.transcript.notes == [("warning", said, "Press g.")]
+    stage.presenter.apply(text("More.", "answer-2"))
+    assert stage.transcript.calls[-1] == ("append", "answer-2", "More.")
+
+
+def test_a_context_that_is_full_names_the_key_for_the_ways_out(stage: Stage) -> None:
+    error = AIError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, "Too long.", hint="Begin a new chat.")
+    stage.presenter.apply(ErrorEvent(error=error))
+    assert stage.transcript.notes[-1][2] == "Begin a new chat. Press F6. Press r."
 
 
 def test_the_next_prompt_starts_clean(stage: Stage) -> None:

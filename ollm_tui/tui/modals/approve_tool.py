@@ -62,7 +62,7 @@ class ApproveTool(Dialog[Decision]):
     DEFAULT_CSS = """
     ApproveTool {
         & > Vertical { height: auto; max-height: 96%; }
-        .title { color: $text-warning; }
+        .title { color: $text-warning; margin-bottom: 0; }
         #effect { color: $text-muted; margin-bottom: 1; }
         #reason { display: none; margin: 1 0 0 0; }
         &.-reason #reason { display: block; }
@@ -143,7 +143,7 @@ class ApproveTool(Dialog[Decision]):
                 ("n", "bold $text-accent"),
                 " or Esc no · ",
                 ("N", "bold $text-accent"),
-                " no, with a reason",
+                " no, and why",
             )
         )
 

@@ -55,7 +55,8 @@ def row_content(chat: ChatSummary, width: int, now_ms: int, *, is_open: bool) ->
     """Write one row in `width` cells; what does not fit is left out from the right."""
     ref = ModelRef.parse(chat.model or "")
     model = clean_name((ref.model if ref else chat.model or "")[:_LONGEST])
-    facts = [when(chat.updated_ms, now_ms).rjust(11), _count(chat).rjust(12), fit(model, 22)]
+    time, count = when(chat.updated_ms, now_ms), count_of(chat)
+    facts = [time.rjust(11), count.rjust(12), fit(model, 22)]
     room = width - 2
     while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_TITLE:
         facts.pop()
@@ -67,5 +68,6 @@ def row_content(chat: ChatSummary, width: int, now_ms: int, *, is_open: bool) ->
     )
 
 
-def _count(chat: ChatSummary) -> str:
+def count_of(chat: ChatSummary) -> str:
+    """Write how many messages a chat has."""
     return "1 message" if chat.message_count == 1 else f"{chat.message_count} messages"

@@ -179,6 +179,11 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
                 return self._can_stop and not self.composer.has_menu
             case "retry_error":
                 return self.desk is not None and self.desk.turns.failed and not self.desk.is_busy
+            case "go_on":
+                return self.desk is not None and self.desk.turns.can_go_on
+            case "toggle_tools":
+                # the same key unfolds a pasted text
+                return not self.composer.check_action("expand_paste", ())
             case _:
                 return True
 
@@ -218,6 +223,17 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def action_retry_error(self) -> None:
         """Ask again what ended in an error."""
         self.ask_again()
+
+    @work(exclusive=True, group="turn")
+    async def action_go_on(self) -> None:
+        """Let the model go on where its turns ran out."""
+        if self.desk is not None:
+            await self.desk.go_on()
+
+    def action_cycle_permissions(self) -> None:
+        """Go to the next way of asking before tools run."""
+        if self.desk is not None:
+            self.hints.flash(self.desk.cycle_permissions(), FLASH_S)
 
     def action_new_chat(self) -> None:
         """Begin a new chat."""

@@ -9,13 +9,14 @@ from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_t
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.command_host import ScreenCommandHost
-from ollm_tui.tui.presenter import NoteKind, TurnPresenter
+from ollm_tui.tui.faces import NoteKind
+from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
 from ollm_tui.tui.screens.turns import Turns
 from ollm_tui.tui.screens.views import Views
 from ollm_tui.tui.screens.welcome import welcome
-from ollm_tui.tui.services import Runtime
+from ollm_tui.tui.services import Client, Runtime
 
 if TYPE_CHECKING:
     from ollm_tui.tui.screens.chat import ChatScreen
@@ -31,13 +32,18 @@ class Desk:
         self._is_ready = False
         self.runtime = runtime
         self.talk = Talk(runtime)
-        retry_hint = f"Press {screen.keymap.key_for('chat.retry')} to try again."
         self.status = TalkStatus(screen, self.talk)
-        self.presenter = TurnPresenter(screen.transcript, self.status, retry_hint=retry_hint)
+        self.presenter = TurnPresenter(
+            screen.transcript,
+            self.status,
+            hints=_hints(screen),
+            began=screen.services.approver.answered_at,
+        )
         self.turns = Turns(self.presenter, screen.show_queue)
         self.commands = COMMANDS
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)
+        screen.services.approver.attach(screen.app)
 
     @classmethod
     async def beside(cls, screen: "ChatScreen") -> "Desk | None":
@@ -53,6 +59,14 @@ class Desk:
         """Find a model to begin with and say which it is."""
         for problem in (*self._screen.problems, *self.runtime.problems):
             self.say(problem, "warning")
+        if self.talk.client.conversation.messages:
+            self._recall()
+        else:
+            await self._find_first_model()
+        self._is_ready = True
+        self.status.show_talk()
+
+    async def _find_first_model(self) -> None:
         try:
             first = await self.runtime.first_model()
         except AIError as error:
@@ -62,8 +76,6 @@ class Desk:
                 self.talk.set_model(first.ref)
             text, hint = welcome(first, self._screen.keymap.key_for("chat.models"))
             self.say(text, "info", hint)
-        self._is_ready = True
-        self.status.show_talk()
 
     # What the screen asks for
 
@@ -88,10 +100,16 @@ class Desk:
     async def run_command(self, call: CommandCall | UnknownCommand) -> None:
         """Do what a command says."""
         await run_command(call, self.host)
+        self.status.show_tools()
 
     async def answer(self, prompt: str | None) -> None:
         """Ask, with everything that is queued after it; None asks the newest question again."""
         await self.turns.run(self.talk.client, prompt)
+        await self._after_answers()
+
+    async def go_on(self) -> None:
+        """Let the model go on where its turns ran out."""
+        await self.turns.go_on(self.talk.client)
         await self._after_answers()
 
     async def answer_queue(self) -> None:
@@ -110,13 +128,35 @@ class Desk:
 
     def new_chat(self) -> None:
         """Leave the history behind."""
-        self.turns.stop()
+        self._leave()
         self.talk.begin_anew()
+        self.status.show_talk()
+
+    def go_to(self, client: Client) -> None:
+        """Leave this chat for another, and show that one as it was left."""
+        self._leave()
+        self.talk.go_to(client)
+        self._recall()
+        self.status.show_talk()
+
+    def _recall(self) -> None:
+        messages = self.talk.client.conversation.messages
+        self.presenter.recall(messages)
+        self.turns.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
+
+    def _leave(self) -> None:
+        self.turns.stop()
         self.turns.failed = False
+        self._screen.services.approver.permissions.forget()
         self._screen.transcript.clear()
         self.presenter.forget()
         self.status.show_turn("ready")
-        self.status.show_talk()
+
+    def cycle_permissions(self) -> str:
+        """Go to the next permission mode of this chat and say what it means."""
+        sentence = self._screen.services.approver.permissions.cycle()
+        self.status.show_tools()
+        return sentence
 
     async def find_model(self, address: str) -> None:
         """Let the model of that name answer from now on.
@@ -150,3 +190,12 @@ class Desk:
             await self.find_model(address)
         except AIError as error:
             self.say(error.message, "error", error.hint)
+
+
+def _hints(screen: "ChatScreen") -> Hints:
+    key_for = screen.keymap.key_for
+    return Hints(
+        retry=f"Press {key_for('chat.retry')} to try again.",
+        go_on=f"Press {key_for('chat.go_on')} to let it.",
+        context=f"Press {key_for('chat.context')} for the ways out.",
+    )

@@ -55,7 +55,17 @@ class Talk:
         after = self.client.conversation
         after.model, after.system_prompt = before.model, before.system_prompt
         after.options, after.should_think = before.options, before.should_think
+        after.tools = before.tools
         self.usage = None
+
+    def go_to(self, client: Client) -> None:
+        """Go on with another chat, with the model and the settings it has."""
+        before = self.client.conversation
+        self.client = client
+        client.conversation.model = client.conversation.model or before.model
+        self.usage = None
+        if (ref := self.ref) is not None:
+            self.set_model(ref)
 
     def next_recent(self) -> str | None:
         """Give the model used before the present one, going round; None if there is no other."""

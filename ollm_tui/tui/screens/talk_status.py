@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.message import Usage
-from ollm_tui.tui.presenter import TurnState
+from ollm_tui.tui.faces import TurnState
 from ollm_tui.tui.screens.talk import Talk
 
 if TYPE_CHECKING:
@@ -32,12 +32,23 @@ class TalkStatus:
         self._talk.usage = usage
         self.show_talk()
 
+    def show_room(self, used: int, limit: int) -> None:
+        """Show what was counted before asking."""
+        self._screen.status.show_context(used, limit)
+
+    def show_tools(self) -> None:
+        """Say how many tools are on, and whether they ask."""
+        count = len(self._talk.client.conversation.tools)
+        mode = self._screen.services.approver.permissions.word if count else ""
+        self._screen.status.show_notes(*([f"tools {count}{mode}"] if count else []))
+
     def show_talk(self) -> None:
         """Say which model answers, in what chat, and how full its context is."""
         screen, ref = self._screen, self._talk.ref
         self._show_title()
         screen.header.show_model(ref.model if ref else "", ref.provider if ref else "")
         screen.status.show_context(self._talk.context_used, self._talk.window)
+        self.show_tools()
 
     def _show_title(self) -> None:
         title = self._talk.client.conversation.title or ""

@@ -22,6 +22,11 @@ class TranscriptKeys(Screen[None]):
         shown = "is shown" if self.transcript.show_thinking else "folds when the answer starts"
         self.hints.flash(f"Thinking {shown}", FLASH_S)
 
+    def action_toggle_tools(self) -> None:
+        """Show what all tools gave, or fold it."""
+        if not self.transcript.toggle_tools():
+            self.hints.flash("No tool was called yet", FLASH_S)
+
     def action_scroll_page(self, direction: int) -> None:
         """Scroll by a page."""
         self.transcript.scroll_relative(

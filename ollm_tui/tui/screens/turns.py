@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -9,6 +10,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.tui.presenter import TurnPresenter
 from ollm_tui.tui.services import Client
+
+if TYPE_CHECKING:
+    from ollm_tui.chat.client import ChatStream
 
 STOP_GRACE_S = 1.5
 """How long a stopped answer may take to close its connection before its task is cancelled."""
@@ -37,6 +41,11 @@ class Turns:
     def is_busy(self) -> bool:
         """Whether a prompt has to wait: an answer is coming or its connection is closing."""
         return self._signal is not None
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the newest prompt ran out of turns and nothing was asked since."""
+        return self._presenter.can_go_on and not self.is_busy
 
     @property
     def is_waiting(self) -> bool:
@@ -69,6 +78,11 @@ class Turns:
         await self._ask(client, prompt)
         await self.drain(client)
 
+    async def go_on(self, client: Client) -> None:
+        """Let the model go on where its turns ran out, then ask what was queued meanwhile."""
+        await self._follow(lambda signal: client.go_on(signal=signal), self._presenter.go_on)
+        await self.drain(client)
+
     async def drain(self, client: Client) -> None:
         """Ask everything that waits."""
         while self._waiting:
@@ -77,19 +91,28 @@ class Turns:
             await self._ask(client, text)
 
     async def _ask(self, client: Client, prompt: str | None) -> None:
+        def ask(signal: AbortSignal) -> "ChatStream":
+            return (
+                client.retry(signal=signal)
+                if prompt is None
+                else client.chat(prompt, signal=signal)
+            )
+
+        await self._follow(ask, lambda: self._presenter.begin(prompt))
+
+    async def _follow(
+        self, ask: "Callable[[AbortSignal], ChatStream]", begin: Callable[[], None]
+    ) -> None:
         self._signal = signal = AbortSignal()
-        self._presenter.begin(prompt)
+        begin()
         try:
             with anyio.CancelScope() as self._scope:
-                await self._stream(client, prompt, signal)
+                await self._stream(ask(signal))
         finally:
             self._signal = self._scope = None
         self.failed = self._presenter.failed
 
-    async def _stream(self, client: Client, prompt: str | None, signal: AbortSignal) -> None:
-        stream = (
-            client.retry(signal=signal) if prompt is None else client.chat(prompt, signal=signal)
-        )
+    async def _stream(self, stream: "ChatStream") -> None:
         try:
             async with stream as events:
                 async for event in events:

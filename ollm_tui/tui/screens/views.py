@@ -14,6 +14,8 @@ from ollm_tui.tui.modals.help import Help
 from ollm_tui.tui.modals.pick_model import PickModel
 from ollm_tui.tui.modals.pick_theme import PickTheme
 from ollm_tui.tui.palette import Entry, entries
+from ollm_tui.tui.screens.context_ways import ContextWays
+from ollm_tui.tui.screens.saved import Saved
 from ollm_tui.tui.theming import ThemeProblem
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ class Views:
     def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
         self._screen = screen
         self._desk = desk
+        self._saved = Saved(screen, desk)
+        self._context = ContextWays(screen, desk)
 
     def show(self, view: View) -> None:
         """Open a dialog, unless one is open."""
@@ -46,6 +50,10 @@ class Views:
                 self._screen.app.push_screen(PickTheme(shelf), self._remember_theme)
             case "palette":
                 self._palette()
+            case "chats":
+                self._saved.show()
+            case "context":
+                self._context.show()
 
     def _pick_model(self) -> None:
         runtime = self._desk.runtime

@@ -11,9 +11,9 @@ from ollm_tui.tui.figures import tokens
 from ollm_tui.tui.widgets.chrome import Piece, cut, spread, width_of
 
 TurnState: TypeAlias = Literal[
-    "ready", "loading", "waiting", "thinking", "answering", "stopped", "error"
+    "ready", "loading", "waiting", "thinking", "answering", "tools", "stopped", "error"
 ]
-BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering"})
+BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering", "tools"})
 _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
     {
         "ready": ("●", "ready", "ready"),
@@ -21,6 +21,7 @@ _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
         "waiting": ("◐", "busy", "waiting"),
         "thinking": ("●", "busy", "thinking"),
         "answering": ("●", "busy", "streaming"),
+        "tools": ("◐", "busy", "running tools"),
         "stopped": ("■", "quiet", "stopped"),
         "error": ("✗", "error", "error"),
     }
@@ -98,7 +99,7 @@ def _separated(parts: list[list[Piece]], gap: int) -> list[Piece]:
 def _state(status: Status) -> list[Piece]:
     mark, look, word = _WORDS[status.state]
     match status.state:
-        case "loading" | "waiting":
+        case "loading" | "waiting" | "tools":
             word += _clock(status)
         case "thinking" | "answering":
             word += _speed(status)

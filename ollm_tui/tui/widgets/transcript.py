@@ -10,6 +10,7 @@ from textual import events
 from ollm_tui.tui.widgets.painters.painter import Offsets
 from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
 from ollm_tui.tui.widgets.painters.plain_painter import PlainPainter
+from ollm_tui.tui.widgets.painters.tool_call import Fold, ToolOutcome, ToolPainter
 from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
 from ollm_tui.tui.widgets.transcript_palette import CSS
 from ollm_tui.tui.widgets.transcript_view import WIDEST, RowView
@@ -74,6 +75,25 @@ class Transcript(RowView):
         canvas = self._canvas or _UNMEASURED
         self._add(Block(block_id, BlockKind.ANSWER, MarkdownPainter(canvas), canvas))
 
+    def add_tool(self, block_id: str, name: str, main_argument: str = "") -> None:
+        """Show that a tool runs."""
+        canvas = self._canvas or _UNMEASURED
+        block = Block(block_id, BlockKind.TOOL, ToolPainter(canvas, name, main_argument), canvas)
+        block.text.append(f"{name} {main_argument}".rstrip())
+        self._add(block)
+        self._queue(block)
+
+    def end_tool(
+        self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
+    ) -> None:
+        """Show how a tool ended; its output opens by itself only where it failed."""
+        block = self._block(block_id)
+        if isinstance(block.painter, ToolPainter) and not block.finished:
+            block.finished = True
+            block.text.append(f" {outcome}")
+            block.painter.end(outcome, seconds, output)
+            self._queue(block)
+
     def add_note(
         self, block_id: str, text: str, kind: NoteKind = "info", hint: str | None = None
     ) -> None:
@@ -109,11 +129,27 @@ class Transcript(RowView):
         self._cut(self._by_id[block_id])
 
     def toggle_fold(self, block_id: str) -> None:
-        """Fold or unfold one block of thinking."""
+        """Fold or unfold one block of thinking, or the output of a tool."""
         block = self._block(block_id)
         if block.kind is BlockKind.THINKING:
             block.fold(not block.folded)
             self._refold(block)
+        elif isinstance(block.painter, ToolPainter):
+            self._fold_tool(block, block.painter, block.painter.next_fold())
+
+    def _fold_tool(self, block: Block, painter: ToolPainter, fold: Fold) -> None:
+        if self.is_attached and self.text_selection is not None:
+            self.screen.clear_selection()
+        painter.set_fold(fold)
+        self._queue(block)
+
+    def toggle_tools(self) -> bool:
+        """Show what all tools gave, or fold it; False when there is no tool."""
+        tools = [(b, b.painter) for b in self._blocks if isinstance(b.painter, ToolPainter)]
+        fold: Fold = "open" if any(each.fold != "open" for _, each in tools) else "folded"
+        for block, painter in tools:
+            self._fold_tool(block, painter, fold)
+        return bool(tools)
 
     def toggle_thinking(self) -> None:
         """Fold all thinking if the newest is open, else unfold it; what comes later goes along."""
@@ -161,6 +197,7 @@ class Transcript(RowView):
         before = self._blocks[-1].kind if self._blocks else None
         close = block.kind in _CLOSE and before not in _APART
         follows = block.kind is BlockKind.ANSWER and before is BlockKind.THINKING
+        follows |= block.kind is before is BlockKind.TOOL
         block.gap = int(before is not None and not close and not follows)
         self._by_id[block.id] = len(self._blocks)
         self._blocks.append(block)
@@ -209,7 +246,9 @@ class Transcript(RowView):
             self.scroll_end(animate=False)
             return
         found = self.row_at(self.scroll_offset.y + event.y)
-        if found is not None and found[1].kind is BlockKind.THINKING:
-            row, block = found
-            if row is block.header():
-                self.toggle_fold(block.id)
+        if found is None:
+            return
+        row, block = found
+        is_tool = block.kind is BlockKind.TOOL and row is block.painter.row(0)
+        if is_tool or (block.kind is BlockKind.THINKING and row is block.header()):
+            self.toggle_fold(block.id)

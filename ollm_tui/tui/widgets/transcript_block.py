@@ -20,6 +20,7 @@ class BlockKind(StrEnum):
     USER = "user"
     THINKING = "thinking"
     ANSWER = "answer"
+    TOOL = "tool"
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"

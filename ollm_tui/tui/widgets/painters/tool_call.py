@@ -126,7 +126,7 @@ class ToolPainter:
         gap = max(3, min(_COLUMN - len(_SIGN), room + 3) - used)
         parts = [
             (_SIGN, palette.dim),
-            (name, palette.code),
+            (name, palette.text + palette.code),
             (f"  {argument}" if argument else "", palette.text),
             (" " * gap, palette.text),
             (mark, self._mark_style(palette)),
@@ -143,7 +143,7 @@ class ToolPainter:
     def _mark_style(self, palette: Palette) -> Style:
         match self._outcome:
             case "done":
-                return palette.inserted
+                return palette.text + palette.inserted
             case "failed":
                 return palette.error
             case "denied":

@@ -1,0 +1,103 @@
+"""A saved chat put back on the screen as it was left."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent, UnknownContent
+from ollm_tui.protocol.message import Message
+from ollm_tui.tui.faces import NoteKind, TranscriptFace
+from ollm_tui.tui.tool_text import main_argument, outcome
+
+_ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
+    {
+        "stopped": ("Stopped", "stopped"),
+        "failed": ("The answer failed here.", "warning"),
+        "interrupted": ("The program ended before the answer did.", "warning"),
+    }
+)
+
+
+class HistoryPainter:
+    """Shows messages, each block under an id of its own."""
+
+    def __init__(self, transcript: TranscriptFace, next_id: Callable[[], str]) -> None:
+        self._transcript = transcript
+        self._next_id = next_id
+        self._calls: dict[str, str] = {}
+        self.prompt: tuple[str, str] | None = None
+        """The block and the text of the newest question."""
+
+    def show(self, messages: Sequence[Message]) -> None:
+        """Show them all; a call that has no result was stopped."""
+        for message in messages:
+            match message.role:
+                case "user":
+                    self._user(message)
+                case "assistant":
+                    self._assistant(message)
+                case "tool":
+                    self._result(message)
+                case "system":
+                    pass
+                case _:
+                    self._note(message.text)
+        for block in self._calls.values():
+            self._transcript.end_tool(block, "stopped", None, "")
+
+    def _user(self, message: Message) -> None:
+        if message.metadata.get("correction"):
+            self._note("The model was told that its tool call could not be read.")
+            return
+        words = [_words(block) for block in message.content]
+        text = "\n".join(word for word in words if word)
+        block = self._next_id()
+        self._transcript.add_user(block, text)
+        self.prompt = (block, text)
+
+    def _assistant(self, message: Message) -> None:
+        for block in message.content:
+            self._part(block)
+        for call in message.tool_calls:
+            row = self._next_id()
+            self._transcript.add_tool(row, call.name, main_argument(call.args, call.raw_args))
+            self._calls[call.id] = row
+        ended = message.metadata.get("ended")
+        if isinstance(ended, str) and ended in _ENDS:
+            self._note(*_ENDS[ended])
+
+    def _part(self, block: Block) -> None:
+        row = self._next_id()
+        match block:
+            case ThinkingContent():
+                self._transcript.add_thinking(row)
+                self._transcript.append(row, block.text)
+                self._transcript.finish(row, "thought")
+            case TextContent():
+                self._transcript.add_answer(row)
+                self._transcript.append(row, block.text)
+                self._transcript.finish(row)
+            case _:
+                self._transcript.add_note(row, _words(block))
+
+    def _result(self, message: Message) -> None:
+        row = self._calls.pop(message.tool_call_id or "", None)
+        if row is None:
+            self._note(message.text)
+            return
+        ended = outcome(message.text, is_error=bool(message.metadata.get("is_error")))
+        self._transcript.end_tool(row, ended, None, message.text)
+
+    def _note(self, text: str, kind: NoteKind = "info") -> None:
+        self._transcript.add_note(self._next_id(), text, kind)
+
+
+def _words(block: Block) -> str:
+    match block:
+        case TextContent() | ThinkingContent():
+            return block.text
+        case UnknownContent():
+            return f"[{block.type}] {json.dumps(block.data, ensure_ascii=False)}"
+        case _:
+            return f"[{block.type}]"

@@ -1,0 +1,60 @@
+"""How full the context is, and doing something about it."""
+
+from typing import TYPE_CHECKING
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.tokens.budget import DropAttachments, LeaveOutTurns, RaiseWindow, WayOut
+from ollm_tui.tui.capabilities import MeasuresContext
+from ollm_tui.tui.modals.context_full import NEW_CHAT, Choice, ContextFull
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.screens.chat import ChatScreen
+    from ollm_tui.tui.screens.desk import Desk
+
+
+class ContextWays:
+    """Shows the figures and takes the way out that is chosen."""
+
+    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+        self._screen = screen
+        self._desk = desk
+
+    def show(self) -> None:
+        """Count, then show."""
+        if isinstance(self._desk.runtime, MeasuresContext):
+            self._screen.run_worker(self._measure(self._desk.runtime), group="context")
+        else:
+            self._desk.say("Nothing here counts the context.")
+
+    async def _measure(self, runtime: MeasuresContext) -> None:
+        try:
+            figures = await runtime.measure(self._desk.talk.client.conversation)
+        except AIError as error:
+            self._desk.say(error.message, "error", error.hint)
+            return
+        if self._screen.app.screen is self._screen:
+            self._screen.app.push_screen(ContextFull(figures), self._take)
+
+    def _take(self, choice: Choice) -> None:
+        runtime = self._desk.runtime
+        if choice is None or not isinstance(runtime, MeasuresContext):
+            return
+        if choice == NEW_CHAT:
+            self._desk.new_chat()
+            return
+        runtime.take_way_out(self._desk.talk.client.conversation, choice)
+        self._desk.say(_done(choice))
+        self._desk.status.show_talk()
+        if self._desk.turns.failed:
+            self._screen.ask_again()
+
+
+def _done(way: WayOut) -> str:
+    match way:
+        case LeaveOutTurns():
+            them = "question is" if way.turns == 1 else f"{way.turns} questions are"
+            return f"The oldest {them} not sent from now on; the chat itself keeps all of it."
+        case RaiseWindow():
+            return f"The model is loaded with {way.num_ctx:,} tokens from the next prompt on."
+        case DropAttachments():
+            return "Attachments are not sent from now on; the chat itself keeps them."

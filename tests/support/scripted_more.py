@@ -1,0 +1,107 @@
+"""A scripted runtime that also saves chats, has tools and counts the context."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.tools import ToolEffect
+from ollm_tui.tokens.budget import LeaveOutTurns, Plan, RaiseWindow, WayOut
+from ollm_tui.tokens.limits import WindowSource
+from ollm_tui.tui.services import Client
+from tests.support.scripted import ScriptedClient, ScriptedRuntime
+
+NOW_MS = 1_795_000_000_000
+
+
+@dataclass(frozen=True)
+class SavedChat:
+    id: str
+    title: str = "Sky colours"
+    updated_ms: int = NOW_MS
+    message_count: int = 2
+    model: str | None = "local://qwen3:8b"
+
+
+@dataclass
+class ScriptedChats:
+    saved: list[SavedChat] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    refuses: AIError | None = None
+
+    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[SavedChat]:
+        if self.refuses is not None:
+            raise self.refuses
+        return self.saved[offset : offset + limit]
+
+    async def delete(self, conversation_id: str) -> None:
+        if self.refuses is not None:
+            raise self.refuses
+        self.deleted.append(conversation_id)
+        self.saved = [chat for chat in self.saved if chat.id != conversation_id]
+
+
+@dataclass(frozen=True)
+class SomeTool:
+    name: str
+    effect: ToolEffect = "read"
+    description: str = ""
+
+
+TOOLS = (
+    SomeTool("read_file", "read", "Read a text file of the project."),
+    SomeTool("list_directory", "read", "List a folder."),
+    SomeTool("web_fetch", "network", "Fetch a page."),
+    SomeTool("shell", "run", "Run a command."),
+)
+
+
+def leave_out(turns: int = 2, freed: int = 2100) -> LeaveOutTurns:
+    plan = Plan(kept=(), left_out=(), turns_left_out=turns, used=0, freed=freed, fits=True)
+    return LeaveOutTurns(turns, plan)
+
+
+@dataclass(frozen=True)
+class Figures:
+    used: int = 4310
+    limit: int = 4096
+    estimated: bool = True
+    source: WindowSource = "engine"
+    parts: Sequence[tuple[str, int]] = (
+        ("system prompt and tools", 812),
+        ("questions", 498),
+        ("answers", 1600),
+        ("what tools gave", 1400),
+    )
+    ways: Sequence[WayOut] = field(default_factory=lambda: (leave_out(), RaiseWindow(8192)))
+
+
+@dataclass
+class FullRuntime(ScriptedRuntime):
+    chats: ScriptedChats = field(default_factory=ScriptedChats)
+    histories: dict[str, list[Message]] = field(default_factory=dict)
+    tools: Sequence[SomeTool] = TOOLS
+    figures: Figures = field(default_factory=Figures)
+    ways_taken: list[WayOut] = field(default_factory=list)
+    ids: dict[int, str] = field(default_factory=dict)
+
+    def chat_id(self, client: Client) -> str | None:
+        return self.ids.get(id(client))
+
+    async def open_chat(self, chat_id: str) -> ScriptedClient:
+        if chat_id not in self.histories:
+            raise AIError(ErrorCode.BAD_REQUEST, "There is no such chat.", hint="Choose another.")
+        conversation = Conversation(messages=self.histories[chat_id], tools=("read_file",))
+        self.clients.append(ScriptedClient(conversation))
+        self.ids[id(self.clients[-1])] = chat_id
+        return self.clients[-1]
+
+    def offered_tools(self) -> Sequence[SomeTool]:
+        return self.tools
+
+    async def measure(self, conversation: Conversation) -> Figures:
+        return self.figures
+
+    def take_way_out(self, conversation: Conversation, way: WayOut) -> None:
+        self.ways_taken.append(way)

@@ -1,0 +1,114 @@
+"""What takes the room, and the ways out on their keys."""
+
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.tokens.budget import DropAttachments, RaiseWindow
+from ollm_tui.tui.modals.context_full import context_lines, keyed_ways, ways_content
+from tests.support.screens import Stage, staged
+from tests.support.scripted_more import Figures, FullRuntime, leave_out
+from tests.support.svg import SIZES, SvgSnapshot, calm
+
+
+async def blocked(stage: Stage) -> None:
+    await stage.ask("Why is the sky blue?")
+    text = "The conversation has about 4,310 tokens; the model holds 4,096."
+    stage.client.fail(AIError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, text))
+    await stage.settle()
+
+
+async def test_a_blocked_prompt_names_the_key_and_the_key_shows_the_ways(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml", FullRuntime(), size=(100, 30)) as stage:
+        await blocked(stage)
+        assert "Press F6 for the ways out." in stage.screen_text
+        await stage.pilot.press("f6")
+        await stage.settle()
+        for words in (
+            "About 4,310 of 4,096 tokens (105 %)",
+            "The window is as the engine has loaded the model.",
+            "what tools gave",
+            "l  Leave out the 2 oldest questions (frees 2,100 tokens)",
+            "w  Load the model with a window of 8,192 tokens (num_ctx)",
+            "n  Begin a new chat",
+        ):
+            assert words in stage.screen_text
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("l", "The oldest 2 questions are not sent from now on"),
+        ("w", "The model is loaded with 8,192 tokens"),
+    ],
+)
+async def test_a_way_out_is_taken_and_the_prompt_asked_again(
+    tmp_path: Path, key: str, said: str
+) -> None:
+    scripted = FullRuntime()
+    async with staged(tmp_path / "config.toml", scripted) as stage:
+        await blocked(stage)
+        await stage.pilot.press("f6")
+        await stage.settle()
+        await stage.pilot.press(key)
+        await stage.settle()
+        assert scripted.ways_taken == [keyed_ways(scripted.figures.ways)[key]]
+        assert said in stage.shown
+        assert stage.client.prompts == ["Why is the sky blue?", None]
+
+
+@pytest.mark.parametrize("key", ["escape", "enter", "d", "x"])
+async def test_no_other_key_does_anything(tmp_path: Path, key: str) -> None:
+    scripted = FullRuntime()
+    async with staged(tmp_path / "config.toml", scripted) as stage:
+        await stage.type("/context")
+        await stage.pilot.press("enter", "enter")
+        await stage.settle()
+        await stage.pilot.press(key)
+        await stage.settle()
+        assert scripted.ways_taken == []
+        assert len(stage.runtime.clients) == 1
+
+
+async def test_n_begins_a_new_chat(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml", FullRuntime()) as stage:
+        await blocked(stage)
+        await stage.pilot.press("f6")
+        await stage.settle()
+        await stage.pilot.press("n")
+        await stage.settle()
+        assert len(stage.runtime.clients) == 2
+        assert "Why is the sky" not in stage.shown
+
+
+async def test_a_runtime_that_cannot_count_says_so(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        await stage.pilot.press("f6")
+        await stage.settle()
+        assert "Nothing here counts the context." in stage.shown
+
+
+def test_figures_are_written_as_what_they_are() -> None:
+    lines = context_lines(Figures(used=100, limit=200, estimated=False, source="assumed"))
+    assert lines[:2] == [
+        "100 of 200 tokens (50 %)",
+        "The window is a guess: nobody has said how large it is.",
+    ]
+    shown = ways_content(
+        keyed_ways([leave_out(1, 10), RaiseWindow(4096), DropAttachments(3, 900, False)])
+    ).plain
+    assert "l  Leave out the oldest question and its answer (frees 10 tokens)" in shown
+    assert "d  Leave out 3 attachments (about 900 tokens, which is not enough by itself)" in shown
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_it_looks_as_drawn(
+    size: tuple[int, int], svg_snapshot: SvgSnapshot, tmp_path: Path
+) -> None:
+    async with staged(tmp_path / "config.toml", FullRuntime(), size=size) as stage:
+        await blocked(stage)
+        await stage.pilot.press("f6")
+        calm(stage.app)
+        await stage.settle()
+        svg_snapshot(stage.app)
