@@ -50,6 +50,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     DEFAULT_CSS = """
     ChatScreen {
         & > Prompt { margin: 0 1; }
+        &:nocolor > .screen--selection { text-style: reverse; }
         & > Transcript { width: 100%; }  /* a share would be less by the margin of the prompt */
     }
     """
