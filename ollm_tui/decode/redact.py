@@ -34,7 +34,8 @@ def environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    yield from (secret, quote(secret, safe=""), quote_plus(secret), repr(secret)[1:-1])
+    once = quote(secret, safe="")
+    yield from (secret, once, quote(once, safe=""), quote_plus(secret), repr(secret)[1:-1])
     data = secret.encode("utf-8", "replace")
     if len(data) >= 2 * SHORTEST:
         yield from _base64_forms(data)
