@@ -523,11 +523,12 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
 
 
 async def test_what_was_sent_comes_back_with_up_in_a_later_session(config: Path) -> None:
-    async with staged(config) as stage:
+    prompts = config.with_name("prompts.jsonl")
+    async with staged(config, history=prompts) as stage:
         await stage.ask("Why is the sky blue?")
         stage.client.give(text("Air."), finish())
         await stage.settle()
-    async with staged(config) as stage:
+    async with staged(config, history=prompts) as stage:
         await stage.pilot.press("up")
         assert stage.chat.composer.value == "Why is the sky blue?"
 
