@@ -12,6 +12,7 @@ from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.presenter import NoteKind, TurnPresenter
 from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
+from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.screens.turns import Turns
 from ollm_tui.tui.screens.views import Views
 from ollm_tui.tui.screens.welcome import welcome
@@ -158,7 +159,7 @@ class Desk:
         """Go to the model used before this one."""
         address = self.talk.next_recent()
         if address is None:
-            self.say("No other model was used lately.")
+            self._screen.hints.flash("No other model was used lately", FLASH_S)
             return
         try:
             await self.find_model(address)

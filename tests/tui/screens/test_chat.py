@@ -331,6 +331,14 @@ async def test_no_model_says_what_was_tried_and_what_to_do(config: Path) -> None
         assert "ollm models starter" in stage.screen_text
 
 
+async def test_a_key_that_finds_nothing_to_do_says_so_beside_the_input_only(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.pilot.press("f2")
+        await stage.settle()
+        assert "No other model was used lately" in stage.screen_text
+        assert "No other model" not in stage.shown
+
+
 @pytest.mark.parametrize("is_early", [False, True])
 async def test_a_prompt_without_a_model_comes_back_to_the_input(
     config: Path, is_early: bool
