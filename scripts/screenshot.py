@@ -85,6 +85,11 @@ async def chat(stage: Stage) -> None:
     await stage.ask("Why is the sky blue at noon and red at dusk?")
     stage.client.give(thinking("The person asks about Rayleigh scattering."))
     await stage.settle()
+    desk = stage.chat.desk
+    if desk is not None:
+        # the one figure that comes from the clock
+        desk.presenter._open = dict.fromkeys(desk.presenter._open, 0.0)
+        desk.presenter._clock = lambda: 3.2
     stage.client.give(text(ANSWER), finish())
 
 

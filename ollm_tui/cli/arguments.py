@@ -36,6 +36,7 @@ class Arguments:
     prompt: str | None = None
     as_json: bool = False
     wheel: Path | None = None
+    place: str = "settings"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -50,6 +51,8 @@ class _Parser(argparse.ArgumentParser):
         hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
         if wrong.group(1) == "COMMAND" and not near:
             hint += ' To ask something: ollm -p "..."'
+        if wrong.group(1).startswith("-"):
+            raise UsageError(f"{wrong.group(1)} does not take {typed!r}.", hint)
         raise UsageError(f"{self.prog} has no command {typed!r}.", hint)
 
 
@@ -105,11 +108,19 @@ def _add_config(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parse
     actions = config.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, text in (
         ("show", "every setting, its value and where it came from"),
-        ("path", "the settings file"),
+        ("path", "where the settings file is, or another place"),
         ("schema", "the JSON schema of the settings file"),
         ("check", "what is wrong with the settings"),
     ):
-        actions.add_parser(name, help=text, description=text, parents=[shared], allow_abbrev=False)
+        action = actions.add_parser(
+            name, help=text, description=text, parents=[shared], allow_abbrev=False
+        )
+        if name == "path":
+            places = ("settings", "models", "themes", "state")
+            about = "settings (if nothing is said), models, themes or state"
+            action.add_argument(
+                "--of", metavar="PLACE", choices=places, default=places[0], help=about
+            )
 
 
 def _add_models(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
@@ -154,6 +165,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         prompt=said.get("prompt"),
         as_json=said.get("json", False),
         wheel=said.get("wheel"),
+        place=said.get("of", "settings"),
     )
 
 

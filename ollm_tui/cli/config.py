@@ -1,6 +1,7 @@
 """`ollm config`: what is set, where it came from and what is wrong with it."""
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ollm_tui.cli.arguments import Arguments
@@ -13,16 +14,29 @@ if TYPE_CHECKING:
 
 def run_config(arguments: Arguments, output: Output) -> int:
     """Carry out one action."""
-    if arguments.action == "path":
-        output.line(str(config_path(default_paths(), os.environ, arguments.flags.config_path)))
-        return OK
     match arguments.action:
+        case "path":
+            output.line(str(_place(arguments)))
+            return OK
         case "schema":
             return _schema(output)
         case "check":
             return _check(arguments, output)
         case _:
             return _show(arguments, output)
+
+
+def _place(arguments: Arguments) -> Path:
+    paths = default_paths()
+    match arguments.place:
+        case "models":
+            return paths.models_dir
+        case "themes":
+            return paths.themes_dir
+        case "state":
+            return paths.state_dir
+        case _:
+            return config_path(paths, os.environ, arguments.flags.config_path)
 
 
 def _schema(output: Output) -> int:

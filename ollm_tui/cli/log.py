@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeAlias
 
+from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean
 from ollm_tui.decode.redact import environment_secrets, redactor
 
@@ -63,7 +64,7 @@ class LogFile(logging.FileHandler):
 
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(path.parent)
         if path.exists() and path.stat().st_size > LARGEST_LOG_BYTES:
             path.replace(path.with_name(f"{path.name}.old"))
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -80,7 +80,8 @@ class Output:
 
     def error(self, message: str, hint: str | None = None) -> None:
         """Say what went wrong and what to do about it."""
-        self.note(f"{message} {hint}" if hint else message)
+        ended = message if message.endswith((".", "!", "?", ":", "…")) else f"{message}."
+        self.note(f"{ended} {hint}" if hint else message)
 
     def thinking(self, text: str) -> None:
         """Show reasoning, dimmed, where a person watches; it is no part of the answer."""

@@ -8,6 +8,8 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths, config_path
 
 DEFAULT_THEME = "dusk"
+NO_COLOR_THEME = "terminal"
+"""The default where NO_COLOR is set: the terminal's own background, see no-color.org."""
 _OFF = frozenset({"0", "off", "f", "false", "n", "no"})
 
 
@@ -31,7 +33,8 @@ def early_settings(
     flags = flags or Flags()
     values, problem = _read(paths, environ, flags)
     said = values.get("theme")
-    in_file = said if isinstance(said, str) and said and "${" not in said else DEFAULT_THEME
+    usual = NO_COLOR_THEME if environ.get("NO_COLOR") else DEFAULT_THEME
+    in_file = said if isinstance(said, str) and said and "${" not in said else usual
     keys = values.get("keymap")
     keymap = dict(_bindings(keys)) if isinstance(keys, dict) else {}
     return EarlySettings(

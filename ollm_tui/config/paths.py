@@ -29,6 +29,11 @@ class AppPaths:
         """Model files of the embedded engine."""
         return self.data_dir / "models"
 
+    @property
+    def themes_dir(self) -> Path:
+        """A person's own themes."""
+        return self.config_dir / "themes"
+
 
 def default_paths() -> AppPaths:
     """Give the platform's directories; the XDG variables are honoured."""

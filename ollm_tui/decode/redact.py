@@ -4,7 +4,7 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote
 
 MARK: Final = "«key»"
 SHORTEST: Final = 4
@@ -18,11 +18,11 @@ _SHORTEST_VARIABLE: Final = 8
 def redactor(secrets: Iterable[str | None]) -> Callable[[str], str]:
     """Make a function that puts a mark in the place of each secret, plain, URL- or base64-coded."""
     known = {secret for secret in secrets if secret and len(secret) >= SHORTEST}
-    forms = {form for secret in known for form in _forms(secret)}
-    if not forms:
+    if not known:
         return str
     # The longest first: a secret may begin with another one.
-    found = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
+    ordered = sorted(known, key=len, reverse=True)
+    found = re.compile("|".join(form for secret in ordered for form in _forms(secret)))
     return lambda text: found.sub(MARK, text)
 
 
@@ -34,10 +34,21 @@ def environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    yield from (secret, quote(secret, safe=""), quote_plus(secret), repr(secret)[1:-1])
+    """Give patterns for everything that a secret may look like."""
+    yield "".join(map(_letter, secret))
+    yield re.escape(repr(secret)[1:-1])
     data = secret.encode("utf-8", "replace")
     if len(data) >= 2 * SHORTEST:
-        yield from _base64_forms(data)
+        yield from map(re.escape, _base64_forms(data))
+
+
+def _letter(letter: str) -> str:
+    """Match a letter as it is or URL-coded, also twice; programs differ in what they leave."""
+    once = quote(letter, safe="", errors="replace")
+    if once == letter:
+        return re.escape(letter)
+    ways = [re.escape(letter), f"(?i:{once})", f"(?i:{quote(once, safe='')})"]
+    return f"(?:{'|'.join([*ways, '[+]'] if letter == ' ' else ways)})"
 
 
 def _base64_forms(data: bytes) -> Iterator[str]:

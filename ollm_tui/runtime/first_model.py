@@ -14,7 +14,7 @@ from ollm_tui.providers.router import EMBEDDED
 STARTER_REASON = "the starter model that comes with ollm"
 START_SERVER = (
     "For better models start Ollama (ollama.com), LM Studio, llama.cpp or another server, "
-    "or put GGUF files into the models folder."
+    "or put GGUF files into the folder that `ollm config path --of models` names."
 )
 FETCH_STARTER = "`ollm models starter` fetches a small model to begin with."
 ADD_ENGINE = (

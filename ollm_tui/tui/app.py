@@ -1,11 +1,13 @@
 """`OllmApp`: screens, theme, keymap, crash handler; nothing else."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
 from textual.driver import Driver
+from textual.filter import LineFilter, Monochrome, NoColor
 
 from ollm_tui.tui.crash import CrashReports
 from ollm_tui.tui.keymap import with_overrides
@@ -37,6 +39,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         if not is_animated:
             self.animation_level = "none"
         self._services = services
+        self._no_color = NoColor()
         self._held: list[events.Event] | None = []
         self._problems = [*services.problems, *with_overrides(services.keymap).problems]
         self._put_on(services.themes, theme)
@@ -65,6 +68,17 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         held, self._held = self._held or [], None
         for event in held:
             await super().on_event(event)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Take colours away, not only their hue, where they are the terminal's own.
+
+        The stock filter knows only the theme of the first moment; the terminal's colours would
+        come out as black on black.
+        """
+        filters = super().get_line_filters()
+        if not self.native_ansi_color:
+            return filters
+        return [self._no_color if isinstance(one, Monochrome) else one for one in filters]
 
     def watch_sub_title(self, chat: str) -> None:
         """Let the terminal's window or tab say which chat this is."""

@@ -18,6 +18,7 @@ from textual.app import App, ReturnType
 from textual.worker import WorkerFailed
 
 from ollm_tui import __version__
+from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean
 
 logger = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ def write_report(error: BaseException, directory: Path, redact: Redactor) -> Pat
     Raises:
         OSError: The directory or the file cannot be written.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(directory)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     path = directory / f"crash-{stamp}-{os.getpid()}-{time.monotonic_ns() % 10**6:06}.txt"
     text = clean(redact(describe(error)))

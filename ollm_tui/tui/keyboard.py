@@ -162,7 +162,7 @@ class Keyboard:
                 yield events.Key("alt+enter", None)
                 plain = part.removeprefix(_ALT_ENTER)
             try:
-                yield from self._parser.feed(plain) if plain else ()
+                yield from map(_with_enter_named, self._parser.feed(plain)) if plain else ()
             except _PARSER_ERRORS as error:
                 self._start_anew(error)
 
@@ -183,6 +183,17 @@ class Keyboard:
         self._parser.terminal_size = old.terminal_size
         self._parser.terminal_pixel_size = old.terminal_pixel_size
         self._parser.mouse_pixels = old.mouse_pixels
+
+
+def _with_enter_named(message: Message) -> Message:
+    """Give Enter its name in xterm's modifyOtherKeys form, where the stock parser leaves the code.
+
+    It loses an Alt there too; without any modifier the form is not sent.
+    """
+    if not isinstance(message, events.Key) or not message.key.endswith("\r"):
+        return message
+    modifiers = message.key.removesuffix("\r") or "alt+"
+    return events.Key(f"{modifiers}enter", None)
 
 
 def _paste_event(text: str) -> events.Paste:

@@ -34,7 +34,7 @@ async def _main(flags: Flags) -> int:
     services = Services(
         runtime,
         config_file=config_path(paths, os.environ, flags.config_path),
-        themes=ThemeShelf((bundled_folder(), paths.config_dir / "themes")),
+        themes=ThemeShelf((bundled_folder(), paths.themes_dir)),
         keymap=early.keymap,
         history_file=paths.state_dir / "prompts.jsonl",
         show_thinking=early.show_thinking,

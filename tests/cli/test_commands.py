@@ -1,5 +1,6 @@
 """`ollm config`, `ollm models`, `--help`, `--version`: what they print and what they load."""
 
+import io
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui import __version__
+from ollm_tui.cli.output import Output
 from tests.cli.conftest import Ollm, environment
 from tests.cli.fake_ollama import FakeOllama
 
@@ -89,6 +91,29 @@ def test_a_secret_among_further_keys_of_the_request_is_not_shown(
 def test_the_path_is_printed_whether_the_file_is_there_or_not(ollm: Ollm, tmp_path: Path) -> None:
     assert ollm("config", "path").stdout == f"{tmp_path}/home/.config/ollm/config.toml\n"
     assert ollm("config", "path", OLLM_CONFIG="/x.toml").stdout == "/x.toml\n"
+
+
+def test_the_other_places_are_printed_too(ollm: Ollm, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    places = {
+        "models": ".data/ollm/models",
+        "themes": ".config/ollm/themes",
+        "state": ".state/ollm",
+    }
+    for place, path in places.items():
+        assert ollm("config", "path", "--of", place).stdout == f"{home / path}\n"
+    wrong = ollm("config", "path", "--of", "model")
+    assert wrong.returncode == 2
+    assert wrong.stderr == "ollm: --of does not take 'model'. Did you mean 'models'?\n"
+
+
+def test_a_servers_words_are_ended_before_the_hint() -> None:
+    said = io.StringIO()
+    Output(err=said).error("model not found", "Choose another.")
+    Output(err=said).error("It broke.", "Ask again.")
+    assert said.getvalue() == (
+        "ollm: model not found. Choose another.\nollm: It broke. Ask again.\n"
+    )
 
 
 def test_the_schema_is_json_with_a_description_of_every_key(ollm: Ollm) -> None:

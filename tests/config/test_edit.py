@@ -76,7 +76,13 @@ def test_the_first_frame_needs_theme_and_keys_only(paths: AppPaths) -> None:
     assert early.theme == "paper"
     assert early.keymap == {"chat.send": "f2", "app.quit": "f9"}
     assert early_settings(paths, {"OLLM_THEME": "dusk"}).theme == "dusk"
+    assert early_settings(paths, {"OLLM_THEME": "dusk", "NO_COLOR": "1"}).theme == "dusk"
     assert early_settings(paths, {"OLLM_THEME": "dusk"}, Flags(theme="ember")).theme == "ember"
+
+
+def test_without_colours_the_default_is_the_terminals_own_background(paths: AppPaths) -> None:
+    assert early_settings(paths, {"NO_COLOR": "1"}).theme == "terminal"
+    assert early_settings(paths, {"NO_COLOR": ""}).theme == "dusk"
 
 
 def test_early_settings_know_the_switches_of_the_screen(paths: AppPaths) -> None:

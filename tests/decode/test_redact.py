@@ -18,6 +18,9 @@ def test_a_secret_is_found_in_every_coding(before: str) -> None:
     for text in (
         KEY,
         quote(KEY, safe=""),
+        quote(KEY),
+        quote(KEY).lower(),
+        quote(quote(KEY)),
         base64.b64encode(f"{before}{KEY}".encode()).decode(),
         base64.urlsafe_b64encode(f"{before}{KEY}!".encode()).decode(),
         f"{(before + KEY)!r}",

@@ -168,6 +168,9 @@ SCENES: Mapping[str, Scene] = {
         not_here=frozenset({"paste-end", "nul"}),
         size=(120, 75),
     ),
+    "earlier prompts": Scene(
+        scenes.history, _part("earlier prompts"), homes.with_history, PAYLOADS
+    ),
     "variables": Scene(
         scenes.environment_values,
         _part("variables"),
@@ -177,4 +180,39 @@ SCENES: Mapping[str, Scene] = {
     ),
 }
 
-READERS: Mapping[str, str] = {}
+READERS: Mapping[str, str] = {
+    "cli/prompt.py": "exit: piped prompt",
+    "config/early.py": "settings, keys",
+    "config/edit.py": "settings: read and written back, never shown",
+    "config/toml_file.py": "settings, providers, broken settings",
+    "library/files.py": "model files",
+    "library/gguf.py": "model files",
+    "library/starter.py": "checked against a known sum; shows words of its own",
+    "providers/discovery.py": "ollama, chat completions: asks who is there, shows nothing",
+    "providers/embedded/child.py": "runs the engine; says its address",
+    "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
+    "providers/exchange.py": "ollama, chat completions",
+    "runtime/choices.py": "remembered models",
+    "tui/driver.py": "prompts",
+    "tui/terminal.py": "signals",
+    "tui/theming.py": "themes",
+    "tui/widgets/prompt_history.py": "earlier prompts",
+}
+"""The modules that read from outside, and the scenes that try what they read."""
+
+WRITERS: Mapping[str, str] = {
+    "cli/output.py": "exits: standard output and error",
+    "cli/reference.py": "pages made from the code",
+    "config/edit.py": "the settings file",
+    "library/starter.py": "the starter model",
+    "providers/embedded/child.py": "the engine's address",
+    "providers/embedded/process.py": "the engine's settings",
+    "runtime/choices.py": "a JSON file",
+    "tui/crash.py": "exit: crash report; the sentence is in tests/tui/test_crash.py",
+    "tui/driver.py": "the screen; the title is looked at in every scene",
+    "tui/screens/chat.py": "exit: clipboard",
+    "tui/terminal.py": "sequences of its own; the title",
+    "tui/widgets/draft_editor.py": "the clipboard, with what the person has written",
+    "tui/widgets/prompt_history.py": "JSON lines",
+}
+"""The modules that write to the outside, and what tries them."""

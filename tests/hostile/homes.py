@@ -92,6 +92,14 @@ def with_choices(home: Path, payloads: Sequence[Payload]) -> Path:
     return home
 
 
+def with_history(home: Path, payloads: Sequence[Payload]) -> Path:
+    """Write down earlier prompts, the first payload as the latest."""
+    texts = [marked(p, place) for place, p in enumerate(payloads)]
+    lines = [json.dumps({"text": text}) for text in reversed(texts)]
+    (home / "state" / "ollm" / "prompts.jsonl").write_text("\n".join(lines) + "\n")
+    return home
+
+
 def _write(home: Path, lines: Sequence[str]) -> None:
     (home / "config" / "ollm" / "config.toml").write_text("\n".join(lines) + "\n", "utf-8")
 

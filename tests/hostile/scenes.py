@@ -288,3 +288,14 @@ def environment_values(visit: Visit) -> None:
     """Variables that cannot be used, by name and by value."""
     visit.settle("There is no model named")
     visit.look("variables")
+
+
+def history(visit: Visit) -> None:
+    """Earlier prompts, brought back one by one and put aside again."""
+    visit.settle("No model was found")
+    for place in range(len(visit.payloads)):
+        visit.session.write(b"\x1b[A")
+        visit.session.wait_for(f"│ b{place:02}")
+        visit.look("earlier prompts")
+    visit.session.write(b"\x03")
+    visit.session.wait_for("Ask anything")

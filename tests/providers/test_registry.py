@@ -91,3 +91,12 @@ def test_higher_priority_comes_first_and_equals_keep_their_order() -> None:
     for name, priority in [("a", 0), ("b", 5), ("c", 0), ("d", 5)]:
         registry.register(ScriptedProvider(name), priority=priority)
     assert [adapter.name for adapter in registry.by_priority()] == ["b", "d", "a", "c"]
+
+
+def test_a_name_that_is_configured_is_no_alias_any_more_for_others_either() -> None:
+    registry, own, old = ProviderRegistry(), ScriptedProvider("a"), ScriptedProvider("b")
+    registry.register(old)
+    registry.register_alias("a", "b")
+    registry.register(own)
+    registry.register_alias("c", "a")
+    assert (registry.resolve("a"), registry.resolve("c")) == (own, own)

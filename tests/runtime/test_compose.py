@@ -148,6 +148,22 @@ async def test_a_provider_that_fails_to_close_keeps_no_other_from_closing(
     assert "embedded could not be closed" in caplog.text
 
 
+async def test_a_provider_that_never_closes_does_not_keep_the_program(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Hanging(ScriptedProvider):
+        async def dispose(self) -> None:
+            await anyio.sleep_forever()
+
+    async def embedded(*_: object) -> ProviderAdapter:
+        return Hanging("embedded")
+
+    monkeypatch.setattr("ollm_tui.runtime.compose.DISPOSE_S", 0.01)
+    with anyio.fail_after(5):
+        async with open_runtime(load_config(paths, {}), paths, embedded=embedded):
+            pass
+
+
 async def test_aliases_lead_to_their_provider(paths: AppPaths) -> None:
     async with load_runtime(Flags(), {}, paths)() as runtime:
         ollama = runtime.registry.resolve("ollama")

@@ -68,6 +68,7 @@ def services(
     opened: anyio.Event | None = None,
     *,
     show_thinking: bool = True,
+    history: Path | None = None,
 ) -> Services:
     async def give() -> Runtime:
         if opened is not None:
@@ -76,7 +77,6 @@ def services(
             raise runtime.refuses
         return runtime
 
-    history = config_file.with_name("prompts.jsonl")
     return Services(give, config_file, history_file=history, show_thinking=show_thinking)
 
 
@@ -89,9 +89,10 @@ async def staged(
     theme: str = "dusk",
     opened: anyio.Event | None = None,
     show_thinking: bool = True,
+    history: Path | None = None,
 ) -> AsyncIterator[Stage]:
     runtime = runtime or ScriptedRuntime()
-    served = services(runtime, config_file, opened, show_thinking=show_thinking)
+    served = services(runtime, config_file, opened, show_thinking=show_thinking, history=history)
     app = OllmApp(served, theme)
     async with app.run_test(size=size) as pilot:
         stage = Stage(app, pilot, runtime)

@@ -137,7 +137,7 @@ async def test_a_report_that_cannot_be_written_is_said_and_keeps_nothing_from_en
     app = Failing()
     app.crash_directory = tmp_path / "file"
     app.crash_directory.touch()
-    assert "could not be written: File exists" in await crash(app, capfd)
+    assert "could not be written: Not a directory" in await crash(app, capfd)
     assert app.return_code == 1
 
 

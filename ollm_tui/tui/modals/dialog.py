@@ -19,6 +19,7 @@ class Dialog(ModalScreen[ScreenResultType]):
         background: $background 60%;
 
         &:ansi { background: transparent; }
+        &:nocolor OptionList > .option-list--option-highlighted { text-style: bold underline; }
 
         & > Vertical {
             width: 84;

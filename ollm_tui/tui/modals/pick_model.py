@@ -101,7 +101,8 @@ class PickModel(FilterList[ModelRef | None]):
             lines.append("Asking for models…")
         elif not self._shown:
             query = self.query_text
-            lines.append(f"No model matches {query!r}." if query else "No model was found.")
+            none = f"No model matches {query!r}." if query else "No model was found."
+            lines.append(f"{none} Esc close")
         else:
             lines.append("Enter use · Esc close · ● loaded")
         return "\n".join(lines)

@@ -50,6 +50,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     DEFAULT_CSS = """
     ChatScreen {
         & > Prompt { margin: 0 1; }
+        &:nocolor > .screen--selection { text-style: reverse; }
         & > Transcript { width: 100%; }  /* a share would be less by the margin of the prompt */
     }
     """
@@ -88,7 +89,6 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def on_mount(self) -> None:
         """Take keys at once; open the runtime behind the first frame."""
         self.set_focus(self.composer)
-        self.composer.cursor_blink = self.app.animation_level != "none"
         self.post_message(InputReady())
         self.status.show_keys(self.keymap.hints())
         self.call_after_refresh(self.set_timer, SECOND_FRAME_S, self._open)

@@ -13,6 +13,7 @@ from ollm_tui.tui.faces import NoteKind
 from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
+from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.screens.turns import Turns
 from ollm_tui.tui.screens.views import Views
 from ollm_tui.tui.screens.welcome import welcome
@@ -104,6 +105,9 @@ class Desk:
 
     async def answer(self, prompt: str | None) -> None:
         """Ask, with everything that is queued after it; None asks the newest question again."""
+        if self.talk.model is None:
+            self._give_back(prompt)
+            return
         await self.turns.run(self.talk.client, prompt)
         await self._after_answers()
 
@@ -114,7 +118,18 @@ class Desk:
 
     async def answer_queue(self) -> None:
         """Ask what was written before there was anyone to ask."""
-        await self.turns.drain(self.talk.client)
+        if self.talk.model is not None:
+            await self.turns.drain(self.talk.client)
+        elif self.turns.is_waiting:
+            self._give_back(None)
+
+    def _give_back(self, prompt: str | None) -> None:
+        """Return to the input what nobody is there to answer."""
+        parts = (prompt, self.turns.take_back())
+        self._screen.composer.prepend("\n\n".join(part for part in parts if part))
+        key = self._screen.keymap.key_for("chat.models")
+        hint = f"Press {key} to choose one. What you wrote is back in the input."
+        self.say("No model is chosen.", "warning", hint)
 
     async def _after_answers(self) -> None:
         if not self.turns.failed:
@@ -184,7 +199,7 @@ class Desk:
         """Go to the model used before this one."""
         address = self.talk.next_recent()
         if address is None:
-            self.say("No other model was used lately.")
+            self._screen.hints.flash("No other model was used lately", FLASH_S)
             return
         try:
             await self.find_model(address)

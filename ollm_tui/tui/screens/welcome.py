@@ -9,7 +9,9 @@ def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
     """Give the note and its hint."""
     choose = CHOOSE.format(models=models_key)
     if first.ref is None:
-        return f"No model was found. {_looked(first)}".strip(), first.advice
+        then = f"Then press {models_key}."
+        hint = f"{first.advice} {then}" if first.advice else None
+        return f"No model was found. {_looked(first)}".strip(), hint
     text = f"Chatting with {first.ref.model}, {first.reason}."
     if first.reason in {"used last", "as configured"}:
         return text, None

@@ -20,6 +20,8 @@ class DraftEditor(TextArea, inherit_bindings=False):
     DraftEditor {
         & .draft-editor--paste { color: $text-accent; text-style: bold; }
         &:ansi .draft-editor--paste { color: ansi_default; text-style: bold; }
+        &:nocolor .text-area--selection { text-style: reverse; }
+        &:ansi .text-area--placeholder { color: ansi_default; text-style: dim; }
     }
     """
 

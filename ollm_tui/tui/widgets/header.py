@@ -53,6 +53,7 @@ class ChatHeader(Widget):
         border-bottom: solid $foreground 25%;
         & .chat-header--name { color: $text-accent; text-style: bold; }
         & .chat-header--quiet { color: $text-muted; }
+        &:ansi { border-bottom: solid $border-blurred; }
         &:ansi .chat-header--quiet { text-style: dim; }
     }
     """

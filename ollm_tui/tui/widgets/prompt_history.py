@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.paths import private_folder
+
 MOST_ENTRIES: Final = 1000
 MOST_ENTRY_CHARACTERS: Final = 64_000
 """A longer prompt is remembered while the program runs, but not written down."""
@@ -77,7 +79,7 @@ class PromptHistory:
         if self._path is None or not text.strip() or len(text) > MOST_ENTRY_CHARACTERS:
             return
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self._path.parent)
             end = _append(self._path, _line(text))
             # What this run adds is remembered already, so it is not read again.
             self._others_end = end if self._others_end is None else self._others_end

@@ -7,6 +7,7 @@ import anyio
 import pytest
 from textual import events
 
+from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.catalog import Listing
@@ -19,6 +20,7 @@ from ollm_tui.tui.screens.chat import ChatScreen
 from tests.support.screens import services, staged
 from tests.support.scripted import (
     ScriptedCatalog,
+    ScriptedClient,
     ScriptedFirstModel,
     ScriptedRuntime,
     finish,
@@ -329,6 +331,35 @@ async def test_no_model_says_what_was_tried_and_what_to_do(config: Path) -> None
         assert "ollm models starter" in stage.screen_text
 
 
+async def test_a_key_that_finds_nothing_to_do_says_so_beside_the_input_only(config: Path) -> None:
+    async with staged(config) as stage:
+        await stage.pilot.press("f2")
+        await stage.settle()
+        assert "No other model was used lately" in stage.screen_text
+        assert "No other model" not in stage.shown
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+async def test_a_prompt_without_a_model_comes_back_to_the_input(
+    config: Path, is_early: bool
+) -> None:
+    opened = anyio.Event()
+    runtime = ScriptedRuntime(
+        first=ScriptedFirstModel(ref=None, reason=""),
+        make_client=lambda: ScriptedClient(Conversation()),
+    )
+    async with staged(config, runtime, opened=opened if is_early else None) as stage:
+        await stage.ask("hello")
+        opened.set()
+        with anyio.fail_after(5):
+            while stage.chat.composer.value != "hello":
+                await stage.pilot.pause(0.005)
+        await stage.settle()
+        assert "No model is chosen." in stage.screen_text
+        assert "Press Ctrl+L to choose one." in stage.screen_text
+        assert "● ready" in stage.screen_text
+
+
 async def test_settings_problems_are_said(config: Path) -> None:
     async with staged(config, ScriptedRuntime(problems=("themme is no setting.",))) as stage:
         assert "themme is no setting." in stage.screen_text
@@ -500,11 +531,12 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
 
 
 async def test_what_was_sent_comes_back_with_up_in_a_later_session(config: Path) -> None:
-    async with staged(config) as stage:
+    prompts = config.with_name("prompts.jsonl")
+    async with staged(config, history=prompts) as stage:
         await stage.ask("Why is the sky blue?")
         stage.client.give(text("Air."), finish())
         await stage.settle()
-    async with staged(config) as stage:
+    async with staged(config, history=prompts) as stage:
         await stage.pilot.press("up")
         assert stage.chat.composer.value == "Why is the sky blue?"
 
@@ -522,12 +554,10 @@ async def test_reasoning_streams_folded_where_the_settings_say_so(config: Path) 
         assert "Thinking is shown" in stage.screen_text
 
 
-async def test_without_animations_nothing_blinks_or_glides(config: Path) -> None:
+async def test_without_animations_nothing_glides(config: Path) -> None:
     for is_animated in (True, False):
         app = OllmApp(services(ScriptedRuntime(), config), is_animated=is_animated)
         async with app.run_test():
-            assert isinstance(app.screen, ChatScreen)
-            assert app.screen.composer.cursor_blink is is_animated
             assert (app.animation_level == "none") is not is_animated
 
 

@@ -106,3 +106,31 @@ async def test_every_theme_looks_as_drawn(
         await folded(stage)
         await stage.settle()
         svg_snapshot(stage.app)
+
+
+@pytest.mark.parametrize("theme", ["terminal", "dusk"])
+async def test_without_colours_everything_can_still_be_told_apart(
+    theme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with staged(tmp_path / "config.toml", theme=theme) as stage:
+        await folded(stage)
+        await stage.settle()
+        await stage.pilot.press("ctrl+p")
+        await stage.settle()
+        segments = [
+            segment
+            for strip in stage.app.screen._compositor.render_strips()
+            for segment in strip
+            if segment.text.strip() and segment.style is not None
+        ]
+        for segment in segments:
+            style = segment.style
+            assert style is not None
+            if theme == "terminal":
+                assert style.color is None or style.color.is_default
+                assert style.bgcolor is None or style.bgcolor.is_default
+            else:
+                assert style.color != style.bgcolor
+        marked = [one.text for one in segments if one.style is not None and one.style.underline]
+        assert any("New chat" in text for text in marked)

@@ -1,0 +1,213 @@
+"""The same texts on every way out but the screen: plain text, whatever came in."""
+
+import base64
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.tui.crash import write_report
+from tests.e2e.conftest import OLLM, ask, environment
+from tests.hostile import homes
+from tests.hostile.payloads import PAYLOADS, marked, unseen
+from tests.hostile.server import MODEL, hostile_server
+from tests.support.http_server import in_thread
+from tests.support.pty_session import PtySession
+from tests.support.vt import grammar, tokens
+
+pytestmark = pytest.mark.pty
+
+ARGUMENTS = homes.fit_for_arguments(PAYLOADS)
+ALL = "".join(marked(p, place) for place, p in enumerate(ARGUMENTS))
+
+BREAKS = {"c1-next-line", "form-feed"}
+"""Where everything has to stand in one line, what would end it is a blank."""
+
+
+def controls(text: str) -> set[str]:
+    """Give the characters that a terminal would obey, or that turn or hide text."""
+    return {letter for letter in text if letter != "\n" and _is_control(ord(letter))}
+
+
+def _is_control(code: int) -> bool:
+    return (
+        code < 0x20
+        or 0x7F <= code < 0xA0
+        or 0x202A <= code <= 0x202E
+        or 0xD800 <= code < 0xE000
+        or 0xE0000 <= code < 0xE0080
+    )
+
+
+@dataclass(frozen=True)
+class World:
+    """A home and a hostile server."""
+
+    home: Path
+    url: str
+
+    def run(self, *arguments: str, stdin: bytes | None = None) -> tuple[str, str]:
+        """Run the program without a terminal; give both its outputs."""
+        done = subprocess.run(
+            [*OLLM, *arguments],
+            env={"PATH": "/usr/bin:/bin", **environment(self.home), "OLLAMA_HOST": self.url},
+            cwd=self.home,
+            input=stdin or b"",
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+        assert b"Traceback" not in done.stderr
+        return done.stdout.decode(), done.stderr.decode()
+
+    def ask(self, prompt: str, *arguments: str) -> tuple[str, str]:
+        return self.run("--model", f"local://{MODEL}", *arguments, "-p", prompt)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    home = homes.make_home(tmp_path_factory.mktemp("world"))
+    with in_thread(hostile_server(PAYLOADS)) as server:
+        yield World(home, server.url)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """What comes out there, and which payloads of a text or a list of names do not show in it."""
+
+    give: Callable[[World], str]
+    missing: Callable[[str], list[str]] = lambda _text: []
+
+
+def _texts(text: str) -> list[str]:
+    return unseen(PAYLOADS, text)
+
+
+def _arguments(text: str) -> list[str]:
+    return unseen(ARGUMENTS, text)
+
+
+def _lines(text: str) -> list[str]:
+    return [name for name in unseen(PAYLOADS, text) if name not in BREAKS]
+
+
+def _names(text: str) -> list[str]:
+    shown = {p.name: f"{place:02}{p.shown}" for place, p in enumerate(PAYLOADS)}
+    return [name for name, sign in shown.items() if sign not in text and name not in BREAKS]
+
+
+def _settings(world: World, *command: str) -> str:
+    homes.with_settings(world.home, PAYLOADS)
+    try:
+        return "".join(world.run("config", *command))
+    finally:
+        (world.home / "config" / "ollm" / "config.toml").unlink()
+
+
+def _failures(world: World) -> str:
+    return "".join(world.ask(f"status 401 {part}")[1] for part in range(3))
+
+
+def _log(world: World) -> str:
+    folder = world.home / "data" / "ollm" / "models"
+    folder.rmdir()
+    folder.symlink_to(folder)  # which no program can list
+    try:
+        world.run("models", "list")
+    finally:
+        folder.unlink()
+        folder.mkdir()
+    code = (
+        "import logging, sys\n"
+        "from pathlib import Path\n"
+        "from ollm_tui.cli.log import logging_to\n"
+        "with logging_to(Path('hostile.log')):\n"
+        "    logging.getLogger('ollm_tui').warning('%s', sys.argv[1])\n"
+    )
+    env = {"PYTHONPATH": environment(world.home)["PYTHONPATH"]}
+    subprocess.run([OLLM[0], "-c", code, ALL], env=env, cwd=world.home, check=True)
+    return (world.home / "hostile.log").read_text("utf-8")
+
+
+def _crash_report(world: World) -> str:
+    try:
+        raise RuntimeError(ALL)
+    except RuntimeError as error:
+        return write_report(error, world.home / "crashes", str).read_text("utf-8")
+
+
+EXITS: Mapping[str, Exit] = {
+    "answer on standard output": Exit(lambda world: world.ask("say")[0], _texts),
+    "answer byte by byte": Exit(lambda world: world.ask("bytewise")[0], _texts),
+    "answer as JSON": Exit(lambda world: world.ask("say", "--json")[0]),
+    "thinking as JSON": Exit(lambda world: world.ask("think", "--json")[0]),
+    "call as JSON": Exit(lambda world: "".join(world.ask("call", "--json"))),
+    "call as text": Exit(lambda world: "".join(world.ask("call"))),
+    "failure as JSON": Exit(lambda world: "".join(world.ask("status 401 0", "--json"))),
+    "failures on standard error": Exit(_failures, _lines),
+    "web page": Exit(lambda world: "".join(world.ask("html"))),
+    "reason": Exit(lambda world: "".join(world.ask("reason"))),
+    "redirect": Exit(lambda world: "".join(world.ask("redirect"))),
+    "list of models": Exit(lambda world: world.run("models", "list")[0], _names),
+    "list of models as JSON": Exit(lambda world: world.run("models", "list", "--json")[0]),
+    "wrong settings": Exit(lambda world: _settings(world, "check"), _texts),
+    "settings": Exit(lambda world: _settings(world, "show")),
+    "settings as JSON": Exit(lambda world: _settings(world, "show", "--json")),
+    "settings file": Exit(lambda world: world.run("config", "path", "--config", ALL)[0]),
+    "missing settings file": Exit(lambda world: "".join(world.run("--config", ALL, "-p", "x"))),
+    "unknown command": Exit(lambda world: "".join(world.run(ALL))),
+    "unknown option": Exit(lambda world: "".join(world.run(f"--{ALL}"))),
+    "model on the command line": Exit(lambda world: world.run("--model", ALL, "-p", "x")[1]),
+    "provider": Exit(lambda world: world.run("--provider", ALL, "-p", "x")[1]),
+    "address": Exit(lambda world: world.run("--host", ALL, "-p", "x")[1]),
+    "key": Exit(lambda world: "".join(world.run("--host", world.url, "--api-key", ALL, "-p", "x"))),
+    "wheel": Exit(lambda world: "".join(world.run("models", "starter", "--wheel", ALL[:80]))),
+    "piped prompt": Exit(lambda world: "".join(world.run("-p", "-", stdin=ALL.encode()))),
+    "log": Exit(_log, _arguments),
+    "crash report": Exit(_crash_report, _arguments),
+}
+
+
+@pytest.mark.parametrize("name", EXITS)
+def test_what_comes_out_is_plain_text(name: str, world: World) -> None:
+    way_out = EXITS[name]
+    text = way_out.give(world)
+    assert text.strip()
+    assert controls(text) == set()
+    assert way_out.missing(text) == []
+
+
+def test_thinking_beside_an_answer_only_dims(world: World) -> None:
+    env = environment(world.home) | {"OLLAMA_HOST": world.url}
+    argv = [*OLLM, "--model", f"local://{MODEL}", "-p", "think"]
+    with PtySession(argv, env, world.home, size=(120, 150)) as session:
+        assert session.exit_status() == 0
+        assert grammar(session.raw) <= {"SGR 2", "SGR 0", "C0 0d", "C0 0a"}
+        assert unseen(PAYLOADS, session.screen_text()) == []
+
+
+def test_the_clipboard_is_written_by_a_copy_command_alone_and_with_plain_text(
+    world: World,
+) -> None:
+    env = environment(world.home) | {"OLLAMA_HOST": world.url}
+    argv = [*OLLM, "--model", f"local://{MODEL}"]
+    with PtySession(argv, env, world.home, size=(120, 150)) as session:
+        session.wait_for("Chatting with")
+        ask(session, "say")
+        session.wait_for(f"»e{len(PAYLOADS) - 1:02}", 20)
+        session.wait_for("tok/s ·")
+        assert copied(session.raw) == []
+        ask(session, "/copy")
+        session.wait_for(lambda: bool(copied(session.raw)))
+        [text] = copied(session.raw)
+    assert controls(text) == set()
+    assert unseen(PAYLOADS, text) == []
+
+
+def copied(raw: bytes) -> list[str]:
+    """Give the texts that the program put on the clipboard."""
+    strings = [token.raw for token in tokens(raw) if token.kind == "string"]
+    found = [text[2:].rstrip("\a\x1b\\").split(";") for text in strings if text[2:4] == "52"]
+    return [base64.b64decode(parts[2]).decode() for parts in found]

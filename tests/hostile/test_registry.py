@@ -1,0 +1,39 @@
+"""A module that begins to read from outside or to write there has to be entered in `doors`."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.hostile.doors import READERS, WRITERS
+
+PACKAGE = Path(__file__).resolve().parents[2] / "ollm_tui"
+READS = {"read_text", "read_bytes", "scandir", "glob", "iterdir", "stdin", "read", "aiter_raw"}
+WRITES = {"write", "print", "copy_to_clipboard", "write_text", "write_bytes", "set_title"} | {
+    "writelines",
+    "dump",
+}
+NOT_FROM_OUTSIDE = {
+    # `read` is a method of their own there.
+    "commands/options.py",
+    "providers/stream.py",
+    "tui/screens/chat.py",
+    # Made from the code, or the program's own old reports.
+    "cli/reference.py",
+    "tui/crash.py",
+}
+
+
+def users(names: set[str]) -> Iterator[str]:
+    """Give the modules that use an attribute of one of these names."""
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        if any(isinstance(node, ast.Attribute) and node.attr in names for node in ast.walk(tree)):
+            yield path.relative_to(PACKAGE).as_posix()
+
+
+def test_every_module_that_reads_from_outside_is_tried() -> None:
+    assert set(users(READS)) - NOT_FROM_OUTSIDE == READERS.keys()
+
+
+def test_every_module_that_writes_to_the_outside_is_tried() -> None:
+    assert set(users(WRITES)) == WRITERS.keys()
