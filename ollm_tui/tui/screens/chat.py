@@ -169,7 +169,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
 
     @property
     def _can_stop(self) -> bool:
-        return bool(self._early) or (self.desk is not None and self.desk.can_stop)
+        return bool(self._early) or (self.desk is not None and self.desk.turns.can_stop)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the input where they mean nothing here."""
@@ -233,7 +233,8 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def action_cycle_permissions(self) -> None:
         """Go to the next way of asking before tools run."""
         if self.desk is not None:
-            self.hints.flash(self.desk.cycle_permissions(), FLASH_S)
+            self.hints.flash(self.services.approver.permissions.cycle(), FLASH_S)
+            self.desk.status.show_tools()
 
     def action_new_chat(self) -> None:
         """Begin a new chat."""

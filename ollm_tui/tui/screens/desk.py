@@ -85,11 +85,6 @@ class Desk:
         """Whether a prompt has to wait."""
         return not self._is_ready or self.turns.is_busy
 
-    @property
-    def can_stop(self) -> bool:
-        """Whether there is an answer to stop or a queue to take back."""
-        return self.turns.is_running or self.turns.is_waiting
-
     def suggest(self, draft: str) -> Suggestions | None:
         """Suggest how to go on with a command."""
         return suggest(draft, self.commands, self.host)
@@ -166,12 +161,6 @@ class Desk:
         self._screen.transcript.clear()
         self.presenter.forget()
         self.status.show_turn("ready")
-
-    def cycle_permissions(self) -> str:
-        """Go to the next permission mode of this chat and say what it means."""
-        sentence = self._screen.services.approver.permissions.cycle()
-        self.status.show_tools()
-        return sentence
 
     async def find_model(self, address: str) -> None:
         """Let the model of that name answer from now on.

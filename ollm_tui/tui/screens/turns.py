@@ -52,6 +52,11 @@ class Turns:
         """Whether prompts are queued."""
         return bool(self._waiting)
 
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is an answer to stop or a queue to take back."""
+        return self.is_running or self.is_waiting
+
     def enqueue(self, text: str) -> None:
         """Keep a prompt until the answer before it has ended."""
         self._waiting.append(text)
