@@ -298,3 +298,36 @@ async def test_a_dialog_that_opens_under_typing_approves_nothing() -> None:
             dialog.withdraw()
             await pilot.pause()
             app.now += 10
+
+
+async def test_five_hundred_pastes_with_keys_in_their_tails_answer_nothing() -> None:
+    chosen = random.Random(2)
+    async with asked() as desk:
+        for _number in range(500):
+            desk.app.now += chosen.uniform(0.4, 5)
+            paste = events.Paste("".join(chosen.choices("ya\nN\x1b[201~", k=5)))
+            paste.time = desk.app.now
+            desk.dialog.on_paste(paste)
+            for letter in chosen.choices(["y", "a", "N", "n", "enter"], k=4):
+                desk.app.now += chosen.uniform(0, 0.05)
+                event = events.Key(letter, letter if len(letter) == 1 else "\r")
+                event.time = desk.app.now
+                desk.dialog.on_key(event)
+            assert not desk.dialog._decided.is_set()
+            assert not desk.dialog.has_class("-reason")
+
+
+BRACKETS = ["[/]", "[bold]x", "[@click=app.exit]x[/]", "[red", "]]", "\\[x]", "[link=x]y[/link]"]
+
+
+@pytest.mark.parametrize("words", BRACKETS)
+async def test_brackets_are_the_exact_characters_everywhere(words: str) -> None:
+    async with typist((100, 30)) as (app, pilot):
+        one = ToolCall(id="1", name=f"n{words}", args={f"k{words}": f"v{words}"})
+        dialog = ApproveTool(one, "run", clock=lambda: app.now)
+        app.push_screen(dialog)
+        await pilot.pause()
+        desk = Desk(app, pilot, dialog)
+        await desk.wait(ARMED_AFTER_S)
+        for shown in (f"Run n{words}?", f"a n{words} for this chat", f"k{words}", f"v{words}"):
+            assert shown in desk.shown
