@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from tests.support.pty_session import PtySession
 from tests.support.vt import grammar
 
 SETTLED = re.compile(r"[●✗] (ready|error|stopped)")
+
+
+NAME_SEEN = 16
 
 
 @dataclass
@@ -231,9 +235,12 @@ def themes(visit: Visit) -> None:
         visit.look("theme picker")
     session.write(b"\x1b")
     session.wait_for(lambda: "Choose a theme" not in session.screen_text())
-    for place in range(len(visit.payloads)):
+    for place, payload in enumerate(visit.payloads):
         visit.type(f"/theme {place:02}")
         visit.wait_for_two(f"{place:02}")
+        # The list is narrowed a moment after the letters are there.
+        with suppress(AssertionError):
+            session.wait_for(f"{place:02}{payload.named}"[:NAME_SEEN], timeout=3)
         visit.look("theme suggestions")
         session.write(b"\x03")
         session.wait_for("Ask anything")
