@@ -3,7 +3,8 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
-.PHONY: help run test test-fast check fmt docs snapshots screenshot smoke bench-startup bench-abort bench-kill clean need-python
+.PHONY: help run test test-fast test-slow check fmt docs snapshots screenshot smoke clean need-python
+.PHONY: bench-startup bench-abort bench-exits bench-kill
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,7 +22,15 @@ test: need-python  ## Install what the tests need and run them (ARGS="..." are p
 
 test-fast: need-python  ## The tests without the real engine and the pseudo-terminal
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m pytest -q -m "not pty and not engine" $(ARGS)
+	$(BIN)/python -m pytest -q -m "not pty and not engine and not slow" $(ARGS)
+
+test-slow: need-python  ## Minutes of real terminal sessions: hostile text through every door
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m pytest -q -m slow $(ARGS)
+
+bench-exits: need-python  ## Every way to end a streaming program, and what it leaves behind
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.exits
 
 check: need-python  ## Format, lint, types, import contracts: all that a change has to pass beside the tests
 	@$(BOOTSTRAP) check

@@ -166,6 +166,8 @@ SCENES: Mapping[str, Scene] = {
         | _part("argument of /theme", "argument of /set", "argument of /model", "argument of /no"),
         # A paste keeps neither marks of a paste nor NUL, by the rules of the keyboard.
         not_here=frozenset({"paste-end", "nul"}),
+        arguments=("--model", f"local://{MODEL}"),
+        variable="OLLAMA_HOST",
         size=(120, 75),
     ),
     "earlier prompts": Scene(

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from tests.support.pty_session import PtySession
 from tests.support.vt import grammar
 
 SETTLED = re.compile(r"[●✗] (ready|error|stopped)")
+
+
+NAME_SEEN = 16
 
 
 @dataclass
@@ -231,9 +235,12 @@ def themes(visit: Visit) -> None:
         visit.look("theme picker")
     session.write(b"\x1b")
     session.wait_for(lambda: "Choose a theme" not in session.screen_text())
-    for place in range(len(visit.payloads)):
+    for place, payload in enumerate(visit.payloads):
         visit.type(f"/theme {place:02}")
         visit.wait_for_two(f"{place:02}")
+        # The list is narrowed a moment after the letters are there.
+        with suppress(AssertionError):
+            session.wait_for(f"{place:02}{payload.named}"[:NAME_SEEN], timeout=3)
         visit.look("theme suggestions")
         session.write(b"\x03")
         session.wait_for("Ask anything")
@@ -262,25 +269,22 @@ def keys(visit: Visit) -> None:
 def typed(visit: Visit) -> None:
     """Pasted prompts, long and short, and commands with hostile arguments."""
     session = visit.session
-    visit.settle("No model was found")
+    visit.settle("Chatting with")
     texts = [marked(p, place) for place, p in enumerate(visit.payloads)]
     for command in ("/theme ", "/set ", "/model nope:", "/no"):
         visit.new_chat()
-        for text in texts[:20]:
+        for text in texts[:20:2]:
             visit.paste(f"{command}{text}")
             session.wait_for(f"{text[:3]}")
             visit.send_pasted()
             session.wait_for("Ask anything")
             visit.look(f"argument of {command.split()[0]}")
     visit.new_chat()
-    visit.send("/system " + texts[0][:3])
-    visit.paste("".join(texts[:20]))
-    visit.new_chat()
     visit.paste("\n".join(texts))
     session.wait_for(texts[-1][:3] if len(texts) < FOLD_OVER_LINES else "Pasted text #")
     visit.send_pasted()
     session.wait_for(lambda: "▌ b00" in session.screen_text())
-    visit.settle(f"»e{len(texts) - 1:02}")
+    visit.settle("Hello.")
     visit.look("pasted prompt")
 
 

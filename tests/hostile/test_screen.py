@@ -9,7 +9,7 @@ from tests.hostile.payloads import PAYLOADS, unseen, unseen_names
 from tests.hostile.scenes import Seen
 from tests.support.vt import tokens
 
-pytestmark = pytest.mark.pty
+pytestmark = [pytest.mark.pty, pytest.mark.slow]
 
 STRINGS = {"]2", "]22"}
 """The title of the window, and the shape of the mouse pointer."""
