@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ollm_tui.protocol.provider_events import ProviderEvent
+from ollm_tui.protocol.provider_events import End, ProviderEvent
 
 
 class AnswerReader(Protocol):
@@ -13,8 +13,8 @@ class AnswerReader(Protocol):
         """Take one event that is no end; give what it amounts to."""
         ...
 
-    def finish(self, *, complete: bool) -> Sequence[ProviderEvent]:
-        """Give what was held back; `complete` is False for an answer that was cut or stopped."""
+    def finish(self, end: End) -> Sequence[ProviderEvent]:
+        """Give what was held back; how the answer ended says whether a call in it is whole."""
         ...
 
     @property
@@ -32,6 +32,6 @@ class PlainReader:
         """Pass it on."""
         return (event,)
 
-    def finish(self, *, complete: bool) -> Sequence[ProviderEvent]:
+    def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Nothing was held back."""
         return ()

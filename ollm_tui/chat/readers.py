@@ -1,8 +1,14 @@
-"""Readers for calls that a model writes as text: ReAct, and calls that leaked into the answer."""
+"""Readers for calls that a model writes as text: ReAct, and calls that leaked into the answer.
+
+A piece of the text that was lost on the way may be missing from a call although what is left can
+be read. Such a call is given without arguments, so that it is not run and the model is told.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from ollm_tui.chat.react import correction
+from ollm_tui.decode.json_guard import dump_or_reason
 from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
 from ollm_tui.decode.react_draft import ReActCall
 from ollm_tui.decode.react_text import ReActParser, ReActPiece
@@ -10,6 +16,8 @@ from ollm_tui.decode.think_output import TextPiece, ThinkingPiece
 from ollm_tui.decode.tool_args import new_call_id
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import (
+    End,
+    Finish,
     ProviderEvent,
     TextDelta,
     ThinkingDelta,
@@ -40,9 +48,11 @@ class ReActReader:
             case _:
                 return (event,)
 
-    def finish(self, *, complete: bool) -> Sequence[ProviderEvent]:
+    def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Give what was held back, with the call last."""
-        return [self._event(piece) for piece in self._parser.finish(complete=complete)]
+        complete = _is_whole(end) or (_came_to_an_end(end) and self._parser.stopped)
+        pieces = self._parser.finish(complete=complete)
+        return [_doubted(self._event(piece), end) for piece in pieces]
 
     def _event(self, piece: ReActPiece) -> ProviderEvent:
         match piece:
@@ -79,26 +89,51 @@ class LeakedCallReader:
         self._detector = LeakedCallDetector(offered, fits)
         self._new_id = new_id
         self._found = 0
+        self._calls: list[ProviderEvent] = []
 
     def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
         """Look at text; reasoning and real calls pass."""
         match event:
             case TextDelta(delta=delta, index=0):
-                return [self._event(piece) for piece in self._detector.feed(delta)]
+                return self._text_of(self._detector.feed(delta))
             case _:
                 return (event,)
 
-    def finish(self, *, complete: bool) -> Sequence[ProviderEvent]:
-        """Give what was held back, as call or text."""
-        return [self._event(piece) for piece in self._detector.finish(complete=complete)]
+    def finish(self, end: End) -> Sequence[ProviderEvent]:
+        """Give what was held back: text, then the calls."""
+        text = self._text_of(self._detector.finish(complete=_is_whole(end)))
+        return [*text, *(_doubted(call, end) for call in self._calls)]
 
-    def _event(self, piece: LeakedPiece) -> ProviderEvent:
-        match piece:
-            case TextPiece(text=text):
-                return TextDelta(text)
-            case LeakedCall():
-                return ToolCallEvent(ToolCall(id=self._next_id(), name=piece.name, args=piece.args))
+    def _text_of(self, pieces: Iterable[LeakedPiece]) -> list[ProviderEvent]:
+        """Keep the calls until the end, which tells whether anything was lost."""
+        text: list[ProviderEvent] = []
+        for piece in pieces:
+            match piece:
+                case TextPiece(text=words):
+                    text.append(TextDelta(words))
+                case LeakedCall():
+                    self._calls.append(self._call(piece))
+        return text
 
-    def _next_id(self) -> str:
+    def _call(self, found: LeakedCall) -> ToolCallEvent:
         self._found += 1
-        return self._new_id(self._found)
+        made = self._new_id(self._found)
+        return ToolCallEvent(ToolCall(id=made, name=found.name, args=found.args))
+
+
+def _came_to_an_end(end: End) -> bool:
+    return isinstance(end, Finish) and end.reason != "abort"
+
+
+def _is_whole(end: End) -> bool:
+    """Whether the text ended where the model wanted it to."""
+    return isinstance(end, Finish) and end.reason not in {"abort", "length"}
+
+
+def _doubted(event: ProviderEvent, end: End) -> ProviderEvent:
+    """Take the arguments of a call away when a piece of the answer was lost."""
+    if not (isinstance(event, ToolCallEvent) and isinstance(end, Finish) and end.lost_pieces):
+        return event
+    call = event.call
+    raw = call.raw_args or dump_or_reason(call.args or {})
+    return replace(event, call=replace(call, args=None, raw_args=raw))

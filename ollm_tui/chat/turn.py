@@ -103,8 +103,7 @@ class Turn:
         async with self._adapter.chat_stream(self._request) as events:
             async for event in events:
                 if isinstance(event, Finish | ErrorEvent):
-                    complete = isinstance(event, Finish) and event.reason != "abort"
-                    for late in self._reader.finish(complete=complete):
+                    for late in self._reader.finish(event):
                         await self._take(late, emit)
                     return event
                 for read in self._reader.feed(event):

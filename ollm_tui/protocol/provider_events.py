@@ -58,6 +58,8 @@ class Finish:
     index: int = 0
     raw_reason: str | None = None
     """The reason as the server sent it; None when it sent none."""
+    lost_pieces: int = 0
+    """How many pieces of the answer were unreadable and skipped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ class Answer:
         self.measured = Measured()
         self.ended = False
         self.has_output = False
+        self._lost = 0
         self._calls = ToolCallAssembler()
         self._splitter = ThinkTagSplitter(tags)
         self._undivided: list[str] = []
@@ -91,6 +92,7 @@ class Answer:
 
     def lose_piece(self) -> None:
         """Note that a piece was unreadable: what it said may be missing from a call."""
+        self._lost += 1
         self._calls.lose_piece()
 
     def complete(self, raw_reason: str | None) -> None:
@@ -104,7 +106,11 @@ class Answer:
         reason = _normalised(raw_reason, has_calls=bool(calls))
         self._end(
             Finish(
-                reason, self.measured.usage, self.measured.timings, raw_reason=raw_reason or None
+                reason,
+                self.measured.usage,
+                self.measured.timings,
+                raw_reason=raw_reason or None,
+                lost_pieces=self._lost,
             )
         )
 

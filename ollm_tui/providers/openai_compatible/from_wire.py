@@ -135,6 +135,8 @@ class OpenAIStream:
         if isinstance(value, dict):
             self._events += 1
             self._take_object(value, event.event)
+        else:
+            self._answer.lose_piece()
 
     def _take_words(self, event: ServerSentEvent, data: str) -> None:
         if event.event == "error":
