@@ -17,7 +17,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.ports import Tool
+from ollm_tui.runtime.chats import OfferedTool
 from ollm_tui.runtime.compose import Runtime, open_runtime
 
 
@@ -80,14 +80,14 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
     return client
 
 
-def allowed_tools(names: Sequence[str], offered: Sequence[Tool]) -> tuple[str, ...]:
+def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple[str, ...]:
     """Give the tools of these names, as long as they only read: nobody is there to be asked.
 
     Raises:
         UsageError: there is no such tool.
         NeedsApproval: one of them would do more.
     """
-    known = {tool.schema.name: tool for tool in offered}
+    known = {tool.name: tool for tool in offered}
     wanted = tuple(known) if "all" in names else tuple(dict.fromkeys(names))
     for name in wanted:
         if name not in known:

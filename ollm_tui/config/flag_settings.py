@@ -24,6 +24,8 @@ def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProb
     for key, value, name in said:
         if value is not None:
             yield Setting((key,), value, Origin("flag", name), FLAG_RANK)
+    if flags.tools is not None:
+        yield Setting(("tools", "enabled"), [*flags.tools], Origin("flag", "--tools"), FLAG_RANK)
     if flags.provider is not None and model is None:
         yield from _other_model(flags.provider, layers)
     yield from _connection(flags, layers)

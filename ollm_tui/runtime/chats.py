@@ -1,6 +1,7 @@
 """`ChatMaker`: chat clients with everything that a conversation works with."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ollm_tui.chat.client import ChatClient
@@ -11,6 +12,7 @@ from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import Approver
+from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, measure
 from ollm_tui.store.conversations import ConversationStore
@@ -22,6 +24,15 @@ from ollm_tui.tools.approval import ReadOnly
 from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """What is said of a tool that a model may call."""
+
+    name: str
+    effect: ToolEffect
+    description: str
 
 
 class ChatMaker:
@@ -47,6 +58,13 @@ class ChatMaker:
         self._counter = TokenCounter(self._encodings)
         self._windows = _windows(config)
 
+    def offered(self) -> tuple[OfferedTool, ...]:
+        """Give all tools; which of them a chat offers is the conversation's business."""
+        return tuple(
+            OfferedTool(tool.schema.name, tool.effect, tool.schema.description or "")
+            for tool in self.tools.list()
+        )
+
     def new(self, model: str | None, *, saved: bool = True) -> ChatClient:
         """Begin a conversation with what the settings say."""
         config = self._config
@@ -54,9 +72,14 @@ class ChatMaker:
             model=model or config.model,
             system_prompt=config.system_prompt,
             options=config.options.to_options(),
-            tools=tuple(name for name in config.tools.enabled if self.tools.get(name)),
+            tools=self._enabled(),
         )
         return self._client(conversation, None, saved=saved)
+
+    def _enabled(self) -> tuple[str, ...]:
+        wanted = self._config.tools.enabled
+        known = tuple(tool.schema.name for tool in self.tools.list())
+        return known if "all" in wanted else tuple(name for name in wanted if name in known)
 
     async def open(self, chat_id: str) -> ChatClient:
         """Go on with a saved conversation.
@@ -144,5 +167,5 @@ def unknown_tools(config: AppConfig, known: Sequence[str]) -> list[str]:
     return [
         f"There is no tool named {name!r}. Tools: {', '.join(known)}."
         for name in config.tools.enabled
-        if name not in known
+        if name not in (*known, "all")
     ]

@@ -17,12 +17,12 @@ from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose, Tool
+from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
-from ollm_tui.runtime.chats import ChatMaker, chat_id_of, unknown_tools
+from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_tools
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.first_model import FirstModel, choose_first
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
@@ -60,15 +60,24 @@ class Runtime:
         self._choices_file = paths.state_dir / "choices.json"
         self._choices: Choices = load_choices(self._choices_file)
         self._maker = ChatMaker(self.config, self.router, store)
+        self._continued: ChatClient | None = None
         self.problems += tuple(
-            unknown_tools(self.config, [tool.schema.name for tool in self._maker.tools.list()])
+            unknown_tools(self.config, [tool.name for tool in self._maker.offered()])
         )
         if store is not None and store.notice:
             self.problems += (store.notice,)
 
     def new_client(self, model: str | None = None, *, saved: bool = True) -> ChatClient:
-        """Begin a conversation with what the settings say."""
-        return self._maker.new(model, saved=saved)
+        """Begin a conversation with what the settings say; the first may be the last one's."""
+        continued, self._continued = self._continued, None
+        return continued or self._maker.new(model, saved=saved)
+
+    async def go_on_with_last(self) -> None:
+        """Let the first client go on with the chat that was written last, if there is one."""
+        try:
+            self._continued = await self._maker.last()
+        except AIError as error:
+            self.problems += (error.message,)
 
     async def last_chat(self) -> ChatClient:
         """Go on with the chat that was written last.
@@ -99,9 +108,9 @@ class Runtime:
         """Let somebody else than the rule "only reading" say what tools may do."""
         self._maker.approver = approver
 
-    def offered_tools(self) -> Sequence[Tool]:
+    def offered_tools(self) -> Sequence[OfferedTool]:
         """Give all tools; which of them a chat offers is the conversation's business."""
-        return self._maker.tools.list()
+        return self._maker.offered()
 
     async def measure(self, conversation: Conversation) -> ContextFigures:
         """Count what a conversation takes of its model's window.
@@ -177,12 +186,16 @@ def load_runtime(
     """Read the settings (blocking) and give what opens a runtime from them."""
     where = paths or default_paths()
     loaded = load_config(where, os.environ if environ is None else environ, flags)
-    return partial(open_runtime, loaded, where)
+    return partial(open_runtime, loaded, where, goes_on=flags.goes_on)
 
 
 @asynccontextmanager
 async def open_runtime(
-    loaded: LoadedConfig, paths: AppPaths, *, embedded: EmbeddedFactory = embedded_factory
+    loaded: LoadedConfig,
+    paths: AppPaths,
+    *,
+    embedded: EmbeddedFactory = embedded_factory,
+    goes_on: bool = False,
 ) -> AsyncIterator[Runtime]:
     """Give a runtime; leaving the block ends every connection and child within two seconds."""
     config = loaded.config
@@ -201,8 +214,11 @@ async def open_runtime(
             if config.chat.save
             else None
         )
+        runtime = Runtime(loaded, paths, registry, catalog, store)
+        if goes_on:
+            await runtime.go_on_with_last()
         try:
-            yield Runtime(loaded, paths, registry, catalog, store)
+            yield runtime
         finally:
             await _dispose(adapters)
 

@@ -25,7 +25,9 @@ async def _main(flags: Flags) -> int:
     early = early_settings(paths, os.environ, flags)
 
     async def runtime() -> Runtime:
-        return await opened.runtime()
+        ready = await opened.runtime()
+        ready.ask_before_tools(services.approver)
+        return ready
 
     def redact(text: str) -> str:
         known = (*opened.secrets(), *environment_secrets(os.environ), flags.api_key)

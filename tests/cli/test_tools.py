@@ -1,7 +1,6 @@
 """Tools and saved chats from the shell."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,32 +9,24 @@ from ollm_tui.cli.run import allowed_tools
 from ollm_tui.cli.show import ShowText
 from ollm_tui.protocol.chat_events import ToolCallResult, ToolCallStart
 from ollm_tui.protocol.tools import ToolCall, ToolResult
-from ollm_tui.tools.builtin import builtin_tools
-from ollm_tui.tools.define import tool
+from ollm_tui.runtime.chats import OfferedTool
+
+READING = [OfferedTool(name, "read", "Reads.") for name in ("read_file", "calculate")]
+WRITING = OfferedTool("write_note", "write", "Writes.")
 
 
-@tool(effect="write")
-async def write_note(text: str) -> str:
-    """Write a note.
-
-    Args:
-        text: What to write.
-    """
-    return text
-
-
-def test_tools_that_only_read_are_allowed_by_name_or_all_together(tmp_path: Path) -> None:
-    offered = builtin_tools(tmp_path)
+def test_tools_that_only_read_are_allowed_by_name_or_all_together() -> None:
+    offered = READING
     assert allowed_tools(["read_file", "calculate", "read_file"], offered) == (
         "read_file",
         "calculate",
     )
-    assert allowed_tools(["all"], offered) == tuple(t.schema.name for t in offered)
+    assert allowed_tools(["all"], offered) == ("read_file", "calculate")
     assert allowed_tools([], offered) == ()
 
 
-def test_a_tool_that_does_more_than_read_needs_an_approval(tmp_path: Path) -> None:
-    offered = [*builtin_tools(tmp_path), write_note]
+def test_a_tool_that_does_more_than_read_needs_an_approval() -> None:
+    offered = [*READING, WRITING]
     for names in (["write_note"], ["all"]):
         with pytest.raises(NeedsApproval, match="write_note"):
             allowed_tools(names, offered)
@@ -51,9 +42,9 @@ def test_an_approval_that_nobody_can_give_has_its_own_exit_code(
     assert "write_note" in capsys.readouterr().err
 
 
-def test_an_unknown_tool_is_named_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_tool_is_named_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="no tool 'nope'") as caught:
-        allowed_tools(["nope"], builtin_tools(tmp_path))
+        allowed_tools(["nope"], READING)
     assert "read_file" in (caught.value.hint or "")
 
 
