@@ -7,9 +7,12 @@ from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.reader import AnswerReader, PlainReader
 from ollm_tui.chat.readers import LeakedCallReader, ReActReader
+from ollm_tui.models.thinking import ThinkingSupport, resolve_thinking
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.thinking import ShouldThink
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tools.arguments import find_faults
 
@@ -18,6 +21,16 @@ if TYPE_CHECKING:
     from ollm_tui.chat.prompt_run import ChatParts
     from ollm_tui.chat.turn import Turn
     from ollm_tui.protocol.errors import AIError
+
+
+def declared_thinking(info: ModelInfo | None) -> ThinkingSupport | None:
+    """Give what a model's listing says of its reasoning; None when nothing is known."""
+    capability = info.capability if info else None
+    if capability is None or not capability.features:
+        return None
+    if "thinking" not in capability.features:
+        return ThinkingSupport()
+    return ThinkingSupport(modes=frozenset(("off", "last")), default="last")
 
 
 def with_tools_as_text(request: Request) -> Request:
@@ -86,11 +99,23 @@ class RequestMaker:
             system_prompt=options.system_prompt or talk.system_prompt,
             tools=self._schemas,
             options=merged_options(talk.options, options.options),
-            should_think=options.should_think
-            if options.should_think is not None
-            else talk.should_think,
+            should_think=self._wish(),
             signal=self._signal,
         )
+
+    def _wish(self) -> ShouldThink | None:
+        """Give how much the model shall reason.
+
+        Raises:
+            AIError: UNSUPPORTED_FEATURE for a mode that the model is known not to have.
+        """
+        wish = self._options.should_think
+        if wish is None:
+            wish = self._conversation.should_think
+        support = declared_thinking(self._found.info)
+        if wish is not None and support is not None:
+            resolve_thinking(wish, support)
+        return wish
 
     def reader(self) -> AnswerReader:
         """Make what reads the answer to that request."""

@@ -14,9 +14,9 @@ _CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = MappingProxyType(
     {
         "off": (False, "answer without reasoning"),
         "on": (True, "reason as the model likes"),
-        "low": (ThinkingConfig(mode="first", effort="low"), "reason a little, then answer"),
-        "medium": (ThinkingConfig(mode="first", effort="medium"), "reason, then answer"),
-        "high": (ThinkingConfig(mode="first", effort="high"), "reason much, then answer"),
+        "low": (ThinkingConfig(mode="last", effort="low"), "reason a little, then answer"),
+        "medium": (ThinkingConfig(mode="last", effort="medium"), "reason, then answer"),
+        "high": (ThinkingConfig(mode="last", effort="high"), "reason much, then answer"),
         "first": ("first", "reason, then answer"),
         "last": ("last", "answer, then give the reasons"),
         "deep": ("deep", "reason at length before answering"),

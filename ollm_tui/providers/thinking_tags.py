@@ -1,17 +1,30 @@
 """Which reasoning tags to look for in an answer: the request's, else `<think>`."""
 
-from ollm_tui.decode.think_tags import TagPair, ThinkTags
+from ollm_tui.decode.think_tags import ThinkTags
+from ollm_tui.models.thinking import find_tags
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 
 
+def check_tags(wish: ShouldThink | None) -> None:
+    """Refuse tags that cannot be searched for, before anything is sent.
+
+    Raises:
+        AIError: BAD_REQUEST with a sentence.
+    """
+    if isinstance(wish, ThinkingConfig):
+        _found(wish)
+
+
 def tags_for(wish: ShouldThink | None) -> ThinkTags:
-    """Give the tags; a pattern cannot be searched for yet and counts as the usual pair."""
+    """Give the tags and the state in which the answer begins; refused ones are the usual pair."""
     if not isinstance(wish, ThinkingConfig):
         return ThinkTags()
-    pairs = ThinkTags().pairs
-    match wish.think_tag:
-        case str() as mark:
-            pairs = (TagPair(mark, mark),)
-        case (str() as start, str() as end):
-            pairs = (TagPair(start, end),)
-    return ThinkTags(pairs=pairs, start_open=wish.starts_open)
+    try:
+        return _found(wish)
+    except AIError:
+        return ThinkTags()
+
+
+def _found(wish: ThinkingConfig) -> ThinkTags:
+    return find_tags(wish.think_tag, wish.answer_tag, mode=wish.mode, starts_open=wish.starts_open)

@@ -26,9 +26,9 @@ async def run(host: RecordingHost, text: str) -> str:
     [
         ("off", False),
         ("on", True),
-        ("LOW", ThinkingConfig(mode="first", effort="low")),
-        ("medium", ThinkingConfig(mode="first", effort="medium")),
-        ("high", ThinkingConfig(mode="first", effort="high")),
+        ("LOW", ThinkingConfig(mode="last", effort="low")),
+        ("medium", ThinkingConfig(mode="last", effort="medium")),
+        ("high", ThinkingConfig(mode="last", effort="high")),
         ("first", "first"),
         ("last", "last"),
         ("deep", "deep"),

@@ -10,6 +10,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
+from ollm_tui.providers.thinking_tags import check_tags
 
 
 def chat_body(request: Request) -> JsonObject:
@@ -26,6 +27,7 @@ def chat_body(request: Request) -> JsonObject:
     tools = [wire_tool(tool) for tool in _offered(request)]
     if tools:
         body["tools"] = [*tools]
+    check_tags(request.should_think)
     if request.should_think is not None:
         body["think"] = wire_think(request.should_think)
     return body | _options(request.options)

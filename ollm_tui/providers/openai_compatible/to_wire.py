@@ -18,6 +18,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
+from ollm_tui.providers.thinking_tags import check_tags
 
 _REPEAT_PENALTY: Mapping[str, str] = MappingProxyType(
     {"vllm": "repetition_penalty", "kobold": "rep_pen"}
@@ -47,6 +48,7 @@ def chat_body(request: Request, backend: str | None = None) -> JsonObject:
         body["tools"] = [wire_tool(tool) for tool in tools]
         if request.tool_choice is not None:
             body["tool_choice"] = wire_choice(request.tool_choice)
+    check_tags(request.should_think)
     if request.should_think is not None:
         body |= wire_think(request.should_think, backend)
     return body | _options(request.options, backend)
