@@ -19,7 +19,7 @@ from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.prompt_run import ChatParts, Keeping, PromptRun
-from ollm_tui.chat.saving import Saving
+from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -136,7 +136,9 @@ class ChatClient:
         async with send:
             try:
                 if question is not None:
-                    await self.saving.whole(question)
+                    # It is in the history already, and the file must not lack it.
+                    with anyio.move_on_after(FINISH_S, shield=True):
+                        await self.saving.whole(question)
                 end = await run.run(send.send)
             except AIError as error:
                 end = chat_events.ErrorEvent(error=error)

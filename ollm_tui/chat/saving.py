@@ -113,8 +113,7 @@ class GrowingMessage:
             async with self._lock:
                 if not self._id:
                     self._id = await self._saving.guarded(journal.begin, message)
-                if self._id:
-                    await self._saving.guarded(partial(_finish, journal, self._id), message)
+                await self._saving.guarded(partial(_finish, journal, self._id), message)
 
 
 async def _update(journal: ChatJournal, message_id: str, message: Message) -> str:

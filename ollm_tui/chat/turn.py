@@ -8,6 +8,7 @@ also after a cancellation.
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 import anyio
@@ -15,6 +16,7 @@ import anyio
 from ollm_tui.chat.reader import AnswerReader, PlainReader
 from ollm_tui.chat.retries import wait_before
 from ollm_tui.chat.saving import GrowingMessage
+from ollm_tui.chat.whole_answer import cannot_stream, whole_answer
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -54,6 +56,8 @@ class Turn:
         self._used_ids = set(used_ids)
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
+        self._is_whole = False
+        """Whether the provider cannot stream, so that the answer comes in one piece."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -73,7 +77,7 @@ class Turn:
             if isinstance(end, Finish) or not self._assembler.is_empty:
                 return end
             retries += 1
-            wait_s = wait_before(retries, end.error)
+            wait_s = self._wait_before(retries, end.error)
             if wait_s is None:
                 return end
             await emit(
@@ -83,6 +87,13 @@ class Turn:
             )
             if await self._is_stopped_within(wait_s):
                 return Finish("abort")
+
+    def _wait_before(self, retries: int, error: AIError) -> float | None:
+        """Give the seconds until the next try, if there is one; it may be without streaming."""
+        if not self._is_whole and cannot_stream(self._adapter, error):
+            self._is_whole = True
+            return 0.0
+        return wait_before(retries, error)
 
     def partial(self, metadata: Mapping[str, JsonValue] | None = None) -> Message | None:
         """Give the message as far as it has come; None when nothing came."""
@@ -100,7 +111,8 @@ class Turn:
         return scope.cancelled_caught
 
     async def _ask(self, emit: Emit) -> End:
-        async with self._adapter.chat_stream(self._request) as events:
+        ask = partial(whole_answer, self._adapter) if self._is_whole else self._adapter.chat_stream
+        async with ask(self._request) as events:
             async for event in events:
                 if isinstance(event, Finish | ErrorEvent):
                     for late in self._reader.finish(event):

@@ -9,6 +9,7 @@ from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.tools import ToolCall
 
+WHOLE = "The answer comes in one piece."
 SHOWN_RESULT = 200
 """Characters of a tool's result that are worth a line."""
 
@@ -41,7 +42,8 @@ class ShowText:
                 self._is_thinking = True
                 self._output.thinking(delta)
             case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
-                self._output.note(f"{error.message} Trying again in {wait_s:g} s ({attempt}).")
+                again = f"Trying again in {wait_s:g} s ({attempt})." if wait_s else WHOLE
+                self._output.note(f"{error.message} {again}")
             case chat.ContextWarning(used=used, limit=limit):
                 self._output.note(f"The conversation takes {used} of {limit} tokens.")
             case chat.Finish(reason=reason):

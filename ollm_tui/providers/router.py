@@ -7,11 +7,12 @@ A bare name is looked for in the listings of all providers, by priority.
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
-from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.protocol.ports import ProviderAdapter, ProviderStream
+from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 
@@ -59,6 +60,15 @@ class Router:
             return await self._on_this_machine(adapter, ref.model)
         direct = ModelRef(adapter.name, ref.model)
         return ResolvedModel(adapter, direct, self._catalog.find(direct))
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        """Send a request to the provider that has its model.
+
+        Raises:
+            AIError: as `resolve` and the provider's own `invoke`.
+        """
+        found = await self.resolve(request.model)
+        return await found.provider.invoke(replace(request, model=found.ref.model))
 
     async def _on_this_machine(self, ollama: ProviderAdapter, model: str) -> ResolvedModel:
         listing = await self._catalog.listing(ollama.name, within_s=PATIENCE_S)

@@ -39,6 +39,9 @@ class Hints:
     context: str = ""
 
 
+WHOLE = "The answer comes in one piece."
+
+
 class TurnPresenter:
     """Shows answers, one after another."""
 
@@ -207,8 +210,8 @@ class TurnPresenter:
 
     def _warn(self, event: ContextWarning | Retrying) -> None:
         if isinstance(event, Retrying):
-            wait = seconds(event.wait_s)
-            self.note(f"{event.error.message} Trying again in {wait}.", "warning")
+            again = f"Trying again in {seconds(event.wait_s)}." if event.wait_s else WHOLE
+            self.note(f"{event.error.message} {again}", "warning")
             return
         self._status.show_room(event.used, event.limit)
         if not self._warned:

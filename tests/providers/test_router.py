@@ -5,6 +5,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, from_alias
+from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
@@ -129,3 +130,13 @@ async def test_local_with_an_ollama_too_busy_to_list_asks_it_all_the_same(
     ollama = ScriptedProvider("local", list_gate=anyio.Event())
     found = await router(ollama, ScriptedProvider("embedded"))[0].resolve("local://m")
     assert (found.provider, found.ref) == (ollama, ModelRef("local", "m"))
+
+
+async def test_a_request_goes_to_the_provider_that_has_its_model() -> None:
+    provider = ScriptedProvider("a", models=[info("m:latest")])
+    route, _ = router(provider)
+    answer = await route.invoke(Request(model="m", input="x"))
+    assert not isinstance(answer, Response)
+    async with answer as events:
+        assert [event async for event in events]
+    assert [request.model for request in provider.requests] == ["m:latest"]
