@@ -113,7 +113,10 @@ class _Wire(ScriptWire):
 
     async def call(self, calls: CallTexts) -> None:
         for id_, name, arguments in calls:
-            function = {"name": name, "arguments": json.loads(arguments)}
+            try:
+                function = {"name": name, "arguments": json.loads(arguments)}
+            except ValueError:
+                continue  # Ollama sends a call when it is whole
             self._calls.append({"id": id_, "function": function})
             await self._message(content="", tool_calls=self._calls[-1:])
 

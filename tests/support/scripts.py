@@ -37,7 +37,7 @@ class Thinking:
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls that come side by side; their arguments are JSON texts."""
+    """Calls that come side by side; their arguments are JSON texts, or the beginning of one."""
 
     calls: tuple[tuple[str, str, str], ...]
 
@@ -106,6 +106,11 @@ SCRIPTS: Mapping[str, tuple[Step, ...]] = {
         ),
         End("tool_calls"),
     ),
+    "arguments": (
+        Text("Looking."),
+        Calls((("call_a1", "weather", '{"city": "Os'),)),
+        Stall(),
+    ),
     "length": (Text("It was a dark and"), End("length")),
     "nothing": (Whole(b"", content_type=""),),
     "html": (
@@ -138,12 +143,12 @@ def steps_for(prompt: str) -> Iterator[Step]:
 
 
 def last_prompt(messages: object) -> str:
-    """Give the text of the last user message of a request body."""
+    """Give the last paragraph of the last user message: a question without an answer goes along."""
     found = ""
     for message in messages if isinstance(messages, Sequence) else ():
         if isinstance(message, Mapping) and message.get("role") == "user":
             found = content_text(message.get("content"))
-    return found
+    return found.rpartition("\n\n")[2]
 
 
 def content_text(content: object) -> str:

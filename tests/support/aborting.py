@@ -1,0 +1,396 @@
+"""Prompts that are aborted at a moment and in a way of choice, and what may be left of them.
+
+The providers are real, the servers run in processes of their own, and the chats are saved in a
+real file, so files, sockets, threads and tasks of this process can be counted.
+"""
+
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+
+from ollm_tui.chat.client import ChatClient
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.chat_events import ChatEvent, TextDelta, ToolCallResult, ToolCallStart
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.ports import SupportsDispose
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolOutput
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.router import Router
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.store.conversations import ConversationStore, open_store
+from ollm_tui.store.journal import ConversationJournal
+from tests.store.rig import on_connection
+from tests.support.tools import ScriptedTool, runner_for
+
+ROOT = Path(__file__).parents[2]
+MODELS = {"ollama": "ollama://tiny:latest", "openai-compatible": "openai-compatible://tiny"}
+MODULES = {"ollama": "fake_ollama", "openai-compatible": "fake_openai"}
+PROMPTS = {
+    "connecting": "silent",
+    "first byte": "silent",
+    "text": "forever 2000",
+    "arguments": "arguments",
+    "tools": "tools",
+    "saving": "forever 500",
+}
+"""Moments, and the prompt that leads to each."""
+WAYS = ("signal", "signal twice", "cancel", "cancel twice", "signal and cancel", "task", "leave")
+BOUND_S = 5.0
+SETTLE_S = 2.0
+
+
+@dataclass
+class Census:
+    """What this process holds."""
+
+    tasks: int
+    files: int
+    sockets: int
+    threads: int
+
+    @classmethod
+    def take(cls) -> "Census":
+        targets = [_target(entry) for entry in Path("/proc/self/fd").iterdir()]
+        sockets = sum(target.startswith("socket:") for target in targets)
+        return cls(len(asyncio.all_tasks()), len(targets), sockets, threading.active_count())
+
+    def is_within(self, other: "Census") -> bool:
+        mine = (self.tasks, self.files, self.sockets, self.threads)
+        return all(
+            a <= b
+            for a, b in zip(
+                mine, (other.tasks, other.files, other.sockets, other.threads), strict=True
+            )
+        )
+
+
+def _target(entry: Path) -> str:
+    try:
+        return str(entry.readlink())
+    except OSError:
+        return ""
+
+
+class SlowJournal:
+    """A real journal that takes its time, and calls somebody while it writes."""
+
+    def __init__(self, journal: ConversationJournal, chance: random.Random) -> None:
+        self._journal = journal
+        self._chance = chance
+        self.at_write: Callable[[], None] | None = None
+        self.writes = 0
+
+    def rewind(self, kept: int) -> None:
+        self._journal.rewind(kept)
+
+    async def begin(self, message: Message) -> str:
+        await self._dawdle()
+        return await self._journal.begin(message)
+
+    async def update(self, message_id: str, message: Message) -> None:
+        await self._dawdle()
+        await self._journal.update(message_id, message)
+
+    async def finish(self, message_id: str, message: Message) -> None:
+        await self._dawdle()
+        await self._journal.finish(message_id, message)
+
+    async def _dawdle(self) -> None:
+        self.writes += 1
+        for _ in range(self._chance.randrange(4)):
+            await anyio.lowlevel.checkpoint()
+        if self.at_write is not None:
+            self.at_write()
+        for _ in range(self._chance.randrange(4)):
+            await anyio.lowlevel.checkpoint()
+
+
+@dataclass
+class Talk:
+    """A chat client, and where it is saved."""
+
+    client: ChatClient
+    journal: SlowJournal
+    chat_id: str
+
+
+@dataclass
+class Abort:
+    """One prompt and what came of it."""
+
+    moment: str
+    way: str
+    seen: list[ChatEvent] = field(default_factory=list)
+    pressed: bool = False
+    returned: bool = False
+    """Whether the consumer went on after the prompt, which a cancellation does not let it."""
+
+    @property
+    def ends(self) -> list[ChatEvent]:
+        return [e for e in self.seen if isinstance(e, chat_events.Finish | chat_events.ErrorEvent)]
+
+
+class AbortRig:
+    """Real providers, real saving, two tools: one that hangs and one that does not."""
+
+    def __init__(self, router: Router, store: ConversationStore, chance: random.Random) -> None:
+        self._router = router
+        self._store = store
+        self._chance = chance
+
+    def talk(self, provider: str) -> Talk:
+        """Begin a chat."""
+        weather = ScriptedTool("weather", _hang)
+        parts = ChatParts(router=self._router, tools=runner_for(weather, ScriptedTool("clock")))
+        conversation = Conversation(model=MODELS[provider], tools=("weather", "clock"))
+        journal = self._store.journal(conversation)
+        slow = SlowJournal(journal, self._chance)
+        return Talk(ChatClient(parts, conversation, journal=slow), slow, journal.conversation_id)
+
+    async def saved(self, talk: Talk) -> list[Message]:
+        """Read a chat from the file."""
+        stored = await self._store.load(talk.chat_id)
+        return [message.message for message in stored.messages]
+
+    async def abort(self, talk: Talk, moment: str, way: str) -> Abort:
+        """Ask, and abort at this moment."""
+        done = Abort(moment, way)
+        pressing = _Pressing(done, talk, self._chance)
+        with anyio.fail_after(BOUND_S):
+            async with anyio.create_task_group() as group:
+                group.start_soon(pressing.ask)
+                await pressing.press_in_time()
+        return done
+
+    async def hello(self, talk: Talk) -> str:
+        """Ask something harmless; gives the answer, which must end well."""
+        with anyio.fail_after(BOUND_S):
+            async with talk.client.chat("hello") as events:
+                seen = [event async for event in events]
+        assert isinstance(seen[-1], chat_events.Finish), seen[-1]
+        assert seen[-1].reason == "stop"
+        return "".join(event.delta for event in seen if isinstance(event, TextDelta))
+
+
+class _Pressing:
+    """One consumer, and the one who stops it."""
+
+    def __init__(self, done: Abort, talk: Talk, chance: random.Random) -> None:
+        self._done = done
+        self._talk = talk
+        self._chance = chance
+        self._signal = AbortSignal()
+        self._inner, self._outer = anyio.CancelScope(), anyio.CancelScope()
+        self._task: asyncio.Task[object] | None = None
+        self._leaves = False
+        self._count = chance.randrange(1, 12)
+
+    async def ask(self) -> None:
+        self._task = asyncio.current_task()
+        if self._done.moment == "saving":
+            self._talk.journal.at_write = self._at_write
+        with self._outer, self._inner:
+            try:
+                await self._consume()
+                self._done.returned = True
+            finally:
+                self._talk.journal.at_write = None
+
+    async def _consume(self) -> None:
+        prompt = PROMPTS[self._done.moment]
+        async with self._talk.client.chat(prompt, signal=self._signal) as events:
+            async for event in events:
+                self._done.seen.append(event)
+                self._notice(event)
+                if self._leaves:
+                    return
+
+    async def press_in_time(self) -> None:
+        """Abort from another task, where the moment is a matter of time."""
+        match self._done.moment:
+            case "connecting":
+                for _ in range(self._count * 2):
+                    await anyio.lowlevel.checkpoint()
+            case "first byte":
+                await anyio.sleep(self._chance.uniform(0.002, 0.02))
+            case _:
+                return
+        self._press()
+
+    def _notice(self, event: ChatEvent) -> None:
+        match self._done.moment:
+            case "text" if isinstance(event, TextDelta):
+                self._count -= 1
+                if self._count <= 0:
+                    self._press()
+            case "arguments" if isinstance(event, TextDelta):
+                asyncio.get_running_loop().call_later(self._chance.uniform(0, 0.01), self._press)
+            case "tools" if isinstance(event, ToolCallStart | ToolCallResult):
+                if isinstance(event, ToolCallResult) or self._chance.random() < 0.4:
+                    self._press()
+            case _:
+                pass
+
+    def _at_write(self) -> None:
+        self._count -= 4
+        if self._count <= 0:
+            self._press()
+
+    def _press(self) -> None:
+        """Abort, everything in one tick of the loop."""
+        if self._done.pressed:
+            return
+        self._done.pressed = True
+        match self._done.way:
+            case "signal":
+                self._signal.abort()
+            case "signal twice":
+                self._signal.abort()
+                self._signal.abort()
+            case "cancel":
+                self._inner.cancel()
+            case "cancel twice":
+                self._inner.cancel()
+                self._outer.cancel()
+            case "signal and cancel":
+                self._signal.abort()
+                self._inner.cancel()
+            case "task":
+                assert self._task is not None
+                self._task.cancel()
+                self._task.cancel()
+            case _:
+                self._leaves = True
+                if self._done.moment not in {"text", "tools"}:
+                    self._inner.cancel()  # nobody leaves a block in which nothing happens
+
+
+async def _hang(_args: JsonObject) -> ToolOutput:
+    await anyio.sleep_forever()
+    raise AssertionError("never")
+
+
+@contextmanager
+def server_process(module: str) -> Iterator[str]:
+    """Run a fake server on its own; gives its address."""
+    with subprocess.Popen(
+        [sys.executable, "-m", f"tests.support.{module}"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def answering(url: str) -> int:
+    """Ask a server how many answers it is giving, beside this one."""
+    with urllib.request.urlopen(f"{url}/_seen", timeout=5) as reply:
+        return int(json.load(reply)["answering"]) - 1
+
+
+@asynccontextmanager
+async def abort_rig(
+    urls: dict[str, str], folder: Path, chance: random.Random
+) -> AsyncIterator[AbortRig]:
+    """Give a rig on these servers."""
+    registry = ProviderRegistry()
+    async with AsyncExitStack() as stack:
+        for kind, url in urls.items():
+            provider = create_provider(ProviderSpec(name=kind, kind=kind, base_url=url))
+            assert isinstance(provider, SupportsDispose)
+            stack.push_async_callback(provider.dispose)
+            registry.register(provider)
+        store = await stack.enter_async_context(open_store(folder / "chats.db"))
+        # Thousands of commits, each of which would wait for the disk; the kills of `bench-kill` do.
+        await on_connection(store._database, "PRAGMA synchronous = OFF")
+        yield AbortRig(Router(registry, ModelCatalog(registry)), store, chance)
+
+
+async def settles(test: Callable[[], bool]) -> bool:
+    """Give what is on its way out a moment to go."""
+    with anyio.move_on_after(SETTLE_S):
+        while not test():
+            await anyio.sleep(0.002)
+    return test()
+
+
+async def check_one(rig: AbortRig, talk: Talk, done: Abort, before: Census) -> None:
+    """One end at most, everything kept and saved, nothing left open, and the chat goes on."""
+    what = f"{done.moment} by {done.way}"
+    assert done.pressed, what
+    if done.way in {"signal", "signal twice"}:
+        assert done.ends == [done.seen[-1]], what
+        assert isinstance(done.seen[-1], chat_events.Finish), (what, done.seen[-1])
+        assert done.seen[-1].reason == "abort", what
+    else:
+        assert len(done.ends) <= 1, what
+        assert not done.ends or done.way == "signal and cancel", what
+    check_kept(talk.client.conversation.messages, done, what)
+    saved = await rig.saved(talk)
+    assert saved == talk.client.conversation.messages, what
+    assert await rig.hello(talk) == "Hello, world!", what
+    if not await settles(lambda: Census.take().is_within(before)):
+        raise AssertionError(f"{what}: {Census.take()} left of {before}")
+
+
+def check_kept(messages: list[Message], done: Abort, what: str) -> None:
+    """All that was seen is in the history, marked, with one result for each call."""
+    at = max(n for n, message in enumerate(messages) if message.role == "user")
+    newest = messages[at + 1 :]
+    seen = "".join(event.delta for event in done.seen if isinstance(event, TextDelta))
+    if seen:
+        assert newest, what
+        assert newest[0].text.startswith(seen), what
+    answers = [message for message in newest if message.role == "assistant"]
+    for answer in answers:
+        stopped_in_tools = answer.tool_calls and done.moment == "tools"
+        assert answer.metadata == {"ended": "stopped"} or stopped_in_tools, (what, answer)
+    calls = [call.id for message in newest for call in message.tool_calls]
+    assert [m.tool_call_id for m in newest if m.role == "tool"] == calls, what
+
+
+Report = Callable[[int, Abort], Awaitable[None]]
+
+
+async def many_aborts(rig: AbortRig, times: int, chance: random.Random) -> dict[str, int]:
+    """Abort so many times, at every moment in every way; gives how often each moment was hit."""
+    talks = {provider: rig.talk(provider) for provider in MODELS}
+    for talk in talks.values():
+        for _ in range(2):
+            await rig.hello(talk)
+    await anyio.sleep(0.1)
+    before = Census.take()
+    hit = dict.fromkeys(PROMPTS, 0)
+    for number in range(times):
+        provider = chance.choice([*MODELS])
+        if number % 20 == 19:
+            talks[provider] = rig.talk(provider)
+        moment, way = chance.choice([*PROMPTS]), chance.choice(WAYS)
+        done = await rig.abort(talks[provider], moment, way)
+        try:
+            await check_one(rig, talks[provider], done, before)
+        except AssertionError as error:
+            raise AssertionError(f"abort {number}, {moment} by {way}, {provider}") from error
+        hit[moment] += 1
+    return hit
