@@ -3,8 +3,8 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
-.PHONY: help run test test-fast test-slow check fmt docs snapshots screenshot smoke clean need-python
-.PHONY: bench-startup bench-abort bench-exits bench-kill
+.PHONY: help run test test-fast test-slow check fmt docs snapshots screenshot smoke coverage mutants clean need-python
+.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-tools
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,26 @@ bench-abort: need-python  ## From the Esc byte to the disconnect, 200 times
 bench-kill: need-python  ## Kill a program that saves chats 200 times, and count what is lost
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.kill_store
+
+bench-aborts: need-python  ## Abort prompts at random moments 500 times (ARGS="TIMES SEED"), and count what is left
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.aborts $(ARGS)
+
+bench-parsers: need-python  ## Time that hostile texts cost the parsers: ten times the text, at most twelve times the time
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.parsers
+
+bench-tools: need-python  ## Four tools of one turn against one tool
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.tools
+
+coverage: need-python  ## What the tests of the runtime core reach of it: at least 95 % of lines, 90 % of branches
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m scripts.runtime_coverage
+
+mutants: need-python  ## Plant 20 bugs in the runtime core (ARGS="SEED"), and see which its tests catch
+	@$(BOOTSTRAP) mutants
+	$(BIN)/python -m scripts.mutants $(ARGS)
 
 clean:  ## Remove what these targets made, except models and settings
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
     python scripts/bootstrap.py run     the app with its embedded engine, and the starter model
     python scripts/bootstrap.py test    what the tests need
     python scripts/bootstrap.py check   what the static checks need
+    python scripts/bootstrap.py mutants what planting bugs needs
 
 Needs nothing but Python's standard library. What is done is noted in the environment, so a later
 run finds everything in place and needs no network. Every failure is one line that says what to do.
@@ -22,7 +23,12 @@ ENVIRONMENT = Path(os.environ.get("OLLM_VENV", ROOT / ".venv"))
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 OLDEST = (3, 11)
-GROUPS = {"run": (), "test": ("test",), "check": ("test", "check")}
+GROUPS = {
+    "run": (),
+    "test": ("test",),
+    "check": ("test", "check"),
+    "mutants": ("test", "mutants"),
+}
 
 
 class CannotGoOn(Exception):

@@ -207,10 +207,15 @@ class PromptRun:
         return None if all_ended else chat_events.Finish(reason="abort", turn=number)
 
     async def _add(self, *messages: Message) -> None:
-        """Put messages into the history, then into the journal."""
+        """Put messages into the history, then into the journal.
+
+        When the disk is too slow for all of them, the journal is still given every one of them:
+        what it was given it writes, only nobody waits for that any more.
+        """
         self._conversation.messages += messages
-        with anyio.move_on_after(FINISH_S, shield=True):
-            for message in messages:
+        deadline = anyio.current_time() + FINISH_S
+        for message in messages:
+            with anyio.CancelScope(deadline=deadline, shield=True):
                 await self._saving.whole(message)
 
     async def _resolve(self) -> ResolvedModel | None:
