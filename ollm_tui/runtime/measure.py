@@ -11,7 +11,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers.router import Router
 from ollm_tui.tokens.budget import DropAttachments, LeaveOutTurns, RaiseWindow, WayOut, ways_out
-from ollm_tui.tokens.count import TokenCounter
+from ollm_tui.tokens.count import Sizes, TokenCounter
 from ollm_tui.tokens.limits import WindowSource
 
 
@@ -55,7 +55,8 @@ async def measure(
         options=talk.options,
     )
     counted = await counter.count(request, found.provider)
-    sizes = await counter.sizes(request, counted)
+    # an empty chat is counted with a message that it does not have
+    sizes = await counter.sizes(request, counted) if messages else Sizes(counted.tokens, ())
     window = ContextGuard(counter, windows).window_of(request, found)
     trained = found.info.details.get("context_trained") if found.info else None
     return ContextFigures(
