@@ -29,6 +29,7 @@ class Shows(Enum):
 
     TEXT = "all of it, between its marks"
     NAME = "its beginning, strictly spelled, after its number"
+    SPELLED = "all of it between its marks, strictly spelled"
     PART = "nothing certain, as it is cut or not shown at all"
 
 
@@ -76,6 +77,10 @@ def _text(*names: str) -> dict[str, Shows]:
     return dict.fromkeys(names, Shows.TEXT)
 
 
+def _spelled(*names: str) -> dict[str, Shows]:
+    return dict.fromkeys(names, Shows.SPELLED)
+
+
 def _part(*names: str) -> dict[str, Shows]:
     return dict.fromkeys(names, Shows.PART)
 
@@ -114,6 +119,28 @@ SCENES: Mapping[str, Scene] = {
         arguments=("--model", "openai-compatible://tiny"),
         variable="OPENAI_COMPATIBLE_HOST",
         size=TALL,
+    ),
+    "tools": Scene(
+        scenes.tool_calls,
+        _text("text of a file")
+        | _spelled("arguments", "names of files", "lines found")
+        | _part("unknown tool", "row of a call", "argument of /tools", "list of tools", "context"),
+        homes.with_files_to_use,
+        FIT_FILES,
+        arguments=("--model", f"local://{MODEL}", "--tools", "all"),
+        variable="OLLAMA_HOST",
+        size=TALL,
+    ),
+    "saved chats": Scene(
+        scenes.saved_chats,
+        _listed("list of chats")
+        | _text("chat that is gone on with")
+        | _part("question before deleting", "opened chat"),
+        homes.with_chats,
+        arguments=("-c",),
+        size=TALL,
+        # SQLite would end a title there, so that it is saved as a sign of its own.
+        not_here=frozenset({"nul"}),
     ),
     "ollama models": Scene(
         scenes.server_models,
@@ -195,6 +222,13 @@ READERS: Mapping[str, str] = {
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
     "providers/exchange.py": "ollama, chat completions",
     "runtime/choices.py": "remembered models",
+    "store/conversations.py": "saved chats",
+    "store/connect.py": "the version of the file, which is a number",
+    "store/instances.py": "files by the program's own names, which are never shown",
+    "store/statements.py": "saved chats",
+    "tools/builtin/lines.py": "tools: text of a file, lines found",
+    "tools/builtin/listing.py": "tools: names of files",
+    "tools/builtin/reading.py": "tools: text of a file",
     "tui/driver.py": "prompts",
     "tui/terminal.py": "signals",
     "tui/theming.py": "themes",
@@ -210,6 +244,7 @@ WRITERS: Mapping[str, str] = {
     "providers/embedded/child.py": "the engine's address",
     "providers/embedded/process.py": "the engine's settings",
     "runtime/choices.py": "a JSON file",
+    "store/conversations.py": "the file of chats; what is read back is in saved chats",
     "tui/crash.py": "exit: crash report; the sentence is in tests/tui/test_crash.py",
     "tui/driver.py": "the screen; the title is looked at in every scene",
     "tui/screens/chat.py": "exit: clipboard",

@@ -4,6 +4,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import anyio
+
+from ollm_tui.protocol.blocks import TextContent, ThinkingContent, UnknownContent
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.tools import ToolCall
+from ollm_tui.store.conversations import ConversationStore, open_store
+from ollm_tui.store.rows import ConversationSettings
 from ollm_tui.tui.keymap import EDITING, KEYS
 from tests.hostile.payloads import Payload, marked
 
@@ -90,6 +97,47 @@ def with_choices(home: Path, payloads: Sequence[Payload]) -> Path:
     file = home / "state" / "ollm" / "choices.json"
     file.write_text(json.dumps({"recent_models": recent}))
     return home
+
+
+def with_files_to_use(home: Path, payloads: Sequence[Payload]) -> Path:
+    """Put hostile texts and file names where the tools look."""
+    texts = [marked(p, place) for place, p in enumerate(payloads)]
+    (home / "notes.txt").write_text("\n".join(texts), "utf-8", newline="")
+    (home / "files").mkdir()
+    for text in texts:
+        (home / "files" / text).write_text(f"{text}\n", "utf-8", newline="")
+    return home
+
+
+def with_chats(home: Path, payloads: Sequence[Payload]) -> Path:
+    """Save chats with hostile titles, models, tools and tool results; the newest shows them all."""
+    named = [f"{place:02}{p.text}" for place, p in enumerate(payloads)]
+    text = "\n\n".join(marked(p, place) for place, p in enumerate(payloads))
+    anyio.run(_save_chats, home / "data" / "ollm" / "chats.db", named, text)
+    return home
+
+
+async def _save_chats(path: Path, named: Sequence[str], text: str) -> None:
+    async with open_store(path) as store:
+        for name in reversed(named):
+            await _save(store, f"local://{name}", [Message("user", name)])
+        call = ToolCall(id="call-1", name=text, args={text: text}, raw_args=text)
+        messages = [
+            Message("user", "everything"),
+            Message("user", text),
+            Message("assistant", [ThinkingContent(text), TextContent(text)], tool_calls=[call]),
+            Message("tool", text, name=text, tool_call_id="call-1"),
+            Message("tool", text, name=text, tool_call_id=text),
+            Message(text, text),
+            Message("assistant", [UnknownContent(type=text[:40], data={text: text})]),
+        ]
+        await _save(store, "local://tiny", messages)
+
+
+async def _save(store: ConversationStore, model: str, messages: Sequence[Message]) -> None:
+    journal = store.journal(ConversationSettings(model=model))
+    for message in messages:
+        await journal.finish(await journal.begin(message), message)
 
 
 def with_history(home: Path, payloads: Sequence[Payload]) -> Path:

@@ -135,6 +135,16 @@ def _parts(payload: Payload, place: int) -> list[str]:
     return [_flat(part) for part in f"b{place:02}{payload.shown}»e{place:02}".split("␍")]
 
 
+def unspelled(payloads: Sequence[Payload], seen: str) -> list[str]:
+    """Name the marked payloads that are not there in full, strictly spelled."""
+    flat = _flat(seen)
+    return [
+        payload.name
+        for place, payload in enumerate(payloads)
+        if _flat(f"b{place:02}{payload.named}»e{place:02}") not in flat
+    ]
+
+
 def _flat(text: str) -> str:
     """Take out where lines end and what stands before them."""
     return re.sub(r"\s*\n[\s▌│]*|\s", "", text)

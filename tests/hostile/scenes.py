@@ -17,6 +17,9 @@ SETTLED = re.compile(r"[●✗] (ready|error|stopped)")
 
 
 NAME_SEEN = 16
+ROWS = "↑ ↓ scroll"
+UNFOLD = b"\x0f"
+PAGES = 12
 
 
 @dataclass
@@ -136,6 +139,86 @@ def event_answers(visit: Visit) -> None:
     visit.ask("tool call", "call", "Calling.")
     for part, end in _thirds(visit):
         visit.ask("stream error", f"fail {part}", end)
+
+
+def tool_calls(visit: Visit) -> None:
+    """Calls of tools: the question, the row, what came of it; and what is said of tools."""
+    visit.settle("Chatting with")
+    session = visit.session
+    visit.ask("unknown tool", "call", "It ran.")
+    session.write(UNFOLD)
+    visit.look("unknown tool")
+    _use(visit, "calculate", "arguments", "row of a call")
+    for tool, door in (
+        ("read_file", "text of a file"),
+        ("list_directory", "names of files"),
+        ("search_files", "lines found"),
+    ):
+        _use(visit, tool, door, door)
+        session.write(UNFOLD)
+        session.wait_for(f"»e{len(visit.payloads) - 1:02}")
+        visit.look(door)
+    visit.new_chat()
+    for place, payload in enumerate(visit.payloads[:10]):
+        visit.paste(f"/tools {marked(payload, place)}")
+        session.wait_for(f"b{place:02}")
+        visit.send_pasted()
+        session.wait_for("Ask anything")
+        visit.look("argument of /tools")
+    visit.send("/tools")
+    session.wait_for("off, or the names")
+    visit.look("list of tools")
+    visit.send("/context")
+    session.wait_for("system prompt")
+    visit.look("context")
+    session.write(b"\x1b")
+    session.wait_for(lambda: "system prompt" not in session.screen_text())
+
+
+def _use(visit: Visit, tool: str, asked: str, answered: str) -> None:
+    """Let the model call a tool, and allow it once the question takes keys."""
+    visit.new_chat()
+    visit.send(f"use {tool}")
+    visit.session.wait_for("y once")
+    visit.look(asked)
+    for _page in range(PAGES if ROWS in visit.session.screen_text() else 0):
+        visit.session.write(b"\x1b[6~")
+        threading.Event().wait(0.1)
+        visit.look(asked)
+    visit.session.write("y")
+    visit.settle("It ran.")
+    visit.look(answered)
+
+
+def saved_chats(visit: Visit) -> None:
+    """The newest chat is gone on with; then the list, page by page; deleting; opening."""
+    session = visit.session
+    visit.settle("b00")
+    session.write(b"\x14")  # unfolds the thinking
+    session.write(UNFOLD)
+    for key in (b"\x1b[1;5H", *[b"\x1b[6~"] * PAGES):
+        session.write(key)
+        threading.Event().wait(0.1)
+        visit.look("chat that is gone on with")
+    session.write(b"\x12")
+    session.wait_for("Ctrl+D delete")
+    visit.look("list of chats")
+    for place in range(len(visit.payloads)):
+        session.write(f"{place:02}")
+        session.wait_for(f"│   {place:02}")
+        visit.look("list of chats")
+        if place % 7 == 0:
+            session.write(b"\x04")
+            session.wait_for("for good?")
+            visit.look("question before deleting")
+            session.write("n")
+        session.write("\x7f\x7f")
+        session.wait_for("Type to filter")
+    session.write("03")
+    session.wait_for("│   03")
+    session.write(b"\r")
+    session.wait_for("▌ 03")
+    visit.look("opened chat")
 
 
 def server_models(visit: Visit) -> None:

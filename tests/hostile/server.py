@@ -30,13 +30,21 @@ def hostile_server(payloads: Sequence[Payload]) -> Handler:
                 entries = [_entry(name, message) for name in ["tiny", *names]]
                 await reply.json({"object": "list", "data": entries})
             case "POST", "/api/chat" | "/v1/chat/completions":
-                asked = last_prompt(request.json().get("messages")).rpartition("\n\n")[2]
+                said = request.json().get("messages")
+                asked = last_prompt(said).rpartition("\n\n")[2]
                 wire = _openai if request.path.startswith("/v1") else _ollama
+                if _roles(said)[-1:] == ["tool"]:
+                    asked = "ran"
                 await _chat(asked, text, message, reply, wire)
             case _:
                 await reply.whole(b"404 page not found", 404, "text/plain")
 
     return answer
+
+
+def _roles(messages: object) -> list[object]:
+    found = messages if isinstance(messages, list) else []
+    return [message.get("role") for message in found if isinstance(message, dict)]
 
 
 def _listed(name: str, message: str) -> dict[str, object]:
@@ -69,13 +77,29 @@ async def _chat(asked: str, text: str, message: str, reply: Reply, wire: "_Wire"
         case "think":
             await _stream(reply, wire("Done.", text, None))
         case "call":
-            await _stream(reply, wire("Calling.", "", message))
+            await _stream(reply, wire("Calling.", "", (message, {message: message})))
+        case "use":
+            await _stream(reply, wire("Calling.", "", (rest, _arguments(rest, message))))
+        case "ran":
+            await _stream(reply, wire("It ran.", "", None))
         case "fail":
             await _stream(reply, [json.dumps({"error": _third(message, rest)})])
         case "status" | "plain" | "html" | "reason" | "redirect":
             await _refuse(word, rest, message, reply)
         case _:
             await _stream(reply, wire("Hello.", "", None))
+
+
+def _arguments(tool: str, message: str) -> dict[str, object]:
+    match tool:
+        case "read_file":
+            return {"path": "notes.txt"}
+        case "list_directory":
+            return {"path": "files"}
+        case "search_files":
+            return {"pattern": "»e"}
+        case _:
+            return {"expression": message}
 
 
 async def _refuse(word: str, rest: str, message: str, reply: Reply) -> None:
@@ -106,21 +130,24 @@ def _third(message: str, which: str) -> str:
     return "\n".join(lines[part * third :] if part == 2 else lines[part * third :][:third])
 
 
-class _Wire:
-    """Gives the lines of an answer: text, thinking, and a call named and filled with `call`."""
+Call = tuple[str, dict[str, object]]
 
-    def __call__(self, text: str, thinking: str, call: str | None) -> list[str]:
+
+class _Wire:
+    """Gives the lines of an answer: text, thinking, and a call with its name and arguments."""
+
+    def __call__(self, text: str, thinking: str, call: Call | None) -> list[str]:
         raise NotImplementedError
 
 
 class _Ollama(_Wire):
-    def __call__(self, text: str, thinking: str, call: str | None) -> list[str]:
+    def __call__(self, text: str, thinking: str, call: Call | None) -> list[str]:
         frames: list[dict[str, object]] = []
         if thinking:
             frames.append({"content": "", "thinking": thinking})
         frames.append({"content": text})
         if call:
-            function = {"name": call, "arguments": {call: call}}
+            function = {"name": call[0], "arguments": call[1]}
             frames.append({"content": "", "tool_calls": [{"function": function}]})
         lines = [json.dumps({"message": frame, "done": False}) for frame in frames]
         end = {"message": {"content": ""}, "done": True, "done_reason": "stop", "eval_count": 3}
@@ -128,14 +155,14 @@ class _Ollama(_Wire):
 
 
 class _OpenAI(_Wire):
-    def __call__(self, text: str, thinking: str, call: str | None) -> list[str]:
+    def __call__(self, text: str, thinking: str, call: Call | None) -> list[str]:
         deltas: list[dict[str, object]] = []
         if thinking:
             deltas.append({"reasoning_content": thinking})
         deltas.append({"content": text})
         if call:
-            function = {"name": call, "arguments": json.dumps({call: call})}
-            deltas.append({"tool_calls": [{"index": 0, "id": call, "function": function}]})
+            function = {"name": call[0], "arguments": json.dumps(call[1])}
+            deltas.append({"tool_calls": [{"index": 0, "id": call[0], "function": function}]})
         chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
         chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         return [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks] + ["data: [DONE]\n\n"]

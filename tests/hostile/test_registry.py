@@ -7,7 +7,11 @@ from pathlib import Path
 from tests.hostile.doors import READERS, WRITERS
 
 PACKAGE = Path(__file__).resolve().parents[2] / "ollm_tui"
-READS = {"read_text", "read_bytes", "scandir", "glob", "iterdir", "stdin", "read", "aiter_raw"}
+READS = {"read_text", "read_bytes", "scandir", "glob", "iterdir", "stdin", "read", "aiter_raw"} | {
+    "pread",
+    "fetchall",
+    "fetchone",
+}
 WRITES = {"write", "print", "copy_to_clipboard", "write_text", "write_bytes", "set_title"} | {
     "writelines",
     "dump",
@@ -15,11 +19,19 @@ WRITES = {"write", "print", "copy_to_clipboard", "write_text", "write_bytes", "s
 NOT_FROM_OUTSIDE = {
     # `read` is a method of their own there.
     "commands/options.py",
+    "decode/react_text.py",
     "providers/stream.py",
     "tui/screens/chat.py",
+    # Files that come with the program.
+    "store/migrate.py",
+    "tokens/encodings.py",
     # Made from the code, or the program's own old reports.
     "cli/reference.py",
     "tui/crash.py",
+}
+NOT_TO_THE_OUTSIDE = {
+    # `write` is a method of their own there.
+    "decode/react_text.py",
 }
 
 
@@ -36,4 +48,4 @@ def test_every_module_that_reads_from_outside_is_tried() -> None:
 
 
 def test_every_module_that_writes_to_the_outside_is_tried() -> None:
-    assert set(users(WRITES)) == WRITERS.keys()
+    assert set(users(WRITES)) - NOT_TO_THE_OUTSIDE == WRITERS.keys()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.doors import SCENES, Scene, Shows
-from tests.hostile.payloads import PAYLOADS, unseen, unseen_names
+from tests.hostile.payloads import PAYLOADS, unseen, unseen_names, unspelled
 from tests.hostile.scenes import Seen
 from tests.support.vt import tokens
 
@@ -58,7 +58,7 @@ def _is_sequence(text: str) -> bool:
 
 def hidden(seen: Seen, scene: Scene) -> dict[str, list[str]]:
     """Name by door the payloads that did not look as they have to."""
-    look = {Shows.TEXT: unseen, Shows.NAME: unseen_names}
+    look = {Shows.TEXT: unseen, Shows.NAME: unseen_names, Shows.SPELLED: unspelled}
     found = {
         door: [
             name

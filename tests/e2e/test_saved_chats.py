@@ -1,0 +1,88 @@
+"""A chat outlives its program, even one that was killed, and goes on with or without a screen."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import OLLM, Start, ask, assert_left_sane, environment, ready
+from tests.support.engine import needs_engine
+from tests.support.fake_ollama import fake_ollama
+from tests.support.http_server import in_thread
+from tests.support.pty_session import wait_until
+
+pytestmark = [pytest.mark.pty]
+
+
+def test_an_answer_outlives_a_program_that_is_killed(start: Start, home: Path) -> None:
+    with in_thread(fake_ollama) as server:
+        env = {"OLLAMA_HOST": server.url}
+        with start(home, env=env) as session:
+            ready(session)
+            ask(session, "forever 40")
+            session.wait_for("word99", timeout=20)
+            session.signal(signal.SIGKILL)
+            assert session.exit_status() == -signal.SIGKILL
+            assert wait_until(lambda: not session.processes())
+        with start(home, "-c", env=env) as session:
+            session.wait_for("The program ended before the answer did", timeout=20)
+            session.wait_for("word50")
+            ready(session)
+            session.write(b"\x1b[1;5H")
+            session.wait_for("▌ forever 40")
+            session.wait_for("word0 word1")
+            ask(session, "echo onwards")
+            session.wait_for("   onwards")
+            ready(session)
+            ask(session, "/quit")
+            assert_left_sane(session, 0)
+        assert "back in the shell" in _headless(home, server.url, "echo back in the shell")
+        said = server.received[-1].json()["messages"]
+        asked = [one["content"] for one in said if one["role"] == "user"]
+        assert [words.split("\n\n")[-1] for words in asked] == [
+            "forever 40",
+            "echo onwards",
+            "echo back in the shell",
+        ]
+        assert any("word50" in one["content"] for one in said if one["role"] == "assistant")
+
+
+def _headless(home: Path, url: str, prompt: str) -> str:
+    done = subprocess.run(
+        [*OLLM, "-c", "-p", prompt],
+        env={"PATH": "/usr/bin:/bin", **environment(home), "OLLAMA_HOST": url},
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.mark.engine
+@needs_engine
+def test_a_tool_runs_when_it_is_allowed_and_the_chat_remembers_it(
+    start: Start, home_with_model: Path
+) -> None:
+    with start(home_with_model, "--tools", "current_time") as session:
+        ready(session)
+        ask(session, "use a tool")
+        session.wait_for("Run current_time?", timeout=30)
+        session.wait_for("y once")
+        session.write("\r")
+        session.wait_for("Waiting for you to stop typing")
+        session.wait_for("y once")
+        session.write("y")
+        session.wait_for("The tool answered", timeout=30)
+        session.wait_for("⚙ current_time")
+        ask(session, "/quit")
+        assert_left_sane(session, 0)
+    with start(home_with_model, "-c") as session:
+        session.wait_for("The tool answered", timeout=20)
+        assert "▌ use a tool" in session.screen_text()
+        assert "⚙ current_time" in session.screen_text()
+        ask(session, "/quit")
+        assert_left_sane(session, 0)
