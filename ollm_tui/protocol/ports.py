@@ -231,7 +231,10 @@ class ChatJournal(Protocol):
         ...
 
     async def finish(self, message_id: str, message: Message) -> None:
-        """Store a message in its last form; it is safe when this returns."""
+        """Store a message in its last form; it is safe when this returns.
+
+        An empty id means the message whose `begin` failed last.
+        """
         ...
 
     def rewind(self, kept: int) -> None:

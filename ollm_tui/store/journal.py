@@ -36,7 +36,8 @@ class ConversationJournal:
 
     States of a message: an answer is `streaming` from `begin` to `finish`, any other message is
     whole from the start. A message whose `begin` failed is kept and written later; when it was an
-    answer, the next `begin` is taken as the same answer in a later form.
+    answer, the next `begin` is taken as the same answer in a later form, until it is finished
+    (without an id, since it never got one).
     """
 
     def __init__(
@@ -90,7 +91,8 @@ class ConversationJournal:
         Raises:
             AIError: it is not on the disk yet; it waits in memory and is saved when that works.
         """
-        self._put_later_form(message_id, message, is_final=True)
+        self._put_later_form(message_id or self._unacknowledged or "", message, is_final=True)
+        self._unacknowledged = None
         await self._save()
 
     def _new_row(self, message: Message) -> MessageRow:

@@ -95,6 +95,26 @@ async def test_a_full_disk_does_not_end_the_chat_and_is_told() -> None:
     assert client.saving.problem is None
 
 
+async def test_an_answer_that_could_never_be_begun_is_finished_all_the_same() -> None:
+    tried: list[str] = []
+
+    class Full(ListJournal):
+        async def begin(self, message: Message) -> str:
+            tried.append(f"begin {message.role}")
+            raise AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full.")
+
+        async def finish(self, message_id: str, message: Message) -> None:
+            tried.append(f"finish {message_id!r} {message.text}")
+            await super().finish(message_id, message)
+
+    journal = Full()
+    client = client_over(ScriptedProvider(script=[TextDelta("ok"), Finish("stop")]), journal)
+    async with client.chat("hi") as events:
+        assert [e async for e in events][-1] == chat_events.Finish(reason="stop")
+    assert tried[0] == "begin user"
+    assert tried[-1] == "finish '' ok"
+
+
 async def test_asking_again_goes_back_in_the_journal_to_the_question() -> None:
     journal = ListJournal()
     client = client_over(ScriptedProvider(script=[TextDelta("ok"), Finish("stop")]), journal)

@@ -65,6 +65,28 @@ async def test_a_full_disk_is_a_sentence_and_everything_is_saved_when_there_is_r
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
+async def test_answers_that_ended_while_the_disk_was_full_are_whole_ones_and_not_the_same(
+    path: Path,
+) -> None:
+    database, _, store = await open_parts(path)
+    try:
+        chat_id = await save_chat(store, "before")
+        await on_connection(database, "PRAGMA max_page_count = 1")
+        journal = store.journal(SETTINGS, await store.load(chat_id))
+        for text in ("one ", "two "):
+            with pytest.raises(AIError):
+                await journal.begin(answered(text + BIG))
+            with pytest.raises(AIError):
+                await journal.finish("", answered(text + BIG))
+        await on_connection(database, "PRAGMA max_page_count = 100000")
+        await until_saved(store)
+        chat = await store.load(chat_id)
+    finally:
+        await database.close()
+    ended = [(kept.message.text, kept.state) for kept in chat.messages[2:]]
+    assert ended == [(f"one {BIG}", "complete"), (f"two {BIG}", "complete")]
+
+
 async def test_an_answer_whose_begin_failed_is_the_same_answer_the_next_time(path: Path) -> None:
     database, _, store = await open_parts(path)
     try:
