@@ -24,6 +24,8 @@ from cosmic_ray.work_item import MutationSpec
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("chat", "decode", "tools", "tokens")
+RECORDED = "shared"
+"""Recorded answers that some tests read, beside the checkout."""
 HOW_MANY = 20
 MOST_MISSED = 1
 NOT_DRAWN = "core/ReplaceBinaryOperator_BitOr_"
@@ -96,6 +98,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
+        (copy.parent / RECORDED).symlink_to(ROOT.parent / RECORDED)
         with chdir(copy):
             everything = all_mutations()
             drawn = random.Random(seed).sample(everything, how_many)

@@ -1,6 +1,9 @@
 """Take the machine out of the tests: no real home, no user configuration, one event loop."""
 
+import gc
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,3 +32,26 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(home))
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / f".{name.lower()}"))
+
+
+class _Complaints(logging.Handler):
+    """What event loops have to say about tasks and futures that nobody looked after."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.records: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(self.format(record))
+
+
+@pytest.fixture(autouse=True)
+def _no_complaints_of_event_loops() -> Iterator[None]:
+    """Fail a test whose event loop, in any thread, had an exception that nobody took."""
+    complaints = _Complaints()
+    logger = logging.getLogger("asyncio")
+    logger.addHandler(complaints)
+    yield
+    gc.collect(0)
+    logger.removeHandler(complaints)
+    assert complaints.records == []

@@ -112,7 +112,7 @@ async def talk_and_read_again(
     texts: Sequence[str] = (),
     calls: Sequence[Call] = (),
 ) -> tuple[list[Message], list[ChatEvent], ScriptedTool]:
-    """Ask, go on with the same client and with one read from the file, and compare what they sent."""
+    """Ask, go on with this client and with one read from the file, and compare what they sent."""
     tool = ScriptedTool("look")
     async with serve(answering(kind, texts, calls)) as server, provider_for(kind, server) as given:
         parts, talk = parts_for(given, tool), Conversation(model="p://m", tools=("look",))

@@ -117,7 +117,6 @@ async def test_the_history_of_a_react_chat_is_ordinary_so_that_the_model_can_be_
 
 
 async def test_a_turn_that_cannot_be_read_is_sent_back_with_a_correction_at_most_twice() -> None:
-    # Feature: stage-02-core-provider, Property 33: ReAct JSON Error Recovery
     lost = "Thought: hm.\nAction: weather\n"
     provider, tools = Turns(says(lost), says(lost), says(lost), says(ANSWER)), Weather()
     client = client_over(provider, tools, "react")
@@ -188,6 +187,7 @@ async def test_a_leaked_call_with_tools_off_stays_text() -> None:
 async def test_a_server_that_refuses_tools_is_asked_again_in_text_and_from_then_on() -> None:
     refusal = AIError(ErrorCode.UNSUPPORTED_FEATURE, '"m" does not support tools.')
     provider, tools = Turns([ErrorEvent(refusal)], says(STEP), says(ANSWER)), Weather()
+    provider.streaming_format = "sse"
     client = client_over(provider, tools)
     events = await ask(client)
     assert isinstance(events[-1], chat_events.Finish)
