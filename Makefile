@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
-.PHONY: help run test test-fast test-slow check fmt docs snapshots screenshot smoke coverage mutants clean need-python
+.PHONY: help run test test-fast test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
 .PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-tools
 
 help:  ## Explain these targets
@@ -91,6 +91,10 @@ coverage: need-python  ## What the tests of the runtime core reach of it: at lea
 mutants: need-python  ## Plant 20 bugs in the runtime core (ARGS="SEED"), and see which its tests catch
 	@$(BOOTSTRAP) mutants
 	$(BIN)/python -m scripts.mutants $(ARGS)
+
+properties: need-python  ## List the numbered properties with the tests that hold them
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m scripts.properties
 
 clean:  ## Remove what these targets made, except models and settings
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis

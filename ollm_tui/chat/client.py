@@ -18,7 +18,7 @@ from anyio.abc import ObjectSendStream
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import ChatParts, Keeping, PromptRun
+from ollm_tui.chat.prompt_run import ChatParts, Emit, Ending, Keeping, PromptRun
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
@@ -107,7 +107,6 @@ class ChatClient:
             )
             with single_error():
                 async with anyio.create_task_group() as group, receive:
-                    group.start_soon(self.saving.keep_pace)
                     group.start_soon(self._answer, run, question, send)
                     yield receive
                     group.cancel_scope.cancel()
@@ -139,13 +138,22 @@ class ChatClient:
                     # It is in the history already, and the file must not lack it.
                     with anyio.move_on_after(FINISH_S, shield=True):
                         await self.saving.whole(question)
-                end = await run.run(send.send)
+                end = await self._saved(run, send.send)
             except AIError as error:
                 end = chat_events.ErrorEvent(error=error)
             except Exception as error:  # the face of the runtime: a fault here must stay one event
                 logger.exception("A prompt failed unexpectedly")
                 end = chat_events.ErrorEvent(error=_unexpected(error))
             await send.send(end)
+
+    async def _saved(self, run: PromptRun, emit: Emit) -> Ending:
+        """Answer, and save what grows beside it; a fault of either ends both."""
+        with single_error():
+            async with anyio.create_task_group() as group:
+                group.start_soon(self.saving.keep_pace)
+                end = await run.run(emit)
+                group.cancel_scope.cancel()
+        return end
 
 
 def _unexpected(error: Exception) -> AIError:

@@ -115,6 +115,23 @@ async def test_an_answer_that_could_never_be_begun_is_finished_all_the_same() ->
     assert tried[-1] == "finish '' ok"
 
 
+async def test_a_fault_of_the_journal_while_an_answer_comes_is_the_one_closing_event() -> None:
+    class Faulty(ListJournal):
+        async def begin(self, message: Message) -> str:
+            if message.role == "assistant":
+                raise ValueError("no such column")
+            return await super().begin(message)
+
+    provider = ScriptedProvider(script=[TextDelta("ok"), anyio.Event(), Finish("stop")])
+    client = client_over(provider, Faulty())
+    with anyio.fail_after(5):
+        async with client.chat("hi") as events:
+            seen = [event async for event in events]
+    assert isinstance(seen[-1], chat_events.ErrorEvent)
+    assert seen[-1].error.code == ErrorCode.INTERNAL_ERROR
+    assert provider.open_streams == 0
+
+
 async def test_asking_again_goes_back_in_the_journal_to_the_question() -> None:
     journal = ListJournal()
     client = client_over(ScriptedProvider(script=[TextDelta("ok"), Finish("stop")]), journal)

@@ -80,7 +80,6 @@ async def test_ollama_raises_where_it_cannot_list(httpx_mock: HTTPXMock) -> None
     await provider.dispose()
 
 
-# Feature: stage-11-vllm-openai: a listing that fails is empty and keeps its reason.
 @pytest.mark.parametrize("status", [401, 404, 500, 503])
 async def test_a_failed_list_is_empty_and_keeps_the_reason(
     httpx_mock: HTTPXMock, status: int

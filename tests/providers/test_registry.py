@@ -43,6 +43,66 @@ def test_the_list_holds_each_name_once(names: list[str]) -> None:
     assert registry.list() == names
 
 
+@st.composite
+def alias_maps(draw: st.DrawFn) -> tuple[list[str], dict[str, str]]:
+    """Names of providers, and other names for some of them or for nobody."""
+    names = draw(NAMES)
+    free = st.text(min_size=1).filter(lambda name: name not in names)
+    return names, draw(st.dictionaries(free, st.sampled_from([*names, "\0nobody"]), max_size=6))
+
+
+# Feature: stage-11-vllm-openai, Property 11: Provider Registry Alias Resolution
+@given(made=alias_maps())
+def test_an_alias_is_resolved_to_what_it_stands_for_and_a_name_to_itself(
+    made: tuple[list[str], dict[str, str]],
+) -> None:
+    names, aliases = made
+    registry, adapters = filled(names)
+    for alias, name in aliases.items():
+        registry.register_alias(alias, name)
+    assert all(registry.resolve(name) is adapters[name] for name in names)
+    assert {alias: registry.resolve(alias) for alias in aliases} == {
+        alias: adapters.get(name) for alias, name in aliases.items()
+    }
+
+
+# Feature: stage-11-vllm-openai, Property 12: Provider Registry Not Found Behavior
+@given(made=alias_maps(), asked=st.text())
+def test_a_name_that_nobody_has_resolves_to_nothing(
+    made: tuple[list[str], dict[str, str]], asked: str
+) -> None:
+    names, aliases = made
+    registry, _ = filled(names)
+    for alias, name in aliases.items():
+        registry.register_alias(alias, name)
+    assert (registry.resolve(asked) is None) == (
+        asked not in names and aliases.get(asked) not in names
+    )
+    assert all(registry.resolve(a) is None for a, name in aliases.items() if name not in names)
+
+
+# Feature: stage-11-vllm-openai, Property 13: Provider Registry Backward Compatibility
+@given(made=alias_maps(), asked=st.text(), data=st.data())
+def test_aliases_change_nothing_of_what_get_gives(
+    made: tuple[list[str], dict[str, str]], asked: str, data: st.DataObject
+) -> None:
+    names, aliases = made
+    plain, adapters = filled(names)
+    registry = ProviderRegistry()
+    for adapter in adapters.values():
+        registry.register(adapter)
+    default = data.draw(st.sampled_from(names))
+    plain.set_default(default)
+    registry.set_default(default)
+    for alias, name in aliases.items():
+        registry.register_alias(alias, name)
+    for any_name in [asked, None, *names, *aliases]:
+        assert registry.get(any_name) is plain.get(any_name)
+    assert registry.list() == plain.list() == names
+    assert registry.get_default() is plain.get_default()
+    assert registry.by_priority() == plain.by_priority()
+
+
 def test_without_a_default_nothing_is_given_and_asking_for_it_raises() -> None:
     registry = ProviderRegistry()
     assert registry.get(None) is None

@@ -1,0 +1,62 @@
+"""Every numbered property has a Hypothesis test, and the list that says so would notice."""
+
+import pytest
+
+from scripts.properties import CORE, ROOT, claims_in, faults, properties, read
+
+TITLE = "# Feature: stage-02-core-provider, Property 1: Provider Registration and Retrieval"
+GOOD = f"""
+{TITLE}
+# And what it means.
+@settings(max_examples=100)
+@given(x=st.text())
+def test_it(x): ...
+"""
+
+
+def test_every_property_is_held_by_a_test() -> None:
+    assert faults(read(ROOT / "tests")) == []
+    assert len([*properties()]) == 35 + 24
+
+
+def said(source: str) -> str:
+    wrong = faults([*claims_in(source, "t.py")])
+    return "\n".join(fault for fault in wrong if not fault.endswith(": no test"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        GOOD,
+        f"@given(x=st.text())\n{TITLE}\n@mark\ndef test_it(x): ...",
+        f"@hypothesis.given(x=1)\nasync def test_it(x):\n    pass\n    {TITLE}\n    pass\n",
+        f"class Tests:\n    {TITLE}\n    @given(x=1)\n    def test_it(self, x): ...\n",
+    ],
+)
+def test_a_comment_above_among_the_decorators_or_inside_counts(source: str) -> None:
+    (claim,) = claims_in(source, "t.py")
+    assert (claim.key, claim.test, claim.fault) == ((CORE, 1), "test_it", None)
+    assert said(source) == ""
+    assert f"{CORE}, Property 1:" not in "\n".join(faults([claim]))
+    assert f"{CORE}, Property 2: Default Provider Resolution: no test" in faults([claim])
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        (GOOD.replace("100", "99"), "has 99 examples"),
+        (GOOD.replace("100", "MANY"), "plain number"),
+        (GOOD.replace("@given(x=st.text())", ""), "no Hypothesis test"),
+        (GOOD.replace("Retrieval", "Return"), "the title is"),
+        (GOOD.replace("Property 1:", "Property 36:"), "names no property"),
+        (GOOD.replace("Property 1:", "1:"), "names no property"),
+        (GOOD.replace("test_it", "helper"), "stands at no test"),
+        (f"{TITLE}\n\n\nx = 1\n@given(x=1)\ndef test_it(x): ...", "stands at no test"),
+        (f'text = """\n{TITLE}\n"""\n', ""),
+    ],
+)
+def test_what_holds_no_property_is_said(source: str, fault: str) -> None:
+    assert fault in said(source)
+    assert bool(fault) == bool(said(source))
+    if not fault:
+        assert [*claims_in(source, "t.py")] == []

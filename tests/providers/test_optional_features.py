@@ -1,0 +1,126 @@
+"""What a provider can do beyond chatting is seen by its methods, and told where it cannot."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollm_tui.protocol.errors import ErrorCode
+from ollm_tui.protocol.model import ModelCapability
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    ProviderStream,
+    RemembersListError,
+    StreamingFormat,
+    SupportsCopy,
+    SupportsDelete,
+    SupportsDispose,
+    SupportsInitialize,
+    SupportsList,
+    SupportsLoad,
+    SupportsPull,
+    SupportsRunning,
+    SupportsShow,
+    SupportsTokenCount,
+    SupportsUnload,
+)
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.embedded.provider import EmbeddedProvider
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.spec import ProviderSpec
+
+FEATURES: Mapping[str, type] = {
+    "count_tokens": SupportsTokenCount,
+    "list_models": SupportsList,
+    "last_error": RemembersListError,
+    "show_model": SupportsShow,
+    "pull_model": SupportsPull,
+    "delete_model": SupportsDelete,
+    "copy_model": SupportsCopy,
+    "load_model": SupportsLoad,
+    "unload_model": SupportsUnload,
+    "list_running": SupportsRunning,
+    "initialize": SupportsInitialize,
+    "dispose": SupportsDispose,
+}
+
+
+class Bare:
+    """Can chat, and nothing else."""
+
+    name = "bare"
+    label = "Bare"
+    streaming_format: StreamingFormat = "none"
+
+    def chat_stream(self, request: Request) -> ProviderStream:
+        raise NotImplementedError
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        raise NotImplementedError
+
+    def capabilities(self) -> tuple[ModelCapability, ...]:
+        return ()
+
+
+async def not_called(*_: object) -> None:
+    raise NotImplementedError
+
+
+def provider_with(methods: frozenset[str], **more: object) -> ProviderAdapter:
+    made = type("Made", (Bare,), dict.fromkeys(methods, not_called) | more)()
+    assert isinstance(made, ProviderAdapter)
+    return made
+
+
+# Feature: stage-11-vllm-openai, Property 22: Feature Capability Detection
+@given(methods=st.frozensets(st.sampled_from(sorted(FEATURES))))
+def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
+    provider = provider_with(methods)
+    found = {name for name, protocol in FEATURES.items() if isinstance(provider, protocol)}
+    assert found == methods
+
+
+@pytest.mark.parametrize(
+    ("kind", "backend", "can"),
+    [
+        ("ollama", None, {"list_models", "list_running", "show_model", "dispose"}),
+        ("openai-compatible", None, {"list_models", "last_error", "dispose"}),
+        (
+            "openai-compatible",
+            "vllm",
+            {"list_models", "last_error", "dispose", "count_tokens"},
+        ),
+    ],
+)
+def test_the_adapters_offer_what_their_servers_do(
+    kind: str, backend: str | None, can: set[str]
+) -> None:
+    spec = ProviderSpec(name="p", kind=kind, base_url="http://localhost:1", backend=backend)
+    provider = create_provider(spec)
+    assert {name for name, protocol in FEATURES.items() if isinstance(provider, protocol)} == can
+
+
+def test_the_embedded_engine_loads_counts_and_lists() -> None:
+    for name in ("list_models", "load_model", "count_tokens"):
+        assert hasattr(EmbeddedProvider, name)
+
+
+# Feature: stage-11-vllm-openai, Property 20: Unsupported Operation Messages
+@given(
+    label=st.text(min_size=1),
+    name=st.text(min_size=1),
+    methods=st.frozensets(st.sampled_from(sorted(set(FEATURES) - {"list_models"}))),
+)
+async def test_what_a_provider_cannot_do_is_said_with_its_name(
+    label: str, name: str, methods: frozenset[str]
+) -> None:
+    registry = ProviderRegistry()
+    registry.register(provider_with(methods, label=label, name=name))
+    listing = await ModelCatalog(registry).listing(name)
+    assert listing.models == ()
+    assert listing.problem is not None
+    assert listing.problem.code == ErrorCode.UNSUPPORTED_FEATURE
+    assert listing.problem.message == f"{label} cannot list its models."

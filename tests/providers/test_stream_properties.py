@@ -1,0 +1,182 @@
+"""Numbered properties of answers as they come over the wire."""
+
+import json
+from collections.abc import Sequence
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ollm_tui.decode.json_guard import BadJson, parse_json
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEvent,
+)
+from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.ollama.from_wire import OllamaStream
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
+from ollm_tui.providers.stream import StreamDecoder
+from tests.support.cuts import cuts
+from tests.support.strategies import JSON_OBJECTS
+
+PLACE = Place("p", "Server", "localhost:1", "Start it.")
+WORDS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
+SPOKEN = WORDS.filter(str.strip)  # leading blanks may belong to reasoning tags that follow
+PIECES = st.lists(st.tuples(st.sampled_from(["text", "thinking"]), SPOKEN), max_size=8)
+CALLS = st.lists(JSON_OBJECTS.filter(lambda v: "Infinity" not in json.dumps(v)), max_size=3)
+KINDS = st.sampled_from([OllamaStream, OpenAIStream])
+Kind = type[OllamaStream] | type[OpenAIStream]
+Pieces = Sequence[tuple[str, str]]
+
+
+def ollama_line(piece: tuple[str, str]) -> bytes:
+    key = "content" if piece[0] == "text" else "thinking"
+    return json.dumps({"message": {"role": "assistant", key: piece[1]}}).encode() + b"\n"
+
+
+def openai_event(piece: tuple[str, str]) -> bytes:
+    key = "content" if piece[0] == "text" else "reasoning_content"
+    return sse(json.dumps({"choices": [{"index": 0, "delta": {key: piece[1]}}]}))
+
+
+def sse(data: str) -> bytes:
+    return f"data: {data}\n\n".encode()
+
+
+def written(kind: Kind, pieces: Pieces) -> list[bytes]:
+    return [(ollama_line if kind is OllamaStream else openai_event)(piece) for piece in pieces]
+
+
+OLLAMA_END = b'{"message": {"content": ""}, "done": true, "done_reason": "stop"}\n'
+STOP = sse('{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}')
+DONE = sse("[DONE]")
+
+
+def proper_end(kind: Kind) -> bytes:
+    return OLLAMA_END if kind is OllamaStream else STOP + DONE
+
+
+def fed(decoder: StreamDecoder, chunks: Sequence[bytes]) -> list[ProviderEvent]:
+    return [event for chunk in chunks for event in decoder.feed(chunk)]
+
+
+def joined(events: Sequence[ProviderEvent]) -> list[tuple[str, str]]:
+    """Join neighbours of one kind: how an answer is cut into deltas means nothing."""
+    found: list[tuple[str, str]] = []
+    for event in events:
+        if isinstance(event, TextDelta | ThinkingDelta):
+            add(found, "text" if isinstance(event, TextDelta) else "thinking", event.delta)
+    return found
+
+
+def add(found: list[tuple[str, str]], kind: str, delta: str) -> None:
+    if found and found[-1][0] == kind:
+        found[-1] = (kind, found[-1][1] + delta)
+    else:
+        found.append((kind, delta))
+
+
+def meant(pieces: Pieces) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for kind, delta in pieces:
+        add(found, kind, delta)
+    return found
+
+
+# Feature: stage-02-core-provider, Property 15: Local Provider Event Streaming
+@given(pieces=PIECES, calls=CALLS, data=st.data())
+def test_each_chunk_of_ollama_with_content_is_an_event(
+    pieces: Pieces, calls: Sequence[dict[str, object]], data: st.DataObject
+) -> None:
+    decoder = OllamaStream(PLACE)
+    one_by_one = [decoder.feed(line) for line in map(ollama_line, pieces)]
+    assert [len(events) for events in one_by_one] == [1] * len(pieces)
+    functions = [{"function": {"name": "f", "arguments": args}} for args in calls]
+    called = json.dumps({"message": {"content": "", "tool_calls": functions}}).encode() + b"\n"
+    body = b"".join(map(ollama_line, pieces)) + called + OLLAMA_END
+    events = fed(OllamaStream(PLACE), data.draw(cuts(body)))
+    assert joined(events) == joined([e for es in one_by_one for e in es]) == meant(pieces)
+    assert [e.call.args for e in events if isinstance(e, ToolCallEvent)] == list(calls)
+    assert isinstance(events[-1], Finish)
+
+
+# Feature: stage-11-vllm-openai, Property 3: SSE Stream Termination
+@given(before=PIECES, after=PIECES, data=st.data(), at_end=st.booleans())
+def test_nothing_is_read_after_done(
+    before: Pieces, after: Pieces, data: st.DataObject, at_end: bool
+) -> None:
+    body = b"".join(written(OpenAIStream, before)) + STOP + DONE
+    rest = b"".join(written(OpenAIStream, after)) + b"data: {oops\n\n" + STOP
+    decoder = OpenAIStream(PLACE)
+    if at_end:  # the end and what follows in one piece, or cut anywhere
+        events = decoder.feed(body + rest)
+    else:
+        events = fed(decoder, data.draw(cuts(body)))
+        assert decoder.ended
+        events += fed(decoder, data.draw(cuts(rest)))
+    assert joined(events) == meant(before)
+    ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]
+    assert ends == [events[-1]]
+    assert isinstance(events[-1], Finish)
+    assert decoder.feed(rest) == decoder.finish() == []
+
+
+def is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except BadJson:
+        return False
+    return True
+
+
+MALFORMED = st.one_of(
+    st.sampled_from(["{", '{"choices": [', "{'a': 1}", "<html>", "[DONE", "undefined", "{}}"]),
+    st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1),
+).filter(lambda text: text.strip() not in ("", "[DONE]") and not is_json(text.strip()))
+
+
+# Feature: stage-11-vllm-openai, Property 4: SSE Malformed JSON Resilience
+@given(pieces=PIECES.filter(bool), bad=st.lists(MALFORMED, min_size=1, max_size=4), data=st.data())
+def test_malformed_lines_are_passed_over(
+    pieces: Pieces, bad: Sequence[str], data: st.DataObject
+) -> None:
+    lines = written(OpenAIStream, pieces)
+    for text in bad:
+        lines.insert(data.draw(st.integers(0, len(lines))), sse(text))
+    events = fed(OpenAIStream(PLACE), data.draw(cuts(b"".join([*lines, STOP, DONE]))))
+    assert joined(events) == meant(pieces)
+    assert isinstance(events[-1], Finish)
+    assert events[-1].reason == "stop"
+
+
+FAULTS = st.sampled_from(["reported", "unended", "broken off"])
+
+
+# Feature: stage-11-vllm-openai, Property 21: Mid-Stream Error Handling
+@given(kind=KINDS, pieces=PIECES.filter(bool), fault=FAULTS, said=SPOKEN, data=st.data())
+def test_a_failure_in_mid_stream_comes_after_all_that_was_received(
+    kind: Kind, pieces: Pieces, fault: str, said: str, data: st.DataObject
+) -> None:
+    assume(said.isprintable())
+    decoder, body = kind(PLACE), b"".join(written(kind, pieces))
+    report = json.dumps({"error": {"message": said}})
+    failure = sse(report) if kind is OpenAIStream else report.encode() + b"\n"
+    events = fed(decoder, data.draw(cuts(body + (failure if fault == "reported" else b""))))
+    if fault == "broken off":
+        events += decoder.break_off(AIError(ErrorCode.STREAM_INCOMPLETE, "Cut."))
+    events += decoder.finish()
+    assert joined(events) == meant(pieces)
+    ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]
+    assert ends == [events[-1]]
+    end = ends[0]
+    assert isinstance(end, ErrorEvent)
+    assert end.error.message
+    assert not end.error.retryable
+    if fault == "reported":
+        assert said.strip()[:20] in end.error.message
+    else:
+        assert end.error.code == ErrorCode.STREAM_INCOMPLETE
