@@ -1,6 +1,6 @@
 """`ChatMaker`: chat clients with everything that a conversation works with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
 from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.providers.router import Router
@@ -45,7 +46,8 @@ class ChatMaker:
         store: ConversationStore | None,
         *,
         approver: Approver | None = None,
-        learned_modes: Mapping[str, ToolMode] | None = None,
+        learned_modes: Mapping[str, str] | None = None,
+        remember_mode: Callable[[str, ToolMode], None] | None = None,
     ) -> None:
         self._config = config
         self._router = router
@@ -53,7 +55,11 @@ class ChatMaker:
         self.approver = approver or ReadOnly()
         """Who is asked before a tool runs; a front end with a person puts itself here."""
         self.tools = ToolRegistry(builtin_tools(config.tools.root or Path.cwd()))
-        self._modes = ToolModes(chosen=_chosen_modes(config), learned=learned_modes)
+        self._modes = ToolModes(
+            chosen=_chosen_modes(config),
+            learned=_known_modes(learned_modes or {}),
+            remember=remember_mode,
+        )
         self._encodings = Encodings()
         self._counter = TokenCounter(self._encodings)
         self._windows = _windows(config)
@@ -112,6 +118,11 @@ class ChatMaker:
             raise AIError(ErrorCode.BAD_REQUEST, "There is no saved chat to go on with.")
         return await self.open(latest.id)
 
+    def tool_mode(self, model: str, info: ModelInfo | None) -> ToolMode | None:
+        """Give how a model is given its tools; None for a name without its provider."""
+        ref = ModelRef.parse(model)
+        return self._modes.mode_of(ref, info) if ref else None
+
     async def measure(self, conversation: Conversation) -> ContextFigures:
         """Count what a conversation takes of its model's window.
 
@@ -156,6 +167,10 @@ def chat_id_of(client: ChatClient) -> str | None:
 
 def _chosen_modes(config: AppConfig) -> dict[str, ToolMode]:
     return {name: model.tool_mode for name, model in config.models.items() if model.tool_mode}
+
+
+def _known_modes(modes: Mapping[str, str]) -> dict[str, ToolMode]:
+    return {name: "react" for name, mode in modes.items() if mode == "react"}
 
 
 def _windows(config: AppConfig) -> dict[str, int]:

@@ -1,16 +1,17 @@
-"""What the program remembers between runs that is no setting: the models used last."""
+"""What the program remembers between runs that is no setting: models used, ways found out."""
 
 import json
 import logging
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ollm_tui.config.paths import private_folder
 
 RECENT_LIMIT = 12
+MODES_LIMIT = 200
 logger = logging.getLogger(__name__)
 
 
@@ -19,6 +20,8 @@ class Choices:
     """Remembered choices, newest first."""
 
     recent_models: tuple[str, ...] = ()
+    tool_modes: tuple[tuple[str, str], ...] = ()
+    """Models whose servers refused native tools: address and mode."""
 
     @property
     def last_model(self) -> str | None:
@@ -28,7 +31,12 @@ class Choices:
     def with_model(self, address: str) -> "Choices":
         """Put a model in front."""
         others = [known for known in self.recent_models if known != address]
-        return Choices((address, *others)[:RECENT_LIMIT])
+        return replace(self, recent_models=(address, *others)[:RECENT_LIMIT])
+
+    def with_tool_mode(self, address: str, mode: str) -> "Choices":
+        """Keep how a model is given its tools."""
+        others = [known for known in self.tool_modes if known[0] != address]
+        return replace(self, tool_modes=((address, mode), *others)[:MODES_LIMIT])
 
 
 def load_choices(path: Path) -> Choices:
@@ -40,8 +48,13 @@ def load_choices(path: Path) -> Choices:
     except (OSError, ValueError) as error:
         logger.warning("Remembered choices are unreadable: %s", type(error).__name__)
         return Choices()
-    models = data.get("recent_models") if isinstance(data, dict) else None
-    return Choices(_strings(models)[:RECENT_LIMIT])
+    kept = data if isinstance(data, dict) else {}
+    modes = kept.get("tool_modes")
+    pairs = modes.items() if isinstance(modes, dict) else ()
+    return Choices(
+        _strings(kept.get("recent_models"))[:RECENT_LIMIT],
+        tuple((name, mode) for name, mode in pairs if isinstance(mode, str))[:MODES_LIMIT],
+    )
 
 
 def save_choices(path: Path, choices: Choices) -> None:
@@ -50,7 +63,11 @@ def save_choices(path: Path, choices: Choices) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"recent_models": list(choices.recent_models)}, file)
+            kept = {
+                "recent_models": list(choices.recent_models),
+                "tool_modes": dict(choices.tool_modes),
+            }
+            json.dump(kept, file)
         Path(name).replace(path)
     except OSError:
         Path(name).unlink(missing_ok=True)

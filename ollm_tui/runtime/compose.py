@@ -11,6 +11,7 @@ import anyio
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.tool_mode import ToolMode
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths, default_paths
@@ -59,7 +60,13 @@ class Runtime:
         self.router = Router(registry, catalog)
         self._choices_file = paths.state_dir / "choices.json"
         self._choices: Choices = load_choices(self._choices_file)
-        self._maker = ChatMaker(self.config, self.router, store)
+        self._maker = ChatMaker(
+            self.config,
+            self.router,
+            store,
+            learned_modes=dict(self._choices.tool_modes),
+            remember_mode=self._remember_tool_mode,
+        )
         self._continued: ChatClient | None = None
         self.problems += tuple(
             unknown_tools(self.config, [tool.name for tool in self._maker.offered()])
@@ -71,13 +78,6 @@ class Runtime:
         """Begin a conversation with what the settings say; the first may be the last one's."""
         continued, self._continued = self._continued, None
         return continued or self._maker.new(model, saved=saved)
-
-    async def go_on_with_last(self) -> None:
-        """Let the first client go on with the chat that was written last, if there is one."""
-        try:
-            self._continued = await self._maker.last()
-        except AIError as error:
-            self.problems += (error.message,)
 
     async def last_chat(self) -> ChatClient:
         """Go on with the chat that was written last.
@@ -112,6 +112,11 @@ class Runtime:
         """Give all tools; which of them a chat offers is the conversation's business."""
         return self._maker.offered()
 
+    def tool_mode(self, model: str) -> ToolMode | None:
+        """Give how a model is given its tools: natively, or described in text."""
+        ref = ModelRef.parse(model)
+        return self._maker.tool_mode(model, self.catalog.find(ref) if ref else None)
+
     async def measure(self, conversation: Conversation) -> ContextFigures:
         """Count what a conversation takes of its model's window.
 
@@ -137,9 +142,18 @@ class Runtime:
 
     def remember_model(self, address: str) -> None:
         """Put a model in front of the recent ones, and keep that for the next run."""
+        self._keep(lambda choices: choices.with_model(address))
+
+    def _remember_tool_mode(self, address: str, mode: str) -> None:
+        try:
+            self._keep(lambda choices: choices.with_tool_mode(address, mode))
+        except OSError as error:
+            logger.warning("How a model takes tools could not be kept: %s", error)
+
+    def _keep(self, change: Callable[[Choices], Choices]) -> None:
         # Another program that runs at the same time may have written since.
         kept = load_choices(self._choices_file)
-        self._choices = (kept if kept.recent_models else self._choices).with_model(address)
+        self._choices = change(kept if kept.recent_models else self._choices)
         save_choices(self._choices_file, self._choices)
 
     async def first_model(self) -> FirstModel:
@@ -169,10 +183,10 @@ class Runtime:
         return self.catalog.find(ref)
 
     async def _configured(self, model: str) -> FirstModel:
-        found = await self.router.resolve(self.address(model))
+        found = await self.router.resolve(self._address(model))
         return FirstModel(ref=found.ref, reason="as configured")
 
-    def address(self, model: str) -> str:
+    def _address(self, model: str) -> str:
         """Give the address of a model named beside a provider: `--provider X --model m`."""
         provider = self.config.provider
         return model if "://" in model or not provider else f"{provider}://{model}"
@@ -216,11 +230,19 @@ async def open_runtime(
         )
         runtime = Runtime(loaded, paths, registry, catalog, store)
         if goes_on:
-            await runtime.go_on_with_last()
+            await _go_on_with_last(runtime)
         try:
             yield runtime
         finally:
             await _dispose(adapters)
+
+
+async def _go_on_with_last(runtime: Runtime) -> None:
+    """Let the first client go on with the chat that was written last, if there is one."""
+    try:
+        runtime._continued = await runtime.last_chat()
+    except AIError as error:
+        runtime.problems += (error.message,)
 
 
 async def _dispose(adapters: Sequence[ProviderAdapter]) -> None:

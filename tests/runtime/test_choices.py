@@ -39,3 +39,13 @@ def test_a_damaged_file_counts_as_none(tmp_path: Path, text: str) -> None:
 
 def test_a_missing_file_counts_as_none(tmp_path: Path) -> None:
     assert load_choices(tmp_path / "none.json") == Choices()
+
+
+def test_how_a_model_takes_tools_survives_a_restart(tmp_path: Path) -> None:
+    file = tmp_path / "choices.json"
+    choices = Choices().with_model("local://a").with_tool_mode("local://a", "react")
+    save_choices(file, choices)
+    assert load_choices(file) == choices
+    assert dict(load_choices(file).with_tool_mode("local://a", "native").tool_modes) == {
+        "local://a": "native"
+    }

@@ -43,8 +43,9 @@ async def test_a_named_provider_is_the_only_one_asked_for_a_first_model(paths: A
         environ = {"OLLAMA_HOST": ollama.url, "OPENAI_COMPATIBLE_HOST": other.url}
         async with load_runtime(Flags(provider="openai-compatible"), environ, paths)() as runtime:
             assert (await runtime.first_model()).ref == ModelRef("openai-compatible", "tiny")
-            assert runtime.address("tiny") == "openai-compatible://tiny"
-            assert runtime.address("local://tiny") == "local://tiny"
+        named = load_runtime(Flags(provider="openai-compatible", model="tiny"), environ, paths)
+        async with named() as runtime:
+            assert (await runtime.first_model()).ref == ModelRef("openai-compatible", "tiny")
     assert [request.path for request in ollama.received] == []
 
 
