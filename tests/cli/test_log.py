@@ -20,7 +20,9 @@ def test_a_warning_is_in_the_file_for_its_owner_alone_and_not_on_the_terminal(
     with logging_to(path):
         assert not path.exists()
         logger.warning("half a pair: \ud800")
-    assert "WARNING ollm_tui.somewhere: half a pair: \N{REPLACEMENT CHARACTER}" in path.read_text("utf-8")
+    assert "WARNING ollm_tui.somewhere: half a pair: \N{REPLACEMENT CHARACTER}" in path.read_text(
+        "utf-8"
+    )
     assert path.stat().st_mode & 0o777 == 0o600
     assert capfd.readouterr() == ("", "")
 
