@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 def run_tui(flags: "Flags") -> int:
     """Open the app, run it to its end, and give the exit code."""
     # loads Textual, which only a full-screen session needs
+    from ollm_tui.tui.memory import pause_collection
+
+    pause_collection()
     from ollm_tui.tui.run import run
 
     return run(flags)

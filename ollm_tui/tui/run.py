@@ -10,6 +10,7 @@ from ollm_tui.config.paths import config_path, default_paths
 from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.runtime.opening import opening
 from ollm_tui.tui.app import OllmApp
+from ollm_tui.tui.memory import resume_collection
 from ollm_tui.tui.services import Runtime, Services
 from ollm_tui.tui.terminal import driver_class, exit_signals
 from ollm_tui.tui.theming import ThemeShelf, bundled_folder
@@ -25,7 +26,10 @@ async def _main(flags: Flags) -> int:
     early = early_settings(paths, os.environ, flags)
 
     async def runtime() -> Runtime:
-        ready = await opened.runtime()
+        try:
+            ready = await opened.runtime()
+        finally:
+            resume_collection()
         ready.ask_before_tools(services.approver)
         return ready
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ollm_tui.commands.parse import CommandCall, UnknownCommand
     from ollm_tui.tui.screens.desk import Desk
 
-SECOND_FRAME_S = 0.03
+SECOND_FRAME_S = 0.1
 """What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
 NARROW = 60
