@@ -1,10 +1,14 @@
 """The command about tools: /tools."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OfferedTool
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_line, clean_name
+
+_GIST: Final = 42
+"""Characters that are left of 80 columns."""
 
 
 def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
@@ -52,7 +56,13 @@ def _listing(tools: Sequence[OfferedTool], on: Sequence[str]) -> list[str]:
     width = max(len(clean_name(tool.name)) for tool in tools)
     rows = [
         f"{'on ' if tool.name in on else 'off'}  {clean_name(tool.name):<{width}}"
-        f"  {tool.effect:<7}  {clean_line(tool.description)}".rstrip()
+        f"  {tool.effect:<7}  {_gist(tool.description)}".rstrip()
         for tool in tools
     ]
     return ["/tools on, /tools off, or the names of those that shall be on.", *rows]
+
+
+def _gist(description: str) -> str:
+    """Give the first sentence, as far as it fits beside the names: the rest is for the model."""
+    sentence = clean_line(description).partition(". ")[0].removesuffix(".")
+    return sentence if len(sentence) <= _GIST else f"{sentence[: _GIST - 1].rstrip()}…"

@@ -18,13 +18,18 @@ _LONGEST: Final = 400
 
 
 def main_argument(args: JsonObject | None, raw_args: str = "") -> str:
-    """Choose what says most about a call: a path, an address, a command, else the first text."""
+    """Choose what says most about a call: a path, an address, a command, else the first text.
+
+    Without any of these it is the first argument, by its name: `limit: 3`.
+    """
     if args is None:
         return raw_args[:_LONGEST]
     named = [args[key] for key in _MAIN if _is_telling(args.get(key))]
     texts = [value for value in args.values() if isinstance(value, str) and value]
-    chosen: list[JsonValue] = [*named, *texts, *args.values()]
-    return _written(chosen[0]) if chosen else ""
+    if telling := [*named, *texts]:
+        return _written(telling[0])
+    others = [(name, value) for name, value in args.items() if value != ""]
+    return "".join(f"{name}: {_written(value)}"[:_LONGEST] for name, value in others[:1])
 
 
 def _is_telling(value: JsonValue) -> bool:

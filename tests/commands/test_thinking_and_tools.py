@@ -68,7 +68,7 @@ async def test_a_mode_of_another_kind_is_named(host: RecordingHost) -> None:
 async def test_tools_alone_lists_them_with_effect_and_state(host: RecordingHost) -> None:
     host.talk.tools = ("clock",)
     _how, on, off = (await run(host, "/tools")).split("\n")
-    assert on.split() == ["on", "clock", "read", "It", "does", "something."]
+    assert on.split() == ["on", "clock", "read", "It", "does", "something"]
     assert off.split()[:3] == ["off", "shell", "run"]
 
 
@@ -94,6 +94,15 @@ async def test_an_unknown_tool_changes_nothing(host: RecordingHost) -> None:
     said = await run(host, "/tools clock nothing")
     assert (host.asked[-1][0], host.talk.tools) == ("error", ("clock",))
     assert said == "There is no tool nothing. There are clock, shell."
+
+
+async def test_a_listed_tool_takes_one_row(host: RecordingHost) -> None:
+    long = "Finds the lines of files that hold a text as path and line. And more.\n\nAnd more."
+    host.tools = (SomeTool("search_files", "read", long), SomeTool("now", "read", "Tells. More."))
+    _how, first, second = (await run(host, "/tools")).split("\n")
+    assert first.endswith("Finds the lines of files that hold a text…")
+    assert len(first) < 74
+    assert second.endswith("Tells")
 
 
 async def test_no_tools_at_all_is_said(host: RecordingHost) -> None:

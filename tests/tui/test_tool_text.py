@@ -18,9 +18,10 @@ from ollm_tui.tui.tool_text import main_argument, outcome
         ({"url": "https://en.wikipedia.org/wiki/Sky"}, "en.wikipedia.org/wiki/Sky"),
         ({"url": "http://plain.example"}, "http://plain.example"),
         ({"path": "", "text": "hello"}, "hello"),
-        ({"limit": 3}, "3"),
-        ({"deep": True}, "true"),
-        ({"items": ["a", 1]}, '["a", 1]'),
+        ({"limit": 3}, "limit: 3"),
+        ({"path": "", "deep": True, "limit": 3}, "deep: true"),
+        ({"items": ["a", 1]}, 'items: ["a", 1]'),
+        ({"path": ""}, ""),
         ({}, ""),
     ],
 )
