@@ -218,6 +218,8 @@ class TurnPresenter:
             self._warned = True
             about = "about " if event.estimated else ""
             text = f"The chat fills {about}{event.used:,} of the model's {event.limit:,} tokens."
+            if event.used > event.limit:  # only a window that nobody has named lets it through
+                text = f"The chat has {about}{event.used:,} tokens, which may be more than fits."
             self.note(text, "warning", self._hints.context or None)
 
     def _media(self, event: MediaDelta) -> None:

@@ -206,6 +206,12 @@ def test_warnings_and_retries_are_notes(stage: Stage) -> None:
     assert stage.status.room == (3950, 4096)
 
 
+def test_a_window_that_is_not_known_is_not_named(stage: Stage) -> None:
+    stage.presenter.apply(ContextWarning(used=39331, limit=4096, estimated=False, turn=1))
+    [note] = stage.transcript.notes
+    assert note[1] == "The chat has 39,331 tokens, which may be more than fits."
+
+
 def test_media_is_said_in_a_line(stage: Stage) -> None:
     for step in (1, 2):
         stage.presenter.apply(

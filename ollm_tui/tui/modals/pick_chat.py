@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events, on, work
 from textual.binding import Binding, BindingType
@@ -20,6 +20,7 @@ PAGE = 100
 MOST = 2000
 """Chats that are listed; older ones are found when newer ones are gone."""
 PASTE_GUARD_S = 0.05
+_MARK: Final = " · ● this one"
 
 
 def _now_ms() -> int:
@@ -102,7 +103,10 @@ class PickChat(FilterList[str | None]):
             return "No chat is saved yet. Esc close"
         if not shown:
             return f"No chat matches {self.query_text!r}."
-        return "Enter open · Ctrl+D delete · Esc close · ● this one"
+        keys = "Enter open · Ctrl+D delete · Esc close"
+        is_listed = any(chat.id == self._current for chat in self._listed)
+        fits = self.row_width >= len(keys) + len(_MARK)
+        return keys + _MARK if is_listed and fits else keys
 
     @on(OptionList.OptionSelected)
     def _choose(self, event: OptionList.OptionSelected) -> None:

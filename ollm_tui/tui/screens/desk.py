@@ -62,6 +62,7 @@ class Desk:
             self.say(problem, "warning")
         if self.talk.client.conversation.messages:
             self._recall()
+            await self.talk.find_window()
         else:
             await self._find_first_model()
         self._is_ready = True

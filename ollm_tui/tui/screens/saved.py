@@ -41,6 +41,8 @@ class Saved:
             self._desk.say(error.message, "error", error.hint)
         else:
             self._desk.go_to(client)
+            await self._desk.talk.find_window()
+            self._desk.status.show_talk()
 
     def _is_open(self, runtime: KeepsChats, chat_id: str) -> bool:
         return runtime.chat_id(self._desk.talk.client) == chat_id

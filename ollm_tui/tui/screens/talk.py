@@ -1,8 +1,10 @@
 """The open chat behind the screen: its client, its model, and the models used before."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.services import Client, Runtime
 
@@ -75,6 +77,16 @@ class Talk:
         place = recents.index(self.model) if self.model in recents else -1
         return recents[(place + 1) % len(recents)]
 
+    async def find_window(self) -> None:
+        """Ask what is known of a model that nobody has listed yet, so that a full chat is told."""
+        ref = self.ref
+        if ref is None or self.window is not None:
+            return
+        with suppress(AIError):  # the provider may be gone from the settings: asking will tell
+            info = await self.runtime.model_info(ref)
+            if ref == self.ref:
+                self.window = info.context if info else None
+
     async def look_at_window(self) -> None:
         """Ask for the window once more, which an engine may choose when it loads the model."""
         ref = self.ref
@@ -85,10 +97,12 @@ class Talk:
 
     @property
     def context_used(self) -> int | None:
-        """How many tokens the chat took by the server's last count."""
+        """How many tokens the chat took by the server's last count; None where nobody counted."""
         usage = self.usage
         counted = (usage.prompt_tokens, usage.completion_tokens) if usage else ()
         known = [count for count in counted if count is not None]
+        if not known and not self.client.conversation.messages:
+            return 0
         return sum(known) if known else None
 
     def known_addresses(self) -> Sequence[str]:

@@ -47,6 +47,7 @@ class Status:
     """Whole seconds since the state began."""
     tokens_per_s: float | None = None
     used: int | None = None
+    """None where nobody has counted what the chat holds."""
     limit: int | None = None
     """The window in tokens; None while unknown."""
     is_assumed: bool = False
@@ -127,11 +128,12 @@ def _key(hint: KeyHint) -> list[Piece]:
 
 
 def _context(status: Status) -> list[Piece]:
-    if status.used is None and status.limit is None:
+    if not status.used and status.limit is None:
         return []
     mark = "~" if status.is_assumed else ""
+    used = "?" if status.used is None else tokens(status.used)
     limit = f"{mark}{_window(status.limit)}" if status.limit else "?"
-    return [Piece("ctx ", "quiet"), Piece(f"{tokens(status.used or 0)}/{limit}", _warmth(status))]
+    return [Piece("ctx ", "quiet"), Piece(f"{used}/{limit}", _warmth(status))]
 
 
 def _window(limit: int) -> str:

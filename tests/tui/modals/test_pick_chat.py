@@ -70,6 +70,21 @@ async def test_it_lists_title_time_count_and_model(tmp_path: Path) -> None:
             assert words in shown
 
 
+@pytest.mark.parametrize(("size", "fits"), [((60, 20), False), ((80, 24), True)])
+async def test_the_keys_stand_in_one_line(
+    tmp_path: Path, size: tuple[int, int], fits: bool
+) -> None:
+    async with staged(tmp_path / "config.toml", runtime(), size=size) as stage:
+        await opened(stage)
+        assert "this one" not in stage.screen_text
+        await stage.pilot.press("enter")
+        await stage.settle()
+        await opened(stage)
+        [keys] = [line for line in stage.screen_text.split("\n") if "Enter open" in line]
+        assert ("● this one" in keys) == fits
+        assert ("this one" in stage.screen_text) == fits
+
+
 async def test_typing_narrows_and_says_when_nothing_matches(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", runtime(), size=(120, 40)) as stage:
         listed = await opened(stage)

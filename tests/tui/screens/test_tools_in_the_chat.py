@@ -1,6 +1,7 @@
 """Tools on the screen: their rows, asking before they run, going on, and what the status says."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -13,8 +14,10 @@ from ollm_tui.protocol.chat_events import (
     ToolCallResult,
     ToolCallStart,
 )
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.tools import (
     Approval,
     ToolCall,
@@ -220,16 +223,53 @@ async def test_a_context_warning_is_said_once_and_fills_the_meter(tmp_path: Path
         assert "ctx 4.0k/4k ▮▮▮▮▮▮▮▮" in stage.screen_text
 
 
-async def test_a_chat_that_goes_on_from_before_is_there_at_once(tmp_path: Path) -> None:
-    def with_history() -> ScriptedClient:
-        messages = [Message("user", "From before"), Message("assistant", "Yes.")]
-        return ScriptedClient(Conversation(model="local://gemma3:4b", messages=messages))
+def from_before() -> ScriptedClient:
+    messages = [Message("user", "From before"), Message("assistant", "Yes.")]
+    return ScriptedClient(Conversation(model="local://gemma3:4b", messages=messages))
 
-    runtime = FullRuntime(make_client=with_history)
+
+async def test_a_chat_that_goes_on_from_before_is_there_at_once(tmp_path: Path) -> None:
+    runtime = FullRuntime(make_client=from_before)
     async with staged(tmp_path / "config.toml", runtime) as stage:
         assert "From before" in stage.shown
         assert stage.client.conversation.model == "local://gemma3:4b"
         assert "Chatting with" not in stage.shown
+
+
+@dataclass
+class AsksForWindows(FullRuntime):
+    """A runtime whose models are known once they are asked for."""
+
+    window: int | None = 32768
+
+    async def model_info(self, ref: ModelRef) -> ModelInfo | None:
+        if self.window is None:
+            raise AIError(ErrorCode.BAD_REQUEST, f"There is no provider {ref.provider}.")
+        return ModelInfo(name=ref.model, context=self.window)
+
+
+async def test_a_chat_from_before_has_a_window_and_no_count_yet(tmp_path: Path) -> None:
+    runtime = AsksForWindows(make_client=from_before, histories={"c1": [Message("user", "Old")]})
+    async with staged(tmp_path / "config.toml", runtime) as stage:
+        assert "ctx ?/32k" in stage.screen_text
+        assert stage.chat.desk is not None
+        stage.chat.desk.talk.window = None
+        await stage.chat.desk.views._saved._open("c1")
+        await stage.settle()
+        assert "Old" in stage.shown
+        assert "ctx ?/32k" in stage.screen_text
+        runtime.make_client = ScriptedClient
+        await stage.pilot.press("ctrl+n")
+        await stage.settle()
+        assert "ctx 0/32k" in stage.screen_text
+
+
+async def test_a_chat_whose_provider_is_gone_opens_all_the_same(tmp_path: Path) -> None:
+    runtime = AsksForWindows(make_client=from_before, window=None)
+    async with staged(tmp_path / "config.toml", runtime) as stage:
+        assert "From before" in stage.shown
+        assert "ready" in stage.screen_text
+        assert "ctx" not in stage.screen_text
 
 
 async def state_rows(stage: Stage) -> None:
