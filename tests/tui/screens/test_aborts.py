@@ -1,0 +1,140 @@
+"""Esc at random moments of real answers: the screen says so, nothing is lost, the chat goes on."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from textual.pilot import Pilot
+
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.runtime.compose import Runtime as RealRuntime
+from ollm_tui.runtime.compose import load_runtime
+from ollm_tui.tui.app import OllmApp
+from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.services import Runtime, Services
+from tests.support.aborting import MODULES, Census, answering, server_process, settles
+from tests.support.seeds import chance_for
+
+TIMES = 12
+MODELS = {"ollama": "local://tiny:latest", "openai-compatible": "openai-compatible://tiny"}
+PROMPTS = {
+    "connecting": "silent",
+    "first byte": "silent",
+    "text": "forever 2000",
+    "arguments": "arguments",
+}
+SOON_S = 5.0
+
+
+class Scene:
+    """The app on a real runtime."""
+
+    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: RealRuntime) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.runtime = runtime
+
+    @property
+    def chat(self) -> ChatScreen:
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, ChatScreen)
+        return screen
+
+    @property
+    def is_busy(self) -> bool:
+        return self.chat.desk is None or self.chat.desk.is_busy
+
+    @property
+    def screen_text(self) -> str:
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join(line.text.rstrip() for line in lines)
+
+    async def until(self, test: Callable[[], bool]) -> None:
+        with anyio.fail_after(SOON_S):
+            while not test():
+                await self.pilot.pause(0.002)
+
+    async def send(self, words: str) -> None:
+        self.chat.composer.insert(words)
+        await self.pilot.press("enter")
+
+    def last_answer(self) -> str:
+        desk = self.chat.desk
+        assert desk is not None
+        return desk.talk.client.conversation.last_answer() or ""
+
+    async def saved_as_shown(self) -> bool:
+        desk, store = self.chat.desk, self.runtime.chats
+        assert desk is not None
+        assert store is not None
+        latest = await store.latest()
+        assert latest is not None
+        stored = await store.load(latest.id)
+        return [m.message for m in stored.messages] == desk.talk.client.conversation.messages
+
+
+@asynccontextmanager
+async def scene(url: str, kind: str, folder: Path) -> AsyncIterator[Scene]:
+    paths = AppPaths(*(folder / part for part in ("config", "data", "state", "cache")))
+    variable = "OLLAMA_HOST" if kind == "ollama" else "OPENAI_COMPATIBLE_HOST"
+    async with load_runtime(Flags(model=MODELS[kind]), {variable: url}, paths)() as runtime:
+
+        async def give() -> Runtime:
+            return runtime
+
+        app = OllmApp(Services(give, paths.config_file), "dusk")
+        async with app.run_test(size=(100, 30)) as pilot:
+            played = Scene(app, pilot, runtime)
+            await played.until(lambda: not played.is_busy)
+            yield played
+
+
+async def one_abort(played: Scene, moment: str, chance: random.Random) -> None:
+    """Ask in a new chat, press Esc at the moment, and wait until the screen has said so."""
+    assert "topped" not in played.screen_text
+    await played.send(PROMPTS[moment])
+    await played.until(lambda: played.is_busy)
+    match moment:
+        case "connecting":
+            pass
+        case "first byte":
+            await anyio.sleep(chance.uniform(0, 0.02))
+        case "text":
+            await played.until(lambda: "word" in played.screen_text)
+        case _:
+            await played.until(lambda: "Looking." in played.screen_text)
+    keys = ["escape"] * chance.choice((1, 1, 2))
+    await played.pilot.press(*keys)
+    await played.until(lambda: not played.is_busy)
+    await played.until(lambda: "topped" in played.screen_text)
+
+
+async def greet(played: Scene) -> None:
+    """Begin a new chat, and have an answer in it."""
+    await played.send("/new")
+    await played.until(lambda: not played.last_answer())
+    await played.send("hello")
+    await played.until(lambda: not played.is_busy and played.last_answer() == "Hello, world!")
+
+
+@pytest.mark.parametrize("kind", [*MODELS])
+async def test_esc_at_any_moment_of_a_real_answer_leaves_nothing_open(
+    kind: str, tmp_path: Path
+) -> None:
+    chance = chance_for(20_264)
+    with server_process(MODULES[kind]) as url:
+        async with scene(url, kind, tmp_path) as played:
+            await greet(played)
+            await anyio.sleep(0.2)
+            before = Census.take()
+            for number in range(TIMES):
+                moment = chance.choice([*PROMPTS])
+                await one_abort(played, moment, chance)
+                assert await played.saved_as_shown(), (number, moment)
+                await greet(played)
+                assert await settles(lambda: Census.take().is_within(before)), (number, before)
+        assert answering(url) == 0
