@@ -1,0 +1,74 @@
+"""From a conversation to the messages of a request."""
+
+from ollm_tui.chat.prompt import (
+    merged_options,
+    messages_to_send,
+    no_result,
+)
+from ollm_tui.protocol.blocks import AudioContent, ImageContent, TextContent, ThinkingContent
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.tools import ToolCall
+
+PICTURE = ImageContent(data=b"png", mime_type="image/png")
+CALL = ToolCall(id="c1", name="look", args={})
+
+
+def test_options_that_are_set_lie_over_others() -> None:
+    base = GenerationOptions(temperature=0.5, seed=1)
+    assert merged_options(base, None) == base
+    over = GenerationOptions(seed=0, top_p=0.9)
+    assert merged_options(base, over) == GenerationOptions(temperature=0.5, seed=0, top_p=0.9)
+
+
+def test_attachments_can_stay_behind_and_a_message_of_nothing_else_with_them() -> None:
+    both = Message("user", [PICTURE, TextContent("What is it?")], metadata={"k": 1})
+    alone = Message("user", [PICTURE, AudioContent(data=b"wav")])
+    called = Message("assistant", [PICTURE], tool_calls=[CALL])
+    plain = Message("assistant", "A cat.")
+    result = no_result(CALL)
+    history = [alone, both, called, result, plain]
+    assert messages_to_send(history[2:]) == (called, result, plain)
+    assert messages_to_send(history, attachments=False) == (
+        Message("user", "What is it?", metadata={"k": 1}),
+        Message("assistant", [], tool_calls=[CALL]),
+        result,
+        plain,
+    )
+
+
+def test_questions_in_a_row_are_joined_with_their_pictures() -> None:
+    rows = [Message("user", "one"), Message("user", [PICTURE]), Message("user", "three")]
+    [sent] = messages_to_send(rows)
+    gap = TextContent("\n\n")
+    assert sent.content == (TextContent("one"), gap, PICTURE, gap, TextContent("three"))
+
+
+def test_an_answer_of_nothing_but_thinking_stays_behind_unless_it_calls() -> None:
+    thought = Message("assistant", [ThinkingContent("hm")])
+    calling = Message("assistant", [ThinkingContent("hm")], tool_calls=[CALL])
+    asked = Message("user", "Why?")
+    assert messages_to_send([asked, thought]) == (asked,)
+    assert messages_to_send([asked, calling]) == (asked, calling, no_result(CALL))
+
+
+def test_only_results_right_after_a_call_answer_it() -> None:
+    other = ToolCall(id="c2", name="look", args={})
+    calling = Message("assistant", "", tool_calls=[CALL, other])
+    result = Message("tool", "seen", name="look", tool_call_id="c2")
+    late = Message("tool", "late", name="look", tool_call_id="c1")
+    asked = Message("user", "Why?")
+    sent = messages_to_send([asked, calling, result, asked, late])
+    assert [m.tool_call_id for m in sent] == [None, None, "c1", "c2", None, "c1"]
+    assert sent[2].text == "Stopped by the user."
+    assert sent[2].metadata == {"is_error": True}
+
+
+def test_the_oldest_turns_can_stay_behind_but_never_the_newest() -> None:
+    turns = [
+        message
+        for number in range(3)
+        for message in (Message("user", f"q{number}"), Message("assistant", f"a{number}"))
+    ]
+    for left_out, first in ((0, "q0"), (1, "q1"), (2, "q2"), (3, "q2"), (99, "q2")):
+        assert messages_to_send(turns, turns_left_out=left_out)[0].text == first

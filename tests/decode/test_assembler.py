@@ -1,0 +1,79 @@
+"""Events of one answer to the message they amount to."""
+
+from ollm_tui.decode.assembler import MessageAssembler
+from ollm_tui.protocol.blocks import TextContent, ThinkingContent
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.provider_events import (
+    Finish,
+    MediaDelta,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEvent,
+)
+from ollm_tui.protocol.tools import ToolCall
+
+CALL = ToolCall(id="c1", name="look", args={})
+
+
+def assembled(*events: ProviderEvent) -> MessageAssembler:
+    assembler = MessageAssembler()
+    for event in events:
+        assembler.add(event)
+    return assembler
+
+
+def test_neighbours_of_one_kind_are_one_block_and_the_order_is_kept() -> None:
+    made = assembled(
+        ThinkingDelta("h"),
+        ThinkingDelta("m"),
+        TextDelta("We"),
+        TextDelta("ll"),
+        ThinkingDelta("so"),
+        TextDelta("Yes."),
+    )
+    assert made.block_number == 4
+    assert made.message({"ended": "stopped"}) == Message(
+        "assistant",
+        [
+            ThinkingContent("hm"),
+            TextContent("Well"),
+            ThinkingContent("so"),
+            TextContent("Yes."),
+        ],
+        metadata={"ended": "stopped"},
+    )
+
+
+def test_nothing_but_ends_media_other_answers_and_empty_pieces_is_no_message() -> None:
+    made = assembled(
+        TextDelta(""),
+        ThinkingDelta(""),
+        TextDelta("other", index=1),
+        ToolCallEvent(CALL, index=1),
+        MediaDelta(modality="image", data=b"x"),
+        Finish("stop"),
+    )
+    assert made.is_empty
+    assert made.block_number == 0
+    assert made.message() is None
+    assert made.calls == ()
+
+
+def test_a_call_alone_is_a_message() -> None:
+    made = assembled(ToolCallEvent(CALL))
+    assert not made.is_empty
+    assert made.calls == (CALL,)
+    assert made.message() == Message("assistant", [], tool_calls=[CALL])
+
+
+def test_a_signature_belongs_to_its_thoughts_even_without_words() -> None:
+    signed = assembled(ThinkingDelta("hm"), ThinkingDelta("", signature="s1"), TextDelta("Yes."))
+    assert signed.message() == Message(
+        "assistant", [ThinkingContent("hm", "s1"), TextContent("Yes.")]
+    )
+    alone = assembled(ThinkingDelta("", signature="s2"))
+    assert not alone.is_empty
+    assert alone.message() == Message("assistant", [ThinkingContent("", "s2")])
+    renewed = assembled(ThinkingDelta("a", signature="s1"), ThinkingDelta("b", signature="s2"))
+    assert renewed.message() == Message("assistant", [ThinkingContent("ab", "s2")])
