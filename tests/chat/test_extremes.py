@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 
 from ollm_tui.chat.client import ChatClient
@@ -240,3 +241,38 @@ async def test_a_request_that_fails_in_the_middle_runs_no_tool_twice(
     assert [m for m in talk.messages if m.role == "tool"][: len(results)] == results
     ids = [message.tool_call_id for message in talk.messages if message.role == "tool"]
     assert len(ids) == len(set(ids)) == ROUNDS - 1
+
+
+class StuckJournal:
+    """Takes every message and never gets one to the disk."""
+
+    def __init__(self) -> None:
+        self.taken: list[Message] = []
+
+    async def begin(self, message: Message) -> str:
+        self.taken.append(message)
+        await anyio.sleep_forever()
+        raise AssertionError("never")
+
+    async def update(self, message_id: str, message: Message) -> None: ...
+
+    async def finish(self, message_id: str, message: Message) -> None: ...
+
+    def rewind(self, kept: int) -> None: ...
+
+
+async def test_a_disk_that_does_not_answer_gets_every_message_and_holds_up_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("client", "prompt_run", "saving"):
+        monkeypatch.setattr(f"ollm_tui.chat.{module}.FINISH_S", 0.01)
+    journal, tool = StuckJournal(), ScriptedTool("look")
+    calls: list[Call] = [("look", {"n": number}) for number in range(5)]
+    handler = answering("ollama", [], calls)
+    async with serve(handler) as server, provider_for("ollama", server) as provider:
+        talk = Conversation(model="p://m", tools=("look",))
+        client = ChatClient(parts_for(provider, tool), talk, journal=journal)
+        with anyio.fail_after(5):
+            assert isinstance((await ask(client, "begin"))[-1], Finish)
+    assert [m for m in journal.taken if m.role == "tool"] == talk.messages[2:7]
+    assert journal.taken[0] == talk.messages[0]
