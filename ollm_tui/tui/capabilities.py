@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     # the commands and the vocabulary are loaded after the first frame
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.commands.host import OfferedTool
+    from ollm_tui.protocol.errors import AIError
     from ollm_tui.tokens.budget import WayOut
     from ollm_tui.tokens.limits import WindowSource
     from ollm_tui.tui.services import Client
@@ -61,6 +62,21 @@ class SavedChats(Protocol):
         Raises:
             AIError: it is still there.
         """
+        ...
+
+
+@runtime_checkable
+class TellsUnsaved(Protocol):
+    """Saved chats that know what is in memory only."""
+
+    @property
+    def problem(self) -> "AIError | None":
+        """Why the newest write failed; None when it went well."""
+        ...
+
+    @property
+    def unsaved(self) -> int:
+        """How many messages are in memory only."""
         ...
 
 

@@ -67,4 +67,4 @@ class ScreenCommandHost:
 
     def quit(self) -> None:
         """Leave the program."""
-        self._screen.app.exit()
+        self._screen.quit()

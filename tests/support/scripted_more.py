@@ -29,6 +29,8 @@ class ScriptedChats:
     saved: list[SavedChat] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     refuses: AIError | None = None
+    problem: AIError | None = None
+    unsaved: int = 0
 
     async def list(self, limit: int = 50, offset: int = 0) -> Sequence[SavedChat]:
         if self.refuses is not None:

@@ -211,9 +211,15 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
     def _ask_to_quit(self) -> None:
         now = time.monotonic()
         if now - self._quit_asked_at < QUIT_WITHIN_S:
-            self.app.exit()
+            self.quit()
+            return
         self._quit_asked_at = now
         self.hints.flash("Press Ctrl+C again to quit", QUIT_WITHIN_S)
+
+    def quit(self) -> None:
+        """Leave the program, unless something would be lost that nobody was told of."""
+        if self.desk is None or not self.desk.unsaved.holds_back():
+            self.app.exit()
 
     def copy(self, text: str) -> None:
         """Hand a text to the terminal, which may or may not put it on the clipboard."""

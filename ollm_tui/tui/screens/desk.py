@@ -15,6 +15,7 @@ from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.screens.turns import Turns
+from ollm_tui.tui.screens.unsaved import Unsaved
 from ollm_tui.tui.screens.views import Views
 from ollm_tui.tui.screens.welcome import welcome
 from ollm_tui.tui.services import Client, Runtime
@@ -44,6 +45,7 @@ class Desk:
         self.commands = COMMANDS
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)
+        self.unsaved = Unsaved(runtime, self.say)
         screen.services.approver.attach(screen.app)
 
     @classmethod
@@ -130,6 +132,7 @@ class Desk:
     async def _after_answers(self) -> None:
         if not self.turns.failed:
             self._remember_model()
+        self.unsaved.look()
         await self.talk.look_at_window()
         self.status.show_talk()
 
