@@ -25,6 +25,8 @@ class Conversation:
     messages: list[Message] = field(default_factory=list)
     blocks_used: int = 0
     """How many block ids were given out, so that the next one is new."""
+    dropped_call_ids: set[str] = field(default_factory=set)
+    """Ids of calls that were made and dropped since: a call that has been run keeps its id."""
 
     @property
     def title(self) -> str | None:
@@ -42,16 +44,22 @@ class Conversation:
         return None
 
     def rewind_to_prompt(self) -> bool:
-        """Drop everything after the newest question; False when there is none."""
+        """Drop everything after the newest question; False when there is none.
+
+        What the model was told to correct belongs to the answer.
+        """
         for position in range(len(self.messages) - 1, -1, -1):
-            if self.messages[position].role == "user":
+            message = self.messages[position]
+            if message.role == "user" and not message.metadata.get("correction"):
+                self.dropped_call_ids = self.call_ids()
                 del self.messages[position + 1 :]
                 return True
         return False
 
     def call_ids(self) -> set[str]:
-        """Give the ids of all tool calls so far."""
-        return {call.id for message in self.messages for call in message.tool_calls}
+        """Give the ids of all tool calls so far, of dropped ones too."""
+        kept = {call.id for message in self.messages for call in message.tool_calls}
+        return kept | self.dropped_call_ids
 
     def next_block(self) -> str:
         """Give a block id that this conversation has not used."""

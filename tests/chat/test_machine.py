@@ -30,7 +30,7 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.tools import ToolCall
-from tests.chat.machine import FULL, MODELS, PROMPT_S, TOOLS, WINDOW, Bench
+from tests.chat.machine import FULL, MODELS, PROMPT_S, TOOLS, WINDOW, Bench, OnePrompt
 from tests.support.puppets import NoEnd, Step
 
 SEQUENCES, STEPS = 400, 30
@@ -104,6 +104,7 @@ class ChatMachine(RuleBasedStateMachine):
         assert asked_before == (prompt.refused is None)
 
     @precondition(idle)
+    @precondition(lambda self: bool(self.bench.messages))
     @rule()
     def go_on(self) -> None:
         self.bench.begin(lambda signal: self.bench.client.go_on(signal=signal))
@@ -116,35 +117,34 @@ class ChatMachine(RuleBasedStateMachine):
         assert second.refused.code == ErrorCode.CONFLICT
 
     @precondition(busy)
-    @rule(times=st.integers(1, 2))
-    def abort(self, times: int) -> None:
+    @rule(way=st.sampled_from(["abort", "leave", "raise", "cancel", "cancel natively", "all"]))
+    def stop(self, way: str) -> None:
         bench, prompt = self.bench, self.bench.prompt
         assert prompt is not None
-        reads = prompt.may_read.is_set()
-        bench.do(*[bench.signal.abort] * times)
-        if reads:
-            assert prompt.how == "read"
-            end = prompt.seen[-1]
-            assert isinstance(end, chat_events.Finish)
-            assert end.reason == "abort"
-
-    @precondition(busy)
-    @rule(raising=st.booleans())
-    def leave(self, raising: bool) -> None:
-        prompt = self.bench.prompt
-        assert prompt is not None
-        self.bench.do(lambda: prompt.leave(raising=raising))
-        assert prompt.how == ("raised" if raising else "left")
-
-    @precondition(busy)
-    @rule(natively=st.booleans(), times=st.integers(1, 2), aborts=st.booleans())
-    def cancel(self, natively: bool, times: int, aborts: bool) -> None:
-        prompt = self.bench.prompt
-        assert prompt is not None
         assert prompt.task is not None
-        once = prompt.task.cancel if natively else prompt.cancel
-        self.bench.do(*[self.bench.signal.abort] * aborts, *[once] * times)
-        assert prompt.how == "cancelled"
+        reads = prompt.may_read.is_set()
+        match way:
+            case "abort":
+                bench.do(bench.signal.abort, bench.signal.abort)
+                if reads:
+                    self._was_aborted(prompt)
+            case "leave" | "raise":
+                bench.do(lambda: prompt.leave(raising=way == "raise"))
+                assert prompt.how == ("raised" if way == "raise" else "left")
+            case "cancel":
+                bench.do(prompt.cancel)
+            case "cancel natively":
+                bench.do(prompt.task.cancel, prompt.task.cancel)
+            case _:
+                bench.do(bench.signal.abort, prompt.task.cancel, prompt.cancel)
+        if way.startswith("cancel") or way == "all":
+            assert prompt.how == "cancelled"
+
+    def _was_aborted(self, prompt: OnePrompt) -> None:
+        assert prompt.how == "read"
+        end = prompt.seen[-1]
+        assert isinstance(end, chat_events.Finish)
+        assert end.reason == "abort"
 
     @precondition(busy)
     @rule()
@@ -190,6 +190,15 @@ class ChatMachine(RuleBasedStateMachine):
         """Like a server that counts its calls from zero in each answer."""
         calls = [ToolCall(id=f"call_{n}", name=name, args={}) for n, name in enumerate(names)]
         self.bench.give(*map(ToolCallEvent, calls), Finish("tool_calls"))
+
+    @precondition(asked)
+    @rule(names=st.lists(st.sampled_from(TOOLS), min_size=1, max_size=3))
+    def tool_calls_that_are_allowed(self, names: list[str]) -> None:
+        self.tool_calls(names)
+        if self.bench.approver.pending:
+            self.answer_for_all_calls(allowed=True)
+        if self.bench.tools["hang"].running:
+            self.end_the_hanging_tools()
 
     @precondition(asked)
     @rule(reason=st.sampled_from(["stop", "length", "tool_calls"]))

@@ -128,6 +128,16 @@ async def test_a_turn_that_cannot_be_read_is_sent_back_with_a_correction_at_most
     assert isinstance(events[-1], chat_events.Finish)
 
 
+async def test_asking_again_drops_the_corrections_with_the_answer() -> None:
+    provider = Turns(says("Thought: hm.\nAction: weather\n"), says(ANSWER))
+    client = client_over(provider, Weather(), "react")
+    await ask(client)
+    assert [m.role for m in client.conversation.messages].count("user") == 2
+    async with client.retry() as events:
+        assert [e async for e in events]
+    assert [m.text for m in client.conversation.messages if m.role == "user"] == ["hi"]
+
+
 async def test_an_input_that_is_no_json_is_never_run_and_the_model_is_told() -> None:
     broken = "Thought: go.\nAction: weather\nAction Input: city = Wien\n"
     provider = Turns(says(broken), says(ANSWER))

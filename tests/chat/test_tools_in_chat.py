@@ -13,21 +13,26 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.limits import ChatLimits
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.tool_loop import RunsTools
 from ollm_tui.chat.tool_mode import ToolModes
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult, ToolCallStart
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.provider_events import Finish, ProviderEvent, TextDelta, ToolCallEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import ToolCall, ToolOutput, ToolResult, ToolSchema
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRunner
 from tests.support.providers import ScriptedProvider
+from tests.support.tools import AllowAll, ScriptedTool
 
 Behaviour = Callable[[ToolCall], "str | anyio.Event"]
 
@@ -82,7 +87,7 @@ DONE: list[ProviderEvent] = [TextDelta("done"), Finish("stop")]
 
 
 def client_over(
-    provider: ScriptedProvider, tools: FakeTools, limits: ChatLimits | None = None
+    provider: ScriptedProvider, tools: RunsTools, limits: ChatLimits | None = None
 ) -> ChatClient:
     registry = ProviderRegistry()
     registry.register(provider)
@@ -309,3 +314,22 @@ async def test_an_id_that_a_server_uses_again_is_made_unique_in_the_conversation
     assert tools.started == ["c0", "c0-2"]
     kept = [m.tool_call_id for m in client.conversation.messages if m.role == "tool"]
     assert kept == ["c0", "c0-2"]
+
+
+async def test_asking_again_runs_tools_again_although_the_server_reuses_ids() -> None:
+    runs: list[int] = []
+
+    async def work(_args: JsonObject) -> ToolOutput:
+        runs.append(len(runs))
+        return ToolOutput(f"run {runs[-1]}")
+
+    provider = Turns(wants(0), DONE, wants(0), DONE, wants(0), DONE)
+    approver, look = AllowAll(), ScriptedTool("look", work)
+    runner = ToolRunner(ToolRegistry([look]), approver)
+    client = client_over(provider, runner)
+    await ask(client)
+    for _ in range(2):
+        async with client.retry() as events:
+            assert [e async for e in events][-1] == chat_events.Finish(reason="stop", turn=2)
+    assert [call.id for call in approver.asked] == ["c0", "c0-2", "c0-3"]
+    assert [m.text for m in client.conversation.messages if m.role == "tool"] == ["run 2"]
