@@ -1,6 +1,7 @@
 """`ScreenApprover`: asks the person in front of the screen whether a tool call may run."""
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import anyio
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.tools import Approval, ToolCall
 
 
+def _unheard(_is_open: bool) -> None:
+    """Tell nobody."""
+
+
 class ScreenApprover:
     """One dialog at a time; without a screen, or when it goes away, the answer is no."""
 
@@ -22,12 +27,14 @@ class ScreenApprover:
         self.permissions = Permissions()
         """What is allowed without asking in the open chat."""
         self._app: App[None] | None = None
+        self._asks: Callable[[bool], None] = _unheard
         self._lock = anyio.Lock()
         self._answered_at: dict[str, float] = {}
 
-    def attach(self, app: "App[None]") -> None:
-        """Ask on this app's screen from now on."""
+    def attach(self, app: "App[None]", asks: Callable[[bool], None] = _unheard) -> None:
+        """Ask on this app's screen from now on; `asks` hears when a question opens and closes."""
         self._app = app
+        self._asks = asks
 
     def answered_at(self, call_id: str) -> float | None:
         """Give when the person answered, once; None when nobody was asked."""
@@ -65,10 +72,13 @@ class ScreenApprover:
         dialog = ApproveTool(call, tool.effect)
         # opened by the app's own task, so that it may be asked for from any other
         self._app.call_next(self._app.push_screen, dialog)
+        self._asks(True)
         try:
             decision = await dialog.decision()
         finally:
             dialog.withdraw()
+        # whoever was stopped while asking has said so already
+        self._asks(False)
         if decision.kind == "session":
             self.permissions.grant(call.name, tool.effect)
         return Approval(allowed=decision.kind != "no", reason=decision.reason)

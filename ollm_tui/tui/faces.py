@@ -7,7 +7,7 @@ from ollm_tui.tui.widgets.painters.tool_call import ToolOutcome
 
 NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
 TurnState: TypeAlias = Literal[
-    "waiting", "thinking", "answering", "tools", "ready", "stopped", "error"
+    "waiting", "thinking", "answering", "tools", "asking", "ready", "stopped", "error"
 ]
 
 

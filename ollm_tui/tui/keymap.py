@@ -113,6 +113,7 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "ready": _IDLE,
         "error": ("chat.retry", *_IDLE),
+        "asking": (),  # the question names its own keys
         **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
     }
 )

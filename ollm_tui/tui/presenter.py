@@ -208,6 +208,11 @@ class TurnPresenter:
             if not self._tools:
                 self._status.show_turn("waiting")
 
+    def ask(self, *, is_open: bool) -> None:
+        """Show that a tool waits for the person's word, or no longer does."""
+        if not self._over:
+            self._status.show_turn("asking" if is_open else "tools")
+
     def _warn(self, event: ContextWarning | Retrying) -> None:
         if isinstance(event, Retrying):
             again = f"Trying again in {seconds(event.wait_s)}." if event.wait_s else WHOLE

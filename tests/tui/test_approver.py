@@ -87,6 +87,17 @@ async def test_a_word_for_the_session_covers_the_calls_that_wait_of_that_tool_on
     assert stage.answers == [Approval(True), Approval(True), Approval(False, "Not that.")]
 
 
+async def test_it_is_heard_when_a_question_opens_and_closes() -> None:
+    heard: list[bool] = []
+    async with staged() as stage, anyio.create_task_group() as group:
+        stage.approver.attach(stage.app, heard.append)
+        group.start_soon(stage.ask, "one")
+        await stage.dialog()
+        assert heard == [True]
+        await stage.decide(Decision("once"))
+    assert heard == [True, False]
+
+
 async def test_the_mode_is_asked_before_the_person() -> None:
     async with staged() as stage:
         stage.approver.permissions.cycle()

@@ -212,6 +212,15 @@ def test_a_window_that_is_not_known_is_not_named(stage: Stage) -> None:
     assert note[1] == "The chat has 39,331 tokens, which may be more than fits."
 
 
+def test_a_question_is_no_running_tool_and_changes_nothing_after_the_end(stage: Stage) -> None:
+    stage.presenter.ask(is_open=True)
+    stage.presenter.ask(is_open=False)
+    assert stage.status.states[-2:] == ["asking", "tools"]
+    stage.presenter.stop()
+    stage.presenter.ask(is_open=False)
+    assert stage.status.states[-1] == "stopped"
+
+
 def test_media_is_said_in_a_line(stage: Stage) -> None:
     for step in (1, 2):
         stage.presenter.apply(

@@ -46,7 +46,9 @@ class Desk:
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)
         self.unsaved = Unsaved(runtime, self.say)
-        screen.services.approver.attach(screen.app)
+        screen.services.approver.attach(
+            screen.app, lambda is_open: self.presenter.ask(is_open=is_open)
+        )
 
     @classmethod
     async def beside(cls, screen: "ChatScreen") -> "Desk | None":

@@ -11,9 +11,9 @@ from ollm_tui.tui.figures import tokens
 from ollm_tui.tui.widgets.chrome import Piece, cut, spread, width_of
 
 TurnState: TypeAlias = Literal[
-    "ready", "loading", "waiting", "thinking", "answering", "tools", "stopped", "error"
+    "ready", "loading", "waiting", "thinking", "answering", "tools", "asking", "stopped", "error"
 ]
-BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering", "tools"})
+BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering", "tools", "asking"})
 _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
     {
         "ready": ("●", "ready", "ready"),
@@ -22,6 +22,7 @@ _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
         "thinking": ("●", "busy", "thinking"),
         "answering": ("●", "busy", "streaming"),
         "tools": ("◐", "busy", "running tools"),
+        "asking": ("◐", "warning", "waiting for you"),
         "stopped": ("■", "quiet", "stopped"),
         "error": ("✗", "error", "error"),
     }
