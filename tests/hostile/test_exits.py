@@ -1,6 +1,7 @@
 """The same texts on every way out but the screen: plain text, whatever came in."""
 
 import base64
+import json
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -98,6 +99,18 @@ def _names(text: str) -> list[str]:
     return [name for name, sign in shown.items() if sign not in text and name not in BREAKS]
 
 
+def _tool(world: World, name: str, *arguments: str) -> str:
+    if not (world.home / "files").exists():
+        homes.with_files_to_use(world.home, homes.fit_for_files(PAYLOADS))
+    return "".join(world.ask(f"use {name}", "--tools", "all", *arguments))
+
+
+def _spelled_json(shown: str) -> list[str]:
+    """The results are there, one JSON object a line."""
+    results = [json.loads(line) for line in shown.splitlines() if '"tool_call_result"' in line]
+    return [] if results and "»e" in str(results) else ["no result"]
+
+
 def _settings(world: World, *command: str) -> str:
     homes.with_settings(world.home, PAYLOADS)
     try:
@@ -145,6 +158,18 @@ EXITS: Mapping[str, Exit] = {
     "thinking as JSON": Exit(lambda world: world.ask("think", "--json")[0]),
     "call as JSON": Exit(lambda world: "".join(world.ask("call", "--json"))),
     "call as text": Exit(lambda world: "".join(world.ask("call"))),
+    "unknown tool": Exit(lambda world: "".join(world.ask("call", "--tools", "all"))),
+    "tool that is refused": Exit(
+        lambda world: "".join(world.ask("use calculate", "--tools", "all"))
+    ),
+    "file that a tool reads": Exit(lambda world: _tool(world, "read_file")),
+    "names that a tool lists": Exit(lambda world: _tool(world, "list_directory", "--json")),
+    "lines that a tool finds": Exit(lambda world: _tool(world, "search_files")),
+    "tool calls as JSON": Exit(
+        lambda world: "".join(world.ask("call", "--tools", "all", "--json"))
+    ),
+    "tool results as JSON": Exit(lambda world: _tool(world, "read_file", "--json"), _spelled_json),
+    "chat gone on with": Exit(lambda world: "".join(world.ask("say", "-c"))),
     "failure as JSON": Exit(lambda world: "".join(world.ask("status 401 0", "--json"))),
     "failures on standard error": Exit(_failures, _lines),
     "web page": Exit(lambda world: "".join(world.ask("html"))),
