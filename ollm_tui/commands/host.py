@@ -71,6 +71,9 @@ class CommandHost(Protocol):
     def set_theme(self, name: str) -> None:
         """Use a theme and remember it."""
 
+    def tool_mode(self) -> Literal["native", "react"] | None:
+        """Give how the model is given its tools; None when that is not known."""
+
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Give the tools there are, switched on or not."""
         ...

@@ -1,6 +1,7 @@
 """The command about tools: /tools."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OfferedTool
@@ -9,6 +10,14 @@ from ollm_tui.decode.clean import clean_line, clean_name
 
 _GIST: Final = 42
 """Characters that are left of 80 columns."""
+
+
+_WAYS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "native": "This model calls tools itself.",
+        "react": "This model has no tool calls of its own: it is told in text how to ask.",
+    }
+)
 
 
 def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
@@ -32,7 +41,8 @@ async def choose_tools(host: CommandHost, argument: str) -> None:
     if not tools:
         host.say("There are no tools here.")
     elif not wanted:
-        host.say("\n".join(_listing(tools, talk.tools)))
+        way = _WAYS.get(host.tool_mode() or "", "")
+        host.say("\n".join((*_listing(tools, talk.tools), *([way] if way else ()))))
     elif wanted == ["on"] or wanted == ["off"]:
         talk.tools = tuple(names) if wanted == ["on"] else ()
         host.say(_state(talk.tools))

@@ -4,7 +4,7 @@ Each is a small interface of its own; `isinstance` tells whether a runtime has i
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     # the commands and the vocabulary are loaded after the first frame
@@ -108,6 +108,10 @@ class OffersTools(Protocol):
 
     def offered_tools(self) -> "Sequence[OfferedTool]":
         """Give all of them; which are on is the conversation's business."""
+        ...
+
+    def tool_mode(self, model: str) -> "Literal['native', 'react'] | None":
+        """Give how a model is given its tools: natively, or described in text."""
         ...
 
 

@@ -1,7 +1,7 @@
 """What slash commands may ask of this front end, done by the chat screen."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import NoteKind, OfferedTool, View
@@ -59,6 +59,13 @@ class ScreenCommandHost:
     def set_theme(self, name: str) -> None:
         """Use a theme and remember it."""
         self._desk.views.use_theme(name)
+
+    def tool_mode(self) -> Literal["native", "react"] | None:
+        """Give how the model is given its tools."""
+        runtime, model = self._desk.runtime, self.conversation().model
+        if model is None or not isinstance(runtime, OffersTools):
+            return None
+        return runtime.tool_mode(model)
 
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Give the tools there are."""

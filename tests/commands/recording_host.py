@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import NoteKind, View
@@ -20,6 +21,7 @@ class SomeTool:
 @dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
+    mode: Literal["native", "react"] | None = None
     talk: Conversation = field(default_factory=lambda: Conversation(model="local://qwen3:8b"))
     tools: tuple[SomeTool, ...] = (SomeTool("clock"), SomeTool("shell", "run"))
     asked: list[tuple[str, ...]] = field(default_factory=list)
@@ -63,6 +65,9 @@ class RecordingHost:
 
     def set_theme(self, name: str) -> None:
         self.asked.append(("set_theme", name))
+
+    def tool_mode(self) -> Literal["native", "react"] | None:
+        return self.mode
 
     def offered_tools(self) -> Sequence[SomeTool]:
         return self.tools

@@ -1,5 +1,7 @@
 """/think, /tools, /chats and /context: what they change and what they say."""
 
+from typing import Literal
+
 import pytest
 
 from ollm_tui.commands import COMMANDS
@@ -132,3 +134,16 @@ def test_arguments_are_completed(host: RecordingHost, draft: str, first: str | N
     found = suggest(draft, COMMANDS, host)
     assert found is not None
     assert found.items[0].value == (first or "clock shell")
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"), [("native", "calls tools itself"), ("react", "told in text"), (None, "")]
+)
+async def test_tools_says_how_the_model_gets_them(
+    host: RecordingHost, mode: Literal["native", "react"] | None, said: str
+) -> None:
+    host.tools = (SomeTool("look", "read", "Look."),)
+    host.mode = mode
+    last = (await run(host, "/tools")).splitlines()[-1]
+    assert said in last
+    assert ("look" in last) == (mode is None)

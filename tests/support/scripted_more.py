@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -98,6 +99,9 @@ class FullRuntime(ScriptedRuntime):
         self.clients.append(ScriptedClient(conversation))
         self.ids[id(self.clients[-1])] = chat_id
         return self.clients[-1]
+
+    def tool_mode(self, model: str) -> Literal["native", "react"] | None:
+        return "native"
 
     def offered_tools(self) -> Sequence[SomeTool]:
         return self.tools
