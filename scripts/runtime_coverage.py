@@ -7,6 +7,7 @@ branches; what was not reached is listed.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,8 @@ LINES, BRANCHES = 95.0, 90.0
 def run(*arguments: str, data: Path) -> int:
     """Run coverage's own program."""
     command = [sys.executable, "-m", "coverage", *arguments]
-    return subprocess.run([*command, f"--data-file={data}"], cwd=ROOT, check=False).returncode
+    environ = os.environ | {"COVERAGE_FILE": str(data)}
+    return subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode
 
 
 def totals(report: Path) -> dict[str, tuple[float, float]]:
