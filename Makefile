@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
-.PHONY: help run test test-fast test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
+.PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
 .PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-tools
 
 help:  ## Explain these targets
@@ -18,11 +18,15 @@ run: need-python  ## Install what is missing, fetch the starter model, open the 
 
 test: need-python  ## Install what the tests need and run them (ARGS="..." are passed on)
 	@$(BOOTSTRAP) test
-	$(BIN)/python -X dev -m pytest -q $(ARGS)
+	$(BIN)/python -m pytest -q $(ARGS)
 
 test-fast: need-python  ## The tests without the real engine and the pseudo-terminal
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m pytest -q -m "not pty and not engine and not slow" $(ARGS)
+
+test-dev: need-python  ## The runtime's tests in Python's development mode: nothing unawaited, unclosed or unheard
+	@$(BOOTSTRAP) test
+	$(BIN)/python -X dev -W error::ResourceWarning -m pytest -q tests/chat tests/tools tests/tokens tests/store tests/runtime tests/providers $(ARGS)
 
 test-slow: need-python  ## Minutes of real terminal sessions: hostile text through every door
 	@$(BOOTSTRAP) test

@@ -12,9 +12,13 @@ from pydantic_core import PydanticUndefined
 from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.origin import dotted
 from ollm_tui.config.presets import BUILT_IN_PROVIDERS
-from ollm_tui.config.schema import AppConfig, ProviderSettings
+from ollm_tui.config.schema import AppConfig, ModelSettings, ProviderSettings
 
-EXAMPLE_PROVIDER = "work"
+_NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
+    "providers": (ProviderSettings, "work"),
+    "models": (ModelSettings, '"local://qwen3:8b"'),
+}
+"""Tables of tables: what each holds, and a name for the example."""
 _TYPE_NAMES: Mapping[object, str] = {
     str: "text",
     SecretStr: "text",
@@ -67,7 +71,7 @@ def example_text() -> str:
     lines = [_EXAMPLE_HEAD]
     lines.extend(_commented(AppConfig))
     for name, model in _tables():
-        title = f"providers.{EXAMPLE_PROVIDER}" if name == "providers" else name
+        title = f"{name}.{_NAMED[name][1]}" if name in _NAMED else name
         lines.extend([f"# {AppConfig.model_fields[name].description}", f"# [{title}]", ""])
         lines.extend(_commented(model) if model else _entries(AppConfig.model_fields[name]))
     return "\n".join(lines).rstrip() + "\n"
@@ -76,8 +80,8 @@ def example_text() -> str:
 def _tables() -> Iterator[tuple[str, type[BaseModel] | None]]:
     """Give each table of the file; None for one whose keys a person chooses."""
     for name, field in AppConfig.model_fields.items():
-        if name == "providers":
-            yield name, ProviderSettings
+        if name in _NAMED:
+            yield name, _NAMED[name][0]
         elif (model := _model_of(field)) is not None:
             yield name, model
         elif isinstance(_default(field), dict):
@@ -136,7 +140,7 @@ def config_page() -> str:
     """Give the reference page."""
     parts = [_PAGE_HEAD, "## Top level\n", *_rows(AppConfig)]
     for name, model in _tables():
-        title = f"[{name}.NAME]" if name == "providers" else f"[{name}]"
+        title = f"[{name}.NAME]" if name in _NAMED else f"[{name}]"
         parts.extend([f"\n## `{title}`\n", f"{AppConfig.model_fields[name].description}\n"])
         parts.extend(_built_in() if name == "providers" else ())
         parts.extend(_rows(model) if model else _keyed(AppConfig.model_fields[name]))

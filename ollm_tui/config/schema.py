@@ -150,10 +150,14 @@ class ToolSettings(Section):
     """What models may do beside talking; nothing by default."""
 
     enabled: list[str] = Field(
-        [], description="Tools that every new chat offers, by name: see /tools."
+        [],
+        description="Tools that every new chat offers, by name: see /tools.",
+        examples=[["read_file", "search_files"]],
     )
     root: Path | None = Field(
-        None, description="The only folder that file tools see; not set is where the app starts."
+        None,
+        description="The only folder that file tools see; not set is where the app starts.",
+        examples=["~/notes"],
     )
 
 
@@ -172,10 +176,15 @@ class ModelSettings(Section):
     """What you know better about a model: `[models."provider://name"]`."""
 
     context: Whole | None = Field(
-        None, ge=1, description="Its context window in tokens, in place of what the engine says."
+        None,
+        ge=1,
+        description="Its context window in tokens, in place of what the engine says.",
+        examples=[32_768],
     )
     tool_mode: Literal["native", "react"] | None = Field(
-        None, description="How it is given tools: natively, or described in text."
+        None,
+        description="How it is given tools: natively, or described in text.",
+        examples=["react"],
     )
 
 
@@ -286,10 +295,10 @@ class AppConfig(BaseSettings):
         EmbeddedConfig(), description="The engine that runs model files in a child process."
     )
     tools: ToolSettings = Field(
-        ToolSettings(), description="What models may do beside talking; nothing by default."
+        ToolSettings(), description="Tools that models may call; none by default."
     )
     chat: ChatSettings = Field(
-        ChatSettings(), description="How far one prompt may go before you are asked."
+        ChatSettings(), description="Bounds on one prompt, and whether chats are saved."
     )
     models: dict[str, ModelSettings] = Field(
         {}, description="What you know better about a model, by address or name."

@@ -8,12 +8,14 @@ import pytest
 from ollm_tui.cli.reference import main, pages
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.config.reference import EXAMPLE_PROVIDER
 from ollm_tui.config.schema import (
     AppConfig,
+    ChatSettings,
     EmbeddedConfig,
     GenerationSettings,
+    ModelSettings,
     ProviderSettings,
+    ToolSettings,
     UiSettings,
 )
 
@@ -62,7 +64,10 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(tmp_path: Pa
         (values["ui"], UiSettings),
         (values["options"], GenerationSettings),
         (values["embedded"], EmbeddedConfig),
-        (values["providers"][EXAMPLE_PROVIDER], ProviderSettings),
+        (values["providers"]["work"], ProviderSettings),
+        (values["tools"], ToolSettings),
+        (values["chat"], ChatSettings),
+        (values["models"]["local://qwen3:8b"], ModelSettings),
     ):
         assert set(table) == set(model.model_fields)
 
@@ -74,6 +79,7 @@ def test_what_the_example_shows_as_a_default_is_the_default(tmp_path: Path) -> N
     paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
     config = load_config(paths, {}).config
     ours, plain = config.model_dump(), AppConfig().model_dump()
-    assert ours.pop("providers").pop(EXAMPLE_PROVIDER) == ProviderSettings().model_dump()
-    plain.pop("providers")
+    assert ours.pop("providers").pop("work") == ProviderSettings().model_dump()
+    assert ours.pop("models").pop("local://qwen3:8b") == ModelSettings().model_dump()
+    plain.pop("providers"), plain.pop("models")
     assert ours == plain
