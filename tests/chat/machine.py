@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 import anyio
@@ -28,6 +29,7 @@ from ollm_tui.protocol.tools import ToolOutput
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
+from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import MessageRow
 from ollm_tui.tools.registry import ToolRegistry
@@ -124,9 +126,12 @@ class OnePrompt:
 
 
 class Bench:
-    """The client, its surroundings, and the prompt that is being answered."""
+    """The client, its surroundings, and the prompt that is being answered.
 
-    def __init__(self) -> None:
+    With a file the chat is saved in the real store, and read from it again between prompts.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
         self.runner = asyncio.Runner(loop_factory=SkippingLoop)
         loop = self.runner.get_loop()
         assert isinstance(loop, SkippingLoop)
@@ -141,8 +146,12 @@ class Bench:
         self.retry_waits: list[anyio.Event] = []
         self.keeper = ListKeeper()
         self.conversation = Conversation(model=MODELS[0], tools=TOOLS)
-        self.journal = ConversationJournal(
-            self.keeper, self.conversation, "chat", (), clock_ms=lambda: 0
+        self.opened = open_store(file) if file else None
+        self.store = self.runner.run(self.opened.__aenter__()) if self.opened else None
+        self.journal = (
+            self.store.journal(self.conversation)
+            if self.store
+            else ConversationJournal(self.keeper, self.conversation, "chat", (), lambda: 0)
         )
         registry = ProviderRegistry()
         registry.register(self.provider)
@@ -157,6 +166,7 @@ class Bench:
         self.client = ChatClient(parts, self.conversation, journal=self.journal)
         self.signal = AbortSignal()
         self.prompt: OnePrompt | None = None
+        self.own_tasks = asyncio.all_tasks(self.loop)
         self.allowed = 0
         self.looked = 0
         self.looks_told: list[str] = []
@@ -207,6 +217,8 @@ class Bench:
         self.do()
 
     def close(self) -> None:
+        if self.opened is not None:
+            self.runner.run(self.opened.__aexit__(None, None, None))
         self.runner.close()
 
     # What is known
@@ -227,6 +239,10 @@ class Bench:
         assert len(ids) == len(set(ids)), "ids of calls are unique"
         assert self.provider.open_streams <= 1
         assert sum(tool.runs for tool in self.tools.values()) <= self.allowed
+        if self.store is None:
+            self._check_journal()
+
+    def _check_journal(self) -> None:
         stored, told = self.stored(), self.messages
         both = min(len(stored), len(told))
         assert stored[:both] == told[:both]
@@ -240,12 +256,26 @@ class Bench:
         assert [tool.running for tool in self.tools.values()] == [0, 0, 0]
         self.run(self._nothing_runs())
         assert self.stored() == self.messages, "the journal is the history"
+        assert len(self.journal.path) == len(set(self.journal.path)) == len(self.messages)
         assert "streaming" not in {row.state for row in self.keeper.rows.values()}
         if self.prompt is not None and self.prompt.refused is None:
             self._check_prompt(self.prompt)
 
     def stored(self) -> list[Message]:
-        return [self.keeper.rows[id_].message for id_ in self.journal.path]
+        if self.store is None:
+            return [self.keeper.rows[id_].message for id_ in self.journal.path]
+        return self.runner.run(self._loaded(self.store))
+
+    async def _loaded(self, store: ConversationStore) -> list[Message]:
+        if not self.journal.path:
+            return []
+        chat = await store.load(self.journal.conversation_id)
+        ids, path = [kept.id for kept in chat.messages], [*self.journal.path]
+        assert "streaming" not in {kept.state for kept in chat.messages}
+        if ids != path:  # an answer was dropped, and nothing has taken its place in the file yet
+            assert ids[: len(path)] == path
+            assert self.messages[-1].role == "user"
+        return [*chat.history[: len(path)]]
 
     def _check_prompt(self, prompt: OnePrompt) -> None:
         ends = [event for event in prompt.seen if isinstance(event, Ends)]
@@ -275,7 +305,7 @@ class Bench:
         assert {id_: kept.get(id_) for id_ in told} == {i: r.content for i, r in told.items()}
 
     async def _nothing_runs(self) -> None:
-        left = asyncio.all_tasks() - {asyncio.current_task()}
+        left = asyncio.all_tasks() - {asyncio.current_task()} - self.own_tasks
         assert not left, f"tasks are left: {left}"
 
     def _look_at(self, request: Request) -> None:

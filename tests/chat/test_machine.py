@@ -6,8 +6,11 @@
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import count
+from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -33,7 +36,7 @@ from ollm_tui.protocol.tools import ToolCall
 from tests.chat.machine import FULL, MODELS, PROMPT_S, TOOLS, WINDOW, Bench, OnePrompt
 from tests.support.puppets import NoEnd, Step
 
-SEQUENCES, STEPS = 400, 30
+SEQUENCES, FILE_SEQUENCES, STEPS = 400, 40, 30
 LONGER = int(os.environ.get("OLLM_SOAK", "1"))  # read before the tests' environment is cleaned
 PIECES = st.one_of(
     st.text(max_size=8),
@@ -84,9 +87,9 @@ def in_tools(machine: "ChatMachine") -> bool:
 class ChatMachine(RuleBasedStateMachine):
     """The rules: what a person, a model, a server, a tool and a disk may do next."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: Path | None = None) -> None:
         super().__init__()
-        self.bench = Bench()
+        self.bench = Bench(file)
 
     # The person
 
@@ -261,14 +264,38 @@ class ChatMachine(RuleBasedStateMachine):
             bench.close()
 
 
-def test_the_promises_of_a_chat_hold_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ollm_tui.chat.saving.PACE_S", 0.0)
-    run_state_machine_as_test(
-        ChatMachine,
-        settings=settings(
-            max_examples=SEQUENCES * LONGER,
-            stateful_step_count=STEPS,
-            deadline=None,
-            suppress_health_check=[*HealthCheck],
-        ),
+def lasting(sequences: int) -> settings:
+    return settings(
+        max_examples=sequences * LONGER,
+        stateful_step_count=STEPS,
+        deadline=None,
+        suppress_health_check=[*HealthCheck],
     )
+
+
+@pytest.fixture(autouse=True)
+def _journal_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ollm_tui.chat.saving.PACE_S", 0.0)
+
+
+def test_the_promises_of_a_chat_hold_whatever_happens() -> None:
+    run_state_machine_as_test(ChatMachine, settings=lasting(SEQUENCES))
+
+
+async def at_once(work: Callable[[], object], **_: object) -> object:
+    """Wait for a thread with the whole loop, so that the same steps lead to the same end."""
+    try:
+        return work()
+    finally:
+        await anyio.lowlevel.checkpoint()
+
+
+def test_they_hold_of_what_is_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anyio.to_thread.run_sync", at_once)
+    files = (tmp_path / f"{number}.db" for number in count())
+
+    class OnFile(ChatMachine):
+        def __init__(self) -> None:
+            super().__init__(next(files))
+
+    run_state_machine_as_test(OnFile, settings=lasting(FILE_SEQUENCES))

@@ -27,7 +27,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
-from tests.support.http_server import Handler, Received, Reply, serve
+from tests.support.http_server import Handler, Received, Reply, Server, serve
 from tests.support.strategies import JSON
 
 OPENAI = ("openai-compatible", "vllm", "llamacpp", "lmstudio", "localai", "kobold")
@@ -250,17 +250,21 @@ async def test_a_stopped_answer_leaves_no_connection_and_no_task(
 ) -> None:
     before = anyio.get_running_tasks()
     async with serve(server_of(kind)) as server, connected(spec_for(kind, server.url)) as provider:
-        seen = await _stopped(provider, way, after, times=1 + twice)
+        seen = await _stopped(provider, server, way, after, times=1 + twice)
         ends = [event for event in seen if isinstance(event, Finish | ErrorEvent)]
         assert ends == ([Finish("abort")] if way == "signal" else []) or _aborted(ends)
         assert (way == "signal") == bool(ends)
-        with anyio.fail_after(5):
-            while server.answering:
-                await anyio.sleep(0)
+        await _left_alone(server)
         async with provider.chat_stream(asking()) as events:
             assert isinstance([event async for event in events][-1], Finish)
     with anyio.fail_after(5):
         while len(anyio.get_running_tasks()) > len(before):
+            await anyio.sleep(0)
+
+
+async def _left_alone(server: Server) -> None:
+    with anyio.fail_after(5):
+        while server.answering:
             await anyio.sleep(0)
 
 
@@ -269,7 +273,7 @@ def _aborted(ends: Sequence[Finish | ErrorEvent]) -> bool:
 
 
 async def _stopped(
-    provider: ProviderAdapter, way: str, after: int, *, times: int
+    provider: ProviderAdapter, server: Server, way: str, after: int, *, times: int
 ) -> list[ProviderEvent]:
     """Read an endless answer as far as `after` events, and stop it in one of the ways."""
     signal, seen = AbortSignal(), list[ProviderEvent]()
@@ -282,6 +286,7 @@ async def _stopped(
                     if way == "leave":
                         return
                     if way == "signal":
+                        await _left_alone(server)  # before anybody has left the block
                         seen.extend([event async for event in events])
                         return
                 seen.append(await anext(events))
