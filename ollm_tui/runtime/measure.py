@@ -10,7 +10,14 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers.router import Router
-from ollm_tui.tokens.budget import DropAttachments, LeaveOutTurns, RaiseWindow, WayOut, ways_out
+from ollm_tui.tokens.budget import (
+    DropAttachments,
+    LeaveOutTurns,
+    RaiseWindow,
+    SendEverything,
+    WayOut,
+    ways_out,
+)
 from ollm_tui.tokens.count import Sizes, TokenCounter
 from ollm_tui.tokens.limits import WindowSource
 
@@ -26,7 +33,7 @@ class ContextFigures:
     parts: tuple[tuple[str, int], ...]
     """What takes the room, in words, with its tokens."""
     ways: tuple[WayOut, ...]
-    """What can be done, the best first; empty while all fits."""
+    """What can be done, the best first; empty while all fits and nothing is left out."""
 
 
 async def measure(
@@ -65,11 +72,14 @@ async def measure(
         estimated=counted.estimated,
         source=window.source,
         parts=_parts(messages, sizes.messages, sizes.fixed),
-        ways=ways_out(
-            messages,
-            sizes,
-            window.tokens,
-            largest_window=trained if isinstance(trained, int) else None,
+        ways=(
+            *ways_out(
+                messages,
+                sizes,
+                window.tokens,
+                largest_window=trained if isinstance(trained, int) else None,
+            ),
+            *((SendEverything(),) if talk.turns_left_out or talk.drops_attachments else ()),
         ),
     )
 
@@ -83,6 +93,9 @@ def take_way_out(conversation: Conversation, way: WayOut) -> None:
             conversation.options = replace(conversation.options, num_ctx=tokens)
         case DropAttachments():
             conversation.drops_attachments = True
+        case SendEverything():
+            conversation.turns_left_out = 0
+            conversation.drops_attachments = False
 
 
 def _parts(

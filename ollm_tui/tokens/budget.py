@@ -58,7 +58,12 @@ class DropAttachments:
     """Whether that alone is enough."""
 
 
-WayOut: TypeAlias = LeaveOutTurns | RaiseWindow | DropAttachments
+@dataclass(frozen=True, slots=True)
+class SendEverything:
+    """Send again what was left out: the way back from the other two."""
+
+
+WayOut: TypeAlias = LeaveOutTurns | RaiseWindow | DropAttachments | SendEverything
 
 
 def turns_of(messages: Sequence[Message]) -> list[list[int]]:

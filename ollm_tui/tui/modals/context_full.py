@@ -11,7 +11,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tokens.budget import DropAttachments, LeaveOutTurns, RaiseWindow, WayOut
+from ollm_tui.tokens.budget import (
+    DropAttachments,
+    LeaveOutTurns,
+    RaiseWindow,
+    SendEverything,
+    WayOut,
+)
 from ollm_tui.tokens.limits import WindowSource
 from ollm_tui.tui.capabilities import ContextFigures
 from ollm_tui.tui.modals.dialog import Dialog
@@ -89,6 +95,8 @@ def _key(way: WayOut) -> str:
             return "w"
         case DropAttachments():
             return "d"
+        case SendEverything():
+            return "s"
         case _:
             assert_never(way)
 
@@ -113,5 +121,7 @@ def _sentence(way: WayOut) -> str:
         case DropAttachments():
             rest = "" if way.fits else ", which is not enough by itself"
             return f"Leave out {way.count} attachments (about {way.freed:,} tokens{rest})"
+        case SendEverything():
+            return "Send again what was left out"
         case _:
             assert_never(way)

@@ -3,7 +3,13 @@
 from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tokens.budget import DropAttachments, LeaveOutTurns, RaiseWindow, WayOut
+from ollm_tui.tokens.budget import (
+    DropAttachments,
+    LeaveOutTurns,
+    RaiseWindow,
+    SendEverything,
+    WayOut,
+)
 from ollm_tui.tui.capabilities import MeasuresContext
 from ollm_tui.tui.modals.context_full import NEW_CHAT, Choice, ContextFull
 
@@ -45,7 +51,7 @@ class ContextWays:
         runtime.take_way_out(self._desk.talk.client.conversation, choice)
         self._desk.say(_done(choice))
         self._desk.status.show_talk()
-        if self._desk.turns.failed:
+        if self._desk.turns.failed and choice != SendEverything():
             self._screen.ask_again()
 
 
@@ -58,3 +64,5 @@ def _done(way: WayOut) -> str:
             return f"The model is loaded with {way.num_ctx:,} tokens from the next prompt on."
         case DropAttachments():
             return "Attachments are not sent from now on; the chat itself keeps them."
+        case SendEverything():
+            return "All of the chat is sent from now on."

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.tokens.budget import DropAttachments, RaiseWindow
+from ollm_tui.tokens.budget import DropAttachments, RaiseWindow, SendEverything
 from ollm_tui.tui.modals.context_full import context_lines, keyed_ways, ways_content
 from tests.support.screens import Stage, staged
 from tests.support.scripted_more import Figures, FullRuntime, leave_out
@@ -56,6 +56,20 @@ async def test_a_way_out_is_taken_and_the_prompt_asked_again(
         assert scripted.ways_taken == [keyed_ways(scripted.figures.ways)[key]]
         assert said in stage.shown
         assert stage.client.prompts == ["Why is the sky blue?", None]
+
+
+async def test_s_sends_again_what_was_left_out_and_asks_nothing(tmp_path: Path) -> None:
+    scripted = FullRuntime(figures=Figures(ways=(SendEverything(),)))
+    async with staged(tmp_path / "config.toml", scripted) as stage:
+        await blocked(stage)
+        await stage.pilot.press("f6")
+        await stage.settle()
+        assert "s  Send again what was left out" in stage.screen_text
+        await stage.pilot.press("s")
+        await stage.settle()
+        assert scripted.ways_taken == [SendEverything()]
+        assert "All of the chat is sent from now on." in stage.shown
+        assert stage.client.prompts == ["Why is the sky blue?"]
 
 
 @pytest.mark.parametrize("key", ["escape", "enter", "d", "x"])
