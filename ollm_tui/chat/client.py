@@ -108,8 +108,10 @@ class ChatClient:
             with single_error():
                 async with anyio.create_task_group() as group, receive:
                     group.start_soon(self._answer, run, question, send)
-                    yield receive
-                    group.cancel_scope.cancel()
+                    try:
+                        yield receive
+                    finally:  # before `receive` closes, or a waiting event fails beside the reader
+                        group.cancel_scope.cancel()
         finally:
             self._busy = False
 

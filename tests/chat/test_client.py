@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.chat.client import ChatClient
+from ollm_tui.chat.client import BUFFERED_EVENTS, ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.protocol import chat_events, provider_events
@@ -134,6 +134,17 @@ async def test_an_exception_of_the_consumer_arrives_unchanged() -> None:
         async with client.chat("hi") as events:
             async for _event in events:
                 raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("deltas", range(BUFFERED_EVENTS - 3, BUFFERED_EVENTS + 3))
+async def test_it_does_so_while_an_event_waits_for_room(deltas: int) -> None:
+    script: list[provider_events.ProviderEvent] = [TextDelta(".")] * deltas
+    client = client_over(ScriptedProvider(script=[*script, Finish("stop")]))
+    with pytest.raises(LookupError, match="mine"):
+        async with client.chat("hi"):
+            await anyio.wait_all_tasks_blocked()
+            raise LookupError("mine")
+    assert [type(event) for event in (await ask(client))[-1:]] == [chat_events.Finish]
 
 
 async def test_a_provider_error_closes_the_stream_and_keeps_what_came() -> None:
