@@ -103,9 +103,10 @@ def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(wakeup)
-        if watch.stop():
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        # The interpreter ends with default handlers: one more signal then would kill it.
+        watched = watch.stop()
+        for number, handler in before.items():
+            signal.signal(number, handler if watched else signal.SIG_IGN)
         if line.is_changed:
             # The driver did not get to it.
             _write_reset()

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -74,6 +75,19 @@ def test_several_signals_count_once() -> None:
         session.signal(signal.SIGTERM)
         assert session.exit_status(5) in {128 + signal.SIGHUP, 128 + signal.SIGTERM}
         assert_given_back(session)
+
+
+@pytest.mark.pty
+def test_signals_up_to_the_last_moment_change_nothing() -> None:
+    with start("keys") as session:
+        session.signal(signal.SIGHUP)
+        for _ in range(20_000):
+            with suppress(ProcessLookupError):
+                session.signal(signal.SIGTERM)
+            with suppress(AssertionError):  # it still runs
+                session.exit_status(0.0005)
+                break
+        assert session.exit_status(5) in {128 + signal.SIGHUP, 128 + signal.SIGTERM}
 
 
 @pytest.mark.pty
