@@ -37,7 +37,7 @@ class Stage:
             await self.pilot.pause()
         view = self.chat.transcript
         with anyio.fail_after(5):
-            while view._busy or view._frame_timer is not None:
+            while view.busy:
                 await self.pilot.pause(0.005)
         await self.pilot.pause()
 
@@ -53,7 +53,7 @@ class Stage:
     @property
     def shown(self) -> str:
         """The transcript as text, each block as it was given."""
-        return "\n".join("".join(block.text) for block in self.chat.transcript._blocks)
+        return "\n".join(block.source.text for block in self.chat.transcript.shelf.blocks)
 
     @property
     def screen_text(self) -> str:

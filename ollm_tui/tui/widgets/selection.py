@@ -4,7 +4,7 @@ from textual.geometry import Offset
 from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 
-from ollm_tui.tui.widgets.transcript_view import RowView
+from ollm_tui.tui.widgets.transcript_selecting import SelectableRows
 
 
 class TranscriptSelection(Screen[ScreenResultType]):
@@ -17,8 +17,8 @@ class TranscriptSelection(Screen[ScreenResultType]):
             return super().get_widget_and_offset_at(x, y)
         return view, view.text_place(x - region.x, y - region.y)
 
-    def _view_at(self, x: int, y: int) -> tuple[RowView | None, Offset]:
-        for view in self.query(RowView):
+    def _view_at(self, x: int, y: int) -> tuple[SelectableRows | None, Offset]:
+        for view in self.query(SelectableRows):
             region = view.scrollable_content_region
             if view.is_on_screen and region.contains(x, y):
                 return view, region.offset

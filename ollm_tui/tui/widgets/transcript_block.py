@@ -1,6 +1,6 @@
-"""One block of the transcript: a painter, and what stands around its rows."""
+"""One block of the transcript: what it says, its painter while there is one, what is around."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from rich.segment import Segment
@@ -9,9 +9,13 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.widgets.painters.painter import Painter
 from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
 from ollm_tui.tui.widgets.painters.rows import BLANK, Row
+from ollm_tui.tui.widgets.transcript_source import Source
 
 MARGIN = 3
 """Code points (and cells) left of every row: foreign text never reaches column 0."""
+_AROUND = -1
+_ESTIMATED = -2
+"""First numbers of anchors that are no place in the text."""
 
 
 class BlockKind(StrEnum):
@@ -30,17 +34,22 @@ class BlockKind(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A block and its rows: a gap, a header (thinking only), the painter's rows, a closing gap."""
+    """A block and its rows: a gap, a header (thinking only), the painter's rows, a closing gap.
+
+    Without a painter it sleeps: it has a height, perhaps an estimated one, and no rows.
+    """
 
     id: str
     kind: BlockKind
-    painter: Painter
-    canvas: Canvas
+    source: Source
     gap: int = 0
-    text: list[str] = field(default_factory=list)
     finished: bool = False
     folded: bool = False
     summary: str = "thinking"
+    painter: Painter | None = None
+    canvas: Canvas | None = None
+    """What it was painted or estimated for."""
+    _rows: int = 0
     _header: Row | None = None
 
     @property
@@ -49,11 +58,22 @@ class Block:
         return self.gap + (self.kind is BlockKind.THINKING)
 
     @property
+    def row_count(self) -> int:
+        """The painter's rows; until it has painted them all, at least as many as were expected."""
+        return self._rows if self.painter is None else max(self._rows, self.painter.row_count)
+
+    @property
     def height(self) -> int:
         """How many rows it takes."""
+        rows = self.row_count
         if self.kind is not BlockKind.THINKING:
-            return self.gap + self.painter.row_count if self.painter.row_count else 0
-        return self.lead + (0 if self.folded else self.painter.row_count + 1)
+            return self.gap + rows if rows else 0
+        return self.lead + (0 if self.folded else rows + 1)
+
+    @property
+    def hides_its_rows(self) -> bool:
+        """Is it folded so that there is nothing to paint?"""
+        return self.kind is BlockKind.THINKING and self.folded
 
     def row(self, index: int) -> Row:
         """One row of it."""
@@ -62,21 +82,44 @@ class Block:
         if index < self.lead:
             return self.header()
         index -= self.lead
-        return self.painter.row(index) if index < self.painter.row_count else BLANK
+        if self.painter is None or index >= self.painter.row_count:
+            return BLANK
+        return self.painter.row(index)
 
     def header(self) -> Row:
         """The line that folds and unfolds."""
         if self._header is None:
+            canvas = self.canvas or Canvas(len(self.summary) + 2, Palette())
             sign = "▸" if self.folded else "▾"
-            text = f"{sign} {self.summary}"[: self.canvas.width]
-            self._header = Row((Segment(text, self.canvas.palette.dim),), gutter=len(text))
+            text = f"{sign} {self.summary}"[: canvas.width]
+            self._header = Row((Segment(text, canvas.palette.dim),), gutter=len(text))
         return self._header
 
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
-        """Paint for another canvas; `first` and `end` are rows of this block that are in view."""
+    def estimate(self, canvas: Canvas) -> None:
+        """Guess the height of a sleeping block."""
         self.canvas = canvas
         self._header = None
-        self.painter.restyle(canvas, max(first - self.lead, 0), max(end - self.lead, 0))
+        self._rows = self.source.estimate(canvas.width)
+
+    def paint_for(self, canvas: Canvas, first: int, end: int) -> Painter:
+        """Give a painter for a canvas; `first` and `end` are rows of this block in view."""
+        if self.painter is None:
+            self.painter = self.source.painter(canvas)
+        elif self.canvas is not canvas:
+            self.painter.restyle(canvas, max(first - self.lead, 0), max(end - self.lead, 0))
+        if self.canvas is not canvas:
+            self._header = None
+            self.canvas = canvas
+        return self.painter
+
+    def settle(self) -> None:
+        """Take note that the painter has painted everything there is."""
+        self._rows = 0
+
+    def sleep(self) -> None:
+        """Let the rows go; the height stays."""
+        self._rows = self.row_count
+        self.painter = None
 
     def fold(self, folded: bool, summary: str | None = None) -> None:
         """Hide or show the painter's rows."""
@@ -97,12 +140,20 @@ class Block:
 
     def anchor(self, row: int) -> tuple[int, int, int]:
         """A place in the text that outlives painting at another width."""
-        if row < self.lead or not self.painter.row_count:
-            return -1, row, 0
-        return self.painter.anchor(min(row - self.lead, self.painter.row_count - 1))
+        if row < self.lead or not self.row_count:
+            return _AROUND, row, 0
+        place = min(row - self.lead, self.row_count - 1)
+        if self.painter is None or place >= self.painter.row_count:
+            return _ESTIMATED, place, self.row_count
+        return self.painter.anchor(place)
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
         """The row of such a place now."""
-        if anchor[0] < 0:
-            return anchor[1]
-        return 0 if self.folded else self.lead + self.painter.locate(anchor)
+        kind, row, of = anchor
+        if kind == _AROUND:
+            return row
+        if self.folded:
+            return 0
+        if kind == _ESTIMATED or self.painter is None:
+            return self.lead + (row * self.row_count // of if kind == _ESTIMATED and of else 0)
+        return self.lead + self.painter.locate(anchor)

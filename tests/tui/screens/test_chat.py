@@ -237,7 +237,7 @@ async def test_a_new_chat_while_it_streams_stops_the_old_one(config: Path) -> No
         assert old.signals[0] is not None
         assert old.signals[0].aborted
         assert not old.is_open
-        assert stage.chat.transcript._blocks == []
+        assert len(stage.chat.transcript.shelf) == 0
 
 
 async def test_the_picker_chooses_the_model_that_answers(config: Path) -> None:
@@ -526,7 +526,7 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
         await pilot.press("f4")
         await pilot.pause()
         assert isinstance(app.screen, PickModel)
-        notes = ["".join(block.text) for block in screen.transcript._blocks]
+        notes = [block.source.text for block in screen.transcript.shelf.blocks]
         assert notes[0] == "[keymap] gives Ctrl+N to both chat.new and chat.help."
 
 

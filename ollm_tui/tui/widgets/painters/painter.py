@@ -37,6 +37,10 @@ class Offsets:
             self._lengths[index] = length
             self._valid = min(self._valid, index)
 
+    def length(self, index: int) -> int:
+        """How many rows a run has."""
+        return self._lengths[index]
+
     def start(self, index: int) -> int:
         """The first row of a run; of the run after the last: the total."""
         starts, lengths = self._starts, self._lengths

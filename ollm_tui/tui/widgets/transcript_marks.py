@@ -1,0 +1,18 @@
+"""What is laid over finished rows, such as matches of a search: nothing is painted again for it."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from ollm_tui.tui.widgets.painters.rows import Row
+from ollm_tui.tui.widgets.transcript_block import Block
+
+Span = tuple[int, int, str]
+"""First and last code point of the strip (the margin counts) and a component class."""
+
+
+class Marks(Protocol):
+    """Says what of a row stands out."""
+
+    def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterable[Span]:
+        """The marked parts of one row: `offset` is its place in the block with that index."""
+        ...

@@ -1,0 +1,115 @@
+"""Selecting text in painted rows: places, words, lines, and what is copied."""
+
+from collections.abc import Iterator
+
+from rich.cells import split_graphemes
+from textual.geometry import Offset
+from textual.selection import Selection
+from textual.strip import Strip
+
+from ollm_tui.tui.widgets.painters.palette import Canvas
+from ollm_tui.tui.widgets.painters.rows import Row
+from ollm_tui.tui.widgets.transcript_block import MARGIN, Block
+from ollm_tui.tui.widgets.transcript_shelf import address, unpacked
+from ollm_tui.tui.widgets.transcript_strips import copied, restyled, word_around
+from ollm_tui.tui.widgets.transcript_view import RowView
+
+
+class SelectableRows(RowView):
+    """Places are (code point of the strip, packed address of the row)."""
+
+    def _with_marks(self, strip: Strip, number: int, found: tuple[Row, Block]) -> Strip:
+        strip = super()._with_marks(strip, number, found)
+        selection = self.text_selection
+        if selection is None:
+            return strip
+        span = selection.get_span(address(*self.shelf.find(number)))
+        return strip if span is None else self._selected(strip, found[0], span)
+
+    def _selected(self, strip: Strip, row: Row, span: tuple[int, int]) -> Strip:
+        start, end = span
+        length = MARGIN + len(row.text)
+        start = max(start, MARGIN + row.gutter)
+        end = length if end < 0 else min(end, length)
+        if start >= end:
+            return strip
+        style = self.screen.get_component_rich_style("screen--selection")
+        return Strip(restyled(strip, start, end, style), strip.cell_length)
+
+    def text_place(self, x: int, y: int) -> Offset:
+        """The place in the text at a cell of the view."""
+        number = min(self.scroll_offset.y + y, max(self.shelf.total - 1, 0))
+        found = self.shelf.row_at(number)
+        if found is None:
+            return Offset(0, 0)
+        text, position = found[0].text, 0
+        packed = address(*self.shelf.find(number))
+        for start, _end, size in split_graphemes(text)[0]:
+            if position + size > x - MARGIN:
+                return Offset(start + min(x, MARGIN), packed)
+            position += size
+        return Offset(len(text) + min(x, MARGIN), packed)
+
+    def select_around(self, x: int, y: int, *, words: bool) -> None:
+        """Select the word at a cell of the view, or the line with all its rows."""
+        place = self.text_place(x, y)
+        if not self.shelf.blocks:
+            return
+        index, offset = unpacked(place.y)
+        if words:
+            text = self.shelf.blocks[index].row(offset).text
+            start, end = word_around(text, place.x - MARGIN)
+            chosen = Selection(Offset(MARGIN + start, place.y), Offset(MARGIN + end, place.y))
+        else:
+            chosen = self._line_around(index, offset)
+        self.screen.selections = {self: chosen}
+
+    def _line_around(self, index: int, offset: int) -> Selection:
+        block = self.shelf.blocks[index]
+        first = last = offset
+        while first > 0 and block.row(first).join is not None:
+            first -= 1
+        while last + 1 < block.height and block.row(last + 1).join is not None:
+            last += 1
+        end = Offset(MARGIN + len(block.row(last).text), address(index, last))
+        return Selection(Offset(0, address(index, first)), end)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text: gutters left out, soft-wrapped rows joined."""
+        return copied(pair for pair in self.selected_rows(selection) if pair is not None), "\n"
+
+    def selected_rows(self, selection: Selection) -> Iterator[tuple[Row, tuple[int, int]] | None]:
+        """The selected rows with their spans; None now and then while a block is painted.
+
+        What sleeps is painted for this alone, so that a caller with a long way to go can pause.
+        """
+        canvas, blocks = self._canvas, self.shelf.blocks
+        if canvas is None or not blocks:
+            return
+        first = 0 if selection.start is None else unpacked(max(selection.start.y, 0))[0]
+        last = len(blocks) - 1 if selection.end is None else unpacked(selection.end.y)[0]
+        for index in range(first, min(last, len(blocks) - 1) + 1):
+            for offset, row in _rows_of(blocks[index], canvas):
+                if row is None:
+                    yield None
+                elif span := selection.get_span(address(index, offset)):
+                    yield row, span
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Show the selection; the strips themselves stay as they are."""
+        del selection
+        self.refresh()
+
+
+def _rows_of(block: Block, canvas: Canvas) -> Iterator[tuple[int, Row | None]]:
+    """All rows of a block with their places; None while there is more to paint."""
+    was_asleep = block.painter is None and not block.hides_its_rows
+    if was_asleep:
+        painter = block.paint_for(canvas, 0, 0)
+        while painter.work(0.0):
+            yield 0, None
+        block.settle()
+    for offset in range(block.height):
+        yield offset, block.row(offset)
+    if was_asleep:
+        block.sleep()
