@@ -39,6 +39,7 @@ class Hints:
     context: str = ""
 
 
+_CHARS_PER_TOKEN = 4
 WHOLE = "The answer comes in one piece."
 
 
@@ -81,6 +82,7 @@ class TurnPresenter:
         self._open: dict[str, float] = {}
         self._thinking: set[str] = set()
         self._deltas = 0
+        self._chars = 0
         self._first_at: float | None = None
         self._over = False
         self.failed = False
@@ -186,11 +188,14 @@ class TurnPresenter:
     def _append(self, block: str, delta: str) -> None:
         self._transcript.append(block, delta)
         self._deltas += 1
+        self._chars += len(delta)
         now = self._clock()
         if self._first_at is None:
             self._first_at = now
         elif now - self._first_at >= 0.5:
-            self._status.show_speed(self._deltas / (now - self._first_at))
+            # One delta may hold many tokens: what comes fast is handed over in larger pieces.
+            count = max(self._deltas, self._chars // _CHARS_PER_TOKEN)
+            self._status.show_speed(count / (now - self._first_at))
 
     def _tool(self, event: ToolCallStart | ToolCallResult) -> None:
         self._close_blocks()

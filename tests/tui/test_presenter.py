@@ -191,6 +191,13 @@ def test_speed_shows_while_it_streams_and_goes_with_the_end(stage: Stage) -> Non
     assert stage.status.speeds[-1] is None
 
 
+def test_speed_counts_what_came_in_larger_pieces(stage: Stage) -> None:
+    for tick in range(11):
+        stage.clock.now = tick / 10
+        stage.presenter.apply(text("four" * 3))
+    assert stage.status.speeds[-1] == pytest.approx(33)
+
+
 def test_warnings_and_retries_are_notes(stage: Stage) -> None:
     error = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.")
     stage.presenter.apply(Retrying(attempt=1, wait_s=2, error=error, turn=1))

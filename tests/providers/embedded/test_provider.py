@@ -49,7 +49,8 @@ async def test_the_answer_is_the_model_s_text_with_counts_and_load_time(model_fo
     async with embedded(model_folder) as (provider, _):
         first = await answer(provider, ask("hi"))
         second = await answer(provider, ask("hi"))
-    assert text_of(first) == text_of(second) == HELLO
+    for events in (first, second):
+        assert text_of(events) == HELLO, end_of(events)
     end = end_of(first)
     assert isinstance(end, Finish)
     assert end.reason == "stop"
