@@ -116,6 +116,12 @@ def install_engine() -> bool:
     return False
 
 
+def install_images() -> None:
+    """Install what draws pictures; without it the app shows a line of text for each."""
+    if not install("images", ["--only-binary", "pillow", "--editable", ".[images]"]):
+        say("no Pillow for this machine; going on without it, pictures are named and not drawn")
+
+
 def prepare(target: str) -> None:
     """Bring everything in place that a make target needs."""
     if sys.version_info < OLDEST:
@@ -123,6 +129,7 @@ def prepare(target: str) -> None:
     make_environment()
     install_package()
     engine = install_engine()
+    install_images()
     requirements = group_requirements(GROUPS[target])
     if requirements and not install(target, requirements):
         raise ask_for(f"what `make {target}` needs could not be installed: see above.")

@@ -1,0 +1,126 @@
+"""What a picture is and how large, read from its first bytes without decoding it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from ollm_tui.decode.exif_orientation import TURNED, exif_orientation
+
+PictureKind: TypeAlias = Literal["png", "jpeg", "gif", "webp", "bmp"]
+
+_MOST_SEGMENTS: Final = 500
+"""Marker segments of a JPEG that are stepped over in search of its size."""
+_MOST_FILL: Final = 32
+"""Fill bytes between two of them."""
+_BARE: Final = frozenset({0x01, *range(0xD0, 0xD8)})
+"""JPEG markers without a length."""
+_FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""JPEG markers whose segment holds the size."""
+_SCAN: Final = 0xDA
+_APP1: Final = 0xE1
+_CORE_HEADER: Final = 12
+"""Length of the oldest BMP header, whose sizes have two bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureHeader:
+    """Kind and size in pixels, as the picture is to be shown; both sides are at least 1."""
+
+    kind: PictureKind
+    width: int
+    height: int
+    orientation: int = 1
+    """How a JPEG has to be turned for that size, as Exif counts: 1 to 8."""
+
+
+def read_header(data: bytes) -> PictureHeader | None:
+    """Tell a PNG, JPEG, GIF, WebP or BMP by its first bytes; None for anything else.
+
+    `data` may be the whole file or its beginning. At most 64 kB of it are looked at: segments of
+    a JPEG that say nothing about its size are stepped over.
+    """
+    for sign, read in _READERS.items():
+        if data.startswith(sign):
+            header = read(data)
+            return header if header is not None and header.width and header.height else None
+    return None
+
+
+def _big(data: bytes, start: int, length: int) -> int:
+    return int.from_bytes(data[start : start + length], "big")
+
+
+def _little(data: bytes, start: int, length: int, *, signed: bool = False) -> int:
+    return int.from_bytes(data[start : start + length], "little", signed=signed)
+
+
+def _png(data: bytes) -> PictureHeader | None:
+    if len(data) < 24 or data[12:16] != b"IHDR":
+        return None
+    return PictureHeader("png", _big(data, 16, 4), _big(data, 20, 4))
+
+
+def _gif(data: bytes) -> PictureHeader | None:
+    if len(data) < 10 or data[4:6] not in {b"7a", b"9a"}:
+        return None
+    return PictureHeader("gif", _little(data, 6, 2), _little(data, 8, 2))
+
+
+def _bmp(data: bytes) -> PictureHeader | None:
+    if len(data) < 26:
+        return None
+    if _little(data, 14, 4) == _CORE_HEADER:
+        return PictureHeader("bmp", _little(data, 18, 2), _little(data, 20, 2))
+    width, height = _little(data, 18, 4, signed=True), _little(data, 22, 4, signed=True)
+    # A negative height means that the first row is the upper one.
+    return PictureHeader("bmp", width, abs(height)) if width > 0 else None
+
+
+def _webp(data: bytes) -> PictureHeader | None:
+    if len(data) < 30 or data[8:12] != b"WEBP":
+        return None
+    match data[12:16]:
+        case b"VP8X":
+            return PictureHeader("webp", _little(data, 24, 3) + 1, _little(data, 27, 3) + 1)
+        case b"VP8L" if data[20] == 0x2F:
+            sizes = _little(data, 21, 4)
+            return PictureHeader("webp", (sizes & 0x3FFF) + 1, (sizes >> 14 & 0x3FFF) + 1)
+        case b"VP8 " if data[23:26] == b"\x9d\x01\x2a":
+            # The upper two bits of each ask for a scale that nobody uses.
+            width, height = _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF
+            return PictureHeader("webp", width, height)
+        case _:
+            return None
+
+
+def _jpeg(data: bytes) -> PictureHeader | None:
+    position, exif = 2, None
+    for _ in range(_MOST_SEGMENTS):
+        position = _marker(data, position)
+        marker, length = data[position : position + 1], _big(data, position + 1, 2)
+        if not marker or marker[0] == _SCAN or len(data) < position + 8:
+            return None
+        if marker[0] in _FRAMES:
+            height, width = _big(data, position + 4, 2), _big(data, position + 6, 2)
+            orientation = exif or 1
+            if orientation in TURNED:
+                width, height = height, width
+            return PictureHeader("jpeg", width, height, orientation)
+        if marker[0] == _APP1 and exif is None:
+            exif = exif_orientation(data, position + 3)
+        position += 1 if marker[0] in _BARE else 1 + length
+    return None
+
+
+def _marker(data: bytes, position: int) -> int:
+    """The place of the next marker's second byte; beyond the end when there is none."""
+    if data[position : position + 1] != b"\xff":
+        return len(data)
+    fill = data[position : position + _MOST_FILL]
+    return position + len(fill) - len(fill.lstrip(b"\xff"))
+
+
+_READERS: Final[Mapping[bytes, Callable[[bytes], PictureHeader | None]]] = MappingProxyType(
+    {b"\x89PNG\r\n\x1a\n": _png, b"\xff\xd8": _jpeg, b"GIF8": _gif, b"RIFF": _webp, b"BM": _bmp}
+)

@@ -1,0 +1,128 @@
+"""Pictures decoded and scaled down to half cells of the screen, by Pillow where it is there."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from io import BytesIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ollm_tui.decode.exif_orientation import TURNED
+from ollm_tui.decode.picture_header import PictureHeader
+
+if TYPE_CHECKING:
+    from PIL.Image import Image, Transpose
+
+Rgb: TypeAlias = tuple[int, int, int]
+
+MOST_PIXELS: Final = 50_000_000
+"""What is larger is not decoded; this much takes up to 200 MB of memory for a moment."""
+MOST_ROWS: Final = 20
+_DIRECT: Final = frozenset({"L", "LA", "RGB", "RGBA", "CMYK"})
+"""Pillow's modes that can be scaled as they are."""
+_DEEP: Final = "I;16"
+"""How the names of its modes for 16 bits of grey begin."""
+_TURNS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        2: "FLIP_LEFT_RIGHT",
+        3: "ROTATE_180",
+        4: "FLIP_TOP_BOTTOM",
+        5: "TRANSPOSE",
+        6: "ROTATE_270",
+        7: "TRANSVERSE",
+        8: "ROTATE_90",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ThumbnailSize:
+    """Pixels on the screen: one is a cell wide and half a cell high, which is about a square."""
+
+    columns: int
+    lines: int
+
+    @property
+    def rows(self) -> int:
+        """Screen rows it takes."""
+        return (self.lines + 1) // 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thumbnail:
+    """A picture of `rows` times two lines; three bytes a pixel, line by line from the top."""
+
+    size: ThumbnailSize
+    pixels: bytes
+
+
+def fitted(header: PictureHeader, width: int) -> ThumbnailSize:
+    """Give the size at which a picture fits `width` cells; a small one keeps its own pixels."""
+    scale = min(1.0, width / header.width, MOST_ROWS * 2 / header.height)
+    columns, lines = round(header.width * scale), round(header.height * scale)
+    return ThumbnailSize(max(columns, 1), max(lines, 1))
+
+
+@cache
+def can_decode() -> bool:
+    """Is Pillow installed? It is not loaded to find out."""
+    try:
+        return find_spec("PIL") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def make_thumbnail(
+    data: bytes, header: PictureHeader, size: ThumbnailSize, background: Rgb
+) -> Thumbnail | None:
+    """Decode a picture's first frame; None when that cannot be done.
+
+    Takes up to seconds: call it in a thread. What shows through is laid on `background`.
+    """
+    if header.width * header.height > MOST_PIXELS:
+        return None
+    try:
+        return Thumbnail(size, _pixels(data, header, size, background))
+    except Exception:  # noqa: BLE001 -- foreign bytes: Pillow's readers raise nearly anything
+        return None
+
+
+def _pixels(data: bytes, header: PictureHeader, size: ThumbnailSize, background: Rgb) -> bytes:
+    # Imported with the first picture that is looked at, in its thread: Pillow costs 40 ms.
+    from PIL import Image, WebPImagePlugin
+
+    del WebPImagePlugin  # loading it is enough; Pillow would load all its readers instead
+    with Image.open(BytesIO(data), formats=[header.kind.upper()]) as image:
+        if math.prod(image.size) > MOST_PIXELS:
+            raise ValueError("the picture is larger than its header says")
+        turned = header.orientation in TURNED
+        box = (size.lines, size.columns) if turned else (size.columns, size.lines)
+        image.draft("RGB", box)
+        small = _scaled(image, box).convert("RGBA")
+    if turn := _TURNS.get(header.orientation):
+        small = small.transpose(_transpose(turn))
+    ground = Image.new("RGBA", (size.columns, size.rows * 2), background)
+    ground.alpha_composite(small)
+    return ground.convert("RGB").tobytes()
+
+
+def _scaled(image: "Image", box: tuple[int, int]) -> "Image":
+    # Loaded by now, as above.
+    from PIL.Image import Resampling
+
+    plain: Image = image
+    if image.mode.startswith(_DEEP):
+        # Pillow's own conversion to 8 bits would cut off at 255.
+        plain = image.convert("I").point([value >> 8 for value in range(1 << 16)], "L")
+    elif image.mode not in _DIRECT or "transparency" in image.info:
+        plain = image.convert("RGBA")
+    return plain.resize(box, Resampling.BOX, reducing_gap=3.0)
+
+
+def _transpose(name: str) -> "Transpose":
+    # Loaded by now, as above.
+    from PIL.Image import Transpose
+
+    return Transpose[name]
