@@ -4,7 +4,7 @@ BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
 .PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
-.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-tools
+.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-tools bench-pictures
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,10 @@ bench-parsers: need-python  ## Time that hostile texts cost the parsers: ten tim
 bench-tools: need-python  ## Four tools of one turn against one tool
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.tools
+
+bench-pictures: need-python  ## Longest pause of the screen while 12-megapixel pictures are decoded
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.pictures
 
 coverage: need-python  ## What the tests of the runtime core reach of it: at least 95 % of lines, 90 % of branches
 	@$(BOOTSTRAP) test

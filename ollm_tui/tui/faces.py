@@ -1,9 +1,12 @@
 """What is asked of a transcript and a status bar, so that a test can stand in for them."""
 
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.widgets.painters.tool_call import ToolOutcome
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.blocks import MediaData
 
 NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
 TurnState: TypeAlias = Literal[
@@ -39,6 +42,16 @@ class TranscriptFace(Protocol):
         self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
     ) -> None:
         """Show how it ended."""
+
+    def add_picture(
+        self,
+        block_id: str,
+        data: "MediaData | None",
+        mime_type: str | None = None,
+        url: str | None = None,
+        label: str = "",
+    ) -> None:
+        """Show a picture, or the link to one."""
 
     def add_note(
         self, block_id: str, text: str, kind: NoteKind = "info", hint: str | None = None

@@ -35,6 +35,8 @@ def window(count: int) -> str:
 
 def size(count: int) -> str:
     """Write an amount of bytes in powers of ten: `94 MB`, `4.7 GB`."""
+    if count < 1000:
+        return f"{count} B"
     if count < 1_000_000:
         return f"{count / 1000:.0f} kB"
     if count < 1_000_000_000:

@@ -5,7 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent, UnknownContent
+from ollm_tui.protocol.blocks import (
+    Block,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    UnknownContent,
+)
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.faces import NoteKind, TranscriptFace
 from ollm_tui.tui.tool_text import main_argument, outcome
@@ -28,6 +34,8 @@ class HistoryPainter:
         self._calls: dict[str, str] = {}
         self.prompt: tuple[str, str] | None = None
         """The block and the text of the newest question."""
+        self.pictures: tuple[ImageContent, ...] = ()
+        """What was shown with it."""
 
     def show(self, messages: Sequence[Message]) -> None:
         """Show them all; a call that has no result was stopped."""
@@ -50,11 +58,15 @@ class HistoryPainter:
         if message.metadata.get("correction"):
             self._note("The model was told that its tool call could not be read.")
             return
-        words = [_words(block) for block in message.content]
-        text = "\n".join(word for word in words if word)
+        pictures = tuple(each for each in message.content if isinstance(each, ImageContent))
+        words = [_words(each) for each in message.content if not isinstance(each, ImageContent)]
+        # A block without words would have no row that says who showed the picture.
+        text = "\n".join(word for word in words if word) or "\n".join(map(_words, pictures))
         block = self._next_id()
         self._transcript.add_user(block, text)
-        self.prompt = (block, text)
+        self.prompt, self.pictures = (block, text), pictures
+        for picture in pictures:
+            show_picture(self._transcript, self._next_id(), picture)
 
     def _assistant(self, message: Message) -> None:
         for block in message.content:
@@ -78,6 +90,8 @@ class HistoryPainter:
                 self._transcript.add_answer(row)
                 self._transcript.append(row, block.text)
                 self._transcript.finish(row)
+            case ImageContent():
+                show_picture(self._transcript, row, block)
             case _:
                 self._transcript.add_note(row, _words(block))
 
@@ -91,6 +105,11 @@ class HistoryPainter:
 
     def _note(self, text: str, kind: NoteKind = "info") -> None:
         self._transcript.add_note(self._next_id(), text, kind)
+
+
+def show_picture(transcript: TranscriptFace, block_id: str, picture: ImageContent) -> None:
+    """Show a picture of a message."""
+    transcript.add_picture(block_id, picture.data, picture.mime_type, picture.url)
 
 
 def _words(block: Block) -> str:

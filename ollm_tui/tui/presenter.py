@@ -7,8 +7,9 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
+from ollm_tui.decode.picture_header import read_header
 from ollm_tui.protocol.chat_events import (
     ChatEvent,
     ContextWarning,
@@ -26,8 +27,11 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.faces import NoteKind, StatusFace, TranscriptFace, TurnState
 from ollm_tui.tui.figures import finish_note, seconds, stats_line
-from ollm_tui.tui.history import HistoryPainter
+from ollm_tui.tui.history import HistoryPainter, show_picture
 from ollm_tui.tui.tool_text import main_argument, outcome
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.blocks import ImageContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class TurnPresenter:
         self._clock = clock
         self._numbers = itertools.count(1)
         self._prompt: tuple[str, str] | None = None
+        self._pictures: Sequence[ImageContent] = ()
         self._begin_turn()
 
     def forget(self) -> None:
@@ -76,7 +81,7 @@ class TurnPresenter:
         self.forget()
         painter = HistoryPainter(self._transcript, lambda: f"past-{next(self._numbers)}")
         painter.show(messages)
-        self._prompt = painter.prompt
+        self._prompt, self._pictures = painter.prompt, painter.pictures
 
     def _begin_turn(self) -> None:
         self._open: dict[str, float] = {}
@@ -90,6 +95,7 @@ class TurnPresenter:
         self.can_go_on = False
         """Whether the newest prompt ran out of turns."""
         self._shown_media: set[str] = set()
+        self._has_pictures = False
         self._tools: dict[str, float] = {}
         self._warned = False
 
@@ -106,11 +112,15 @@ class TurnPresenter:
         if prompt is None and self._prompt is not None and not self.failed:
             block, prompt = self._prompt
             self._transcript.remove_from(block)
+        elif prompt is not None:
+            self._pictures = ()
         self._begin_turn()
         if prompt is not None:
             block = f"prompt-{next(self._numbers)}"
             self._prompt = (block, prompt)
             self._transcript.add_user(block, prompt)
+            for picture in self._pictures:
+                show_picture(self._transcript, f"picture-{next(self._numbers)}", picture)
         self._status.show_speed(None)
         self._status.show_turn("waiting")
 
@@ -233,15 +243,27 @@ class TurnPresenter:
             self.note(text, "warning", self._hints.context or None)
 
     def _media(self, event: MediaDelta) -> None:
+        if event.modality == "image" and self._shows_picture(event):
+            return
         if event.block not in self._shown_media:
             self._shown_media.add(event.block)
             self.note(f"The model sends {event.modality}, which cannot be shown here.", "warning")
+
+    def _shows_picture(self, event: MediaDelta) -> bool:
+        """Show a whole picture, and none of the steps that lead to it."""
+        if read_header(event.data) is None:
+            return False
+        if event.step is None or event.total_steps is None or event.step >= event.total_steps:
+            self._has_pictures = True
+            # A block of its own: what is written around it may go on in the event's block.
+            self._transcript.add_picture(f"picture-{next(self._numbers)}", event.data)
+        return True
 
     def _finish(self, event: Finish) -> None:
         if event.reason == "abort":
             self.stop()
             return
-        empty = not self._deltas
+        empty = not (self._deltas or self._has_pictures)
         self._end("ready")
         if event.usage is not None:
             self._status.show_usage(event.usage)

@@ -22,7 +22,8 @@ def test_token_counts(count: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "words"), [(94_000, "94 kB"), (94_000_000, "94 MB"), (4_700_000_000, "4.7 GB")]
+    ("count", "words"),
+    [(812, "812 B"), (94_000, "94 kB"), (94_000_000, "94 MB"), (4_700_000_000, "4.7 GB")],
 )
 def test_sizes(count: int, words: str) -> None:
     assert size(count) == words

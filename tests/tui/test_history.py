@@ -41,20 +41,22 @@ def test_every_kind_of_message_has_its_place() -> None:
         ]
     )
     assert calls == [
-        ("user", "why?\n[image]"),
-        ("thinking", "1"),
-        ("append", "1", "hm"),
-        ("finish", "1", "thought"),
-        ("answer", "2"),
-        ("append", "2", "Looking."),
-        ("finish", "2", None),
+        ("user", "why?"),
+        ("picture", "1", None, None, "x"),
+        ("thinking", "2"),
+        ("append", "2", "hm"),
+        ("finish", "2", "thought"),
+        ("answer", "3"),
+        ("append", "3", "Looking."),
+        ("finish", "3", None),
         ("tool", "look", "a"),
-        ("end", "3", "done", None, "seen"),
-        ("answer", "4"),
-        ("append", "4", "So."),
-        ("finish", "4", None),
+        ("end", "4", "done", None, "seen"),
+        ("answer", "5"),
+        ("append", "5", "So."),
+        ("finish", "5", None),
     ]
-    assert painter.prompt == ("0", "why?\n[image]")
+    assert painter.prompt == ("0", "why?")
+    assert painter.pictures == (ImageContent(url="x"),)
 
 
 @pytest.mark.parametrize(
@@ -110,3 +112,24 @@ def test_what_the_program_asked_of_the_model_is_no_prompt() -> None:
     )
     assert calls[-1][0] == "note"
     assert painter.prompt == ("0", "why?")
+
+
+def test_pictures_stand_below_the_words_and_never_without_any() -> None:
+    pictures = [ImageContent(data=b"1", mime_type="image/png"), ImageContent(data="Mg==")]
+    calls, _ = shown(
+        [
+            Message("user", [pictures[0], TextContent("this"), pictures[1], TextContent("that?")]),
+            Message("assistant", [TextContent("See:"), pictures[0]]),
+            Message("user", pictures),
+        ]
+    )
+    assert [call for call in calls if call[0] in {"user", "picture", "answer"}] == [
+        ("user", "this\nthat?"),
+        ("picture", "1", b"1", "image/png", None),
+        ("picture", "2", "Mg==", None, None),
+        ("answer", "3"),
+        ("picture", "4", b"1", "image/png", None),
+        ("user", "[image]\n[image]"),
+        ("picture", "6", b"1", "image/png", None),
+        ("picture", "7", "Mg==", None, None),
+    ]

@@ -16,6 +16,8 @@ HEAVY = (
     "openai",
     "ollama",
     "xllamacpp",
+    "PIL",
+    "ollm_tui.tui.thumbnail",
     "importlib.metadata",
     "ollm_tui.commands",
     "ollm_tui.protocol.request",

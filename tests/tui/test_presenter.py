@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ollm_tui.protocol.blocks import MediaData
 from ollm_tui.protocol.chat_events import (
     ContextWarning,
     ErrorEvent,
@@ -52,6 +53,16 @@ class FakeTranscript:
         self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
     ) -> None:
         self.calls.append(("end", block_id, outcome, seconds, output))
+
+    def add_picture(
+        self,
+        block_id: str,
+        data: MediaData | None,
+        mime_type: str | None = None,
+        url: str | None = None,
+        label: str = "",
+    ) -> None:
+        self.calls.append(("picture", block_id, data, mime_type, url))
 
     def add_note(
         self, block_id: str, text: str, kind: NoteKind = "info", hint: str | None = None
@@ -226,6 +237,49 @@ def test_a_question_is_no_running_tool_and_changes_nothing_after_the_end(stage: 
     stage.presenter.stop()
     stage.presenter.ask(is_open=False)
     assert stage.status.states[-1] == "stopped"
+
+
+GIF = b"GIF89a\x08\x00\x08\x00"
+"""As much of a picture as it takes to know its size."""
+
+
+def media(
+    data: bytes, step: int | None = None, total: int | None = None, **more: str
+) -> MediaDelta:
+    known: dict[str, Any] = {"modality": "image", "block": "b2"} | more
+    return MediaDelta(data=data, step=step, total_steps=total, turn=1, **known)
+
+
+def test_a_whole_picture_is_shown_below_what_was_written(stage: Stage) -> None:
+    for event in (text("Here:", block="b2"), media(GIF), text("done", block="b2"), finish()):
+        stage.presenter.apply(event)
+    names = [call[0] for call in stage.transcript.calls]
+    assert names[:5] == ["answer", "append", "picture", "append", "finish"]
+    assert stage.transcript.calls[2][2] == GIF
+    assert stage.transcript.calls[2][1] != "b2"
+
+
+def test_of_the_steps_to_a_picture_the_last_is_shown(stage: Stage) -> None:
+    for step in (1, 2, 3):
+        stage.presenter.apply(media(GIF + bytes([step]), step, 3))
+    assert [call[2] for call in stage.transcript.calls] == [GIF + b"\x03"]
+
+
+def test_an_answer_of_a_picture_alone_is_no_empty_answer(stage: Stage) -> None:
+    stage.presenter.apply(media(GIF))
+    stage.presenter.apply(finish())
+    assert [note[0] for note in stage.transcript.notes] == ["stats"]
+
+
+@pytest.mark.parametrize(
+    "event", [media(b"half of a picture"), media(GIF, modality="video"), media(b"", 2, 2)]
+)
+def test_other_media_are_said(stage: Stage, event: MediaDelta) -> None:
+    stage.presenter.apply(event)
+    what = event.modality
+    assert [note[1] for note in stage.transcript.notes] == [
+        f"The model sends {what}, which cannot be shown here."
+    ]
 
 
 def test_media_is_said_in_a_line(stage: Stage) -> None:

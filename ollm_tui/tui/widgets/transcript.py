@@ -13,7 +13,7 @@ from ollm_tui.tui.widgets.painters.plain_painter import PlainPainter
 from ollm_tui.tui.widgets.painters.tool_call import Fold, ToolOutcome, ToolPainter
 from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
 from ollm_tui.tui.widgets.transcript_palette import CSS
-from ollm_tui.tui.widgets.transcript_selecting import SelectableRows
+from ollm_tui.tui.widgets.transcript_pictures import PictureRows
 from ollm_tui.tui.widgets.transcript_source import TextSource, ToolSource
 
 NoteKind = Literal["info", "warning", "error", "stats", "stopped"]
@@ -47,7 +47,7 @@ def _markdown(canvas: Canvas) -> Painter:
     return MarkdownPainter(canvas)
 
 
-class Transcript(SelectableRows):
+class Transcript(PictureRows):
     """User messages, thinking, answers and notes, in the order they were added."""
 
     DEFAULT_CSS = CSS

@@ -25,6 +25,7 @@ class BlockKind(StrEnum):
     THINKING = "thinking"
     ANSWER = "answer"
     TOOL = "tool"
+    PICTURE = "picture"
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
@@ -99,7 +100,7 @@ class Block:
         """Guess the height of a sleeping block."""
         self.canvas = canvas
         self._header = None
-        self._rows = self.source.estimate(canvas.width)
+        self._rows = self.source.estimate(canvas)
 
     def paint_for(self, canvas: Canvas, first: int, end: int) -> Painter:
         """Give a painter for a canvas; `first` and `end` are rows of this block in view."""

@@ -23,11 +23,12 @@ class PaintQueue:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def put(self, index: int) -> None:
-        """Let a block be painted before all others."""
+    def put(self, index: int, *, is_new: bool = True) -> None:
+        """Let a block be painted before all others; `is_new` tells whether it says more now."""
         self._waiting.pop(index, None)
         self._waiting[index] = None
-        self._grown.add(index)
+        if is_new:
+            self._grown.add(index)
 
     def drop(self, index: int) -> None:
         """Let a block wait until somebody looks at it."""

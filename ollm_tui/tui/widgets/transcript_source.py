@@ -27,7 +27,7 @@ class Source(Protocol):
         """A painter that was given all there is so far."""
         ...
 
-    def estimate(self, width: int) -> int:
+    def estimate(self, canvas: Canvas) -> int:
         """About how many rows it takes, without painting it."""
         ...
 
@@ -63,9 +63,9 @@ class TextSource:
             painter.finish()
         return painter
 
-    def estimate(self, width: int) -> int:
+    def estimate(self, canvas: Canvas) -> int:
         """A row for each line, and for what does not fit."""
-        return self._line_ends + 1 + self._chars // max(width, 1) if self._chars else 0
+        return self._line_ends + 1 + self._chars // max(canvas.width, 1) if self._chars else 0
 
 
 @dataclass(slots=True)
@@ -98,8 +98,8 @@ class ToolSource:
             painter.set_fold(self.fold)
         return painter
 
-    def estimate(self, width: int) -> int:
+    def estimate(self, canvas: Canvas) -> int:
         """The line of the call, and of its output as many as are shown."""
-        del width
+        del canvas
         most = {"folded": 0, "peek": PEEK_ROWS, "open": OPEN_ROWS}[self.fold]
         return 1 + min(most, self.output.count("\n", 0, 100_000) + 1)

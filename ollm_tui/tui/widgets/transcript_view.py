@@ -251,7 +251,8 @@ class RowView(ScrollView, can_focus=False):
             return
         palette = palette_from(self.get_component_rich_style, self._partial_style)
         width = min(max(self.size.width - MARGIN - 1, _NARROWEST), WIDEST)
-        canvas = Canvas(width, palette)
+        has_colours = not (self.app.no_color or self.app.native_ansi_color)
+        canvas = Canvas(width, palette, has_colours)
         if canvas == self._canvas:
             self._place()
             self._wake()

@@ -52,3 +52,5 @@ class Canvas:
 
     width: int
     palette: Palette
+    has_colours: bool = True
+    """May rows show colours of their own? Not where a person wants none, or the terminal's."""
