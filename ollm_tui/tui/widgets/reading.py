@@ -55,8 +55,12 @@ class Reading(ScrollView, can_focus=False):
         self._width = 0
 
     def _wrapped(self, width: int) -> list[tuple[bool, str]]:
-        """Give all rows in `width` cells; those of a text are True."""
-        width = max(_NARROWEST, width)
+        """Give all rows in `width` cells, a scrollbar's included; those of a text are True.
+
+        They are the same with and without the scrollbar: it comes when all is laid out already,
+        and nothing may stand below it.
+        """
+        width = max(_NARROWEST, width - self.styles.scrollbar_size_vertical)
         if width != self._width:
             self._width = width
             gap = (False, "")
@@ -70,8 +74,8 @@ class Reading(ScrollView, can_focus=False):
 
     def on_resize(self) -> None:
         """Wrap for the new width."""
-        width = self.scrollable_content_region.width
-        self.virtual_size = Size(width, len(self._wrapped(width)))
+        rows = len(self._wrapped(self.size.width))
+        self.virtual_size = Size(self.scrollable_content_region.width, rows)
         self.refresh()
 
     @property
