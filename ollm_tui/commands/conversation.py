@@ -1,4 +1,4 @@
-"""Commands about the conversation: /new /retry /copy."""
+"""Commands about the conversation: /new /retry /copy /links."""
 
 import re
 from typing import Final
@@ -23,6 +23,12 @@ async def begin_again(host: CommandHost, _argument: str) -> None:
 async def retry(host: CommandHost, _argument: str) -> None:
     """Ask for the last answer again."""
     await host.retry()
+
+
+@command("links")
+async def show_links(host: CommandHost, _argument: str) -> None:
+    """List the links of the newest answer."""
+    host.show("links")
 
 
 @command("copy", usage="[N]")

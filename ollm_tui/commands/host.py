@@ -7,7 +7,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.tools import ToolEffect
 
 NoteKind: TypeAlias = Literal["info", "warning", "error"]
-View: TypeAlias = Literal["help", "models", "palette", "themes", "chats", "context"]
+View: TypeAlias = Literal["help", "models", "palette", "themes", "chats", "context", "links"]
 
 
 class OptionRefused(ValueError):

@@ -55,6 +55,8 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
         command="chats"),
     Key("chat.context", "f6", "show('context')", "Context and the ways out", "context",
         in_palette=True, command="context"),
+    Key("chat.links", "f8", "show('links')", "Open a link of the newest answer", in_palette=True,
+        command="links"),
     Key("chat.permissions", "shift+tab", "cycle_permissions", "Ask before tools, or let them run",
         in_palette=True),
     Key("chat.next_recent", "f2", "next_recent", "Next recent model", in_palette=True),

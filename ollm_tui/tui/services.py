@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ollm_tui.tui.approver import ScreenApprover
+from ollm_tui.tui.opener import LinkOpener, SystemOpener
 from ollm_tui.tui.theming import ThemeShelf
 
 if TYPE_CHECKING:
@@ -177,5 +178,7 @@ class Services:
     """Whether reasoning is shown while it streams; it folds when the answer starts."""
     approver: ScreenApprover = field(default_factory=ScreenApprover)
     """Asks on the screen whether a tool may run; hand it to what runs the tools."""
+    opener: LinkOpener = field(default_factory=SystemOpener)
+    """Opens a link after a yes."""
     problems: tuple[str, ...] = ()
     """What was wrong with the settings that are read before the first frame."""

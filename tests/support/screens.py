@@ -13,13 +13,32 @@ from ollm_tui.tui.services import Runtime, Services
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
 
 
+class RecordingOpener:
+    """Opens nothing: keeps what it was asked to open."""
+
+    def __init__(self, problem: str | None = None) -> None:
+        self.problem = problem
+        self.opened: list[str] = []
+
+    async def open(self, address: str) -> str | None:
+        self.opened.append(address)
+        return self.problem
+
+
 class Stage:
     """An app that runs, and the runtime behind it."""
 
-    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: ScriptedRuntime) -> None:
+    def __init__(
+        self,
+        app: OllmApp,
+        pilot: Pilot[None],
+        runtime: ScriptedRuntime,
+        opener: RecordingOpener,
+    ) -> None:
         self.app = app
         self.pilot = pilot
         self.runtime = runtime
+        self.opener = opener
 
     @property
     def chat(self) -> ChatScreen:
@@ -69,6 +88,7 @@ def services(
     *,
     show_thinking: bool = True,
     history: Path | None = None,
+    opener: RecordingOpener | None = None,
 ) -> Services:
     async def give() -> Runtime:
         if opened is not None:
@@ -77,7 +97,13 @@ def services(
             raise runtime.refuses
         return runtime
 
-    return Services(give, config_file, history_file=history, show_thinking=show_thinking)
+    return Services(
+        give,
+        config_file,
+        history_file=history,
+        show_thinking=show_thinking,
+        opener=opener or RecordingOpener(),
+    )
 
 
 @asynccontextmanager
@@ -90,12 +116,21 @@ async def staged(
     opened: anyio.Event | None = None,
     show_thinking: bool = True,
     history: Path | None = None,
+    opener: RecordingOpener | None = None,
 ) -> AsyncIterator[Stage]:
     runtime = runtime or ScriptedRuntime()
-    served = services(runtime, config_file, opened, show_thinking=show_thinking, history=history)
+    opener = opener or RecordingOpener()
+    served = services(
+        runtime,
+        config_file,
+        opened,
+        show_thinking=show_thinking,
+        history=history,
+        opener=opener,
+    )
     app = OllmApp(served, theme)
     async with app.run_test(size=size) as pilot:
-        stage = Stage(app, pilot, runtime)
+        stage = Stage(app, pilot, runtime, opener)
         if opened is None:
             with anyio.fail_after(5):
                 while stage.chat.desk is None or stage.chat.desk.is_busy:

@@ -165,6 +165,11 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         """Say how many prompts wait, and which."""
         self.hints.stand(queue_line(waiting))
 
+    @on(Transcript.LinkClicked)
+    def _ask_for_link(self, event: Transcript.LinkClicked) -> None:
+        if self.desk is not None:
+            self.desk.views.links.ask(event.address)
+
     # Keys
 
     @property

@@ -15,6 +15,7 @@ from ollm_tui.tui.modals.pick_model import PickModel
 from ollm_tui.tui.modals.pick_theme import PickTheme
 from ollm_tui.tui.palette import Entry, entries
 from ollm_tui.tui.screens.context_ways import ContextWays
+from ollm_tui.tui.screens.links import Links
 from ollm_tui.tui.screens.saved import Saved
 from ollm_tui.tui.theming import ThemeProblem
 
@@ -34,6 +35,7 @@ class Views:
         self._desk = desk
         self._saved = Saved(screen, desk)
         self._context = ContextWays(screen, desk)
+        self.links = Links(screen, desk)
 
     def show(self, view: View) -> None:
         """Open a dialog, unless one is open."""
@@ -54,6 +56,8 @@ class Views:
                 self._saved.show()
             case "context":
                 self._context.show()
+            case "links":
+                self.links.show()
 
     def _pick_model(self) -> None:
         runtime = self._desk.runtime

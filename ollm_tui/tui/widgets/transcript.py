@@ -246,7 +246,7 @@ class Transcript(PictureRows):
         self._rows_moved(0)
 
     def on_click(self, event: events.Click) -> None:
-        """Fold at a header; go to the end at the marker; select a word or a line."""
+        """Fold at a header, go to the end at the marker, select a word or line, ask for a link."""
         if event.chain > 1:
             # Textual would select the whole chat.
             event.prevent_default()
@@ -262,3 +262,6 @@ class Transcript(PictureRows):
         is_tool = block.kind is BlockKind.TOOL and row is block.row(block.lead)
         if is_tool or (block.kind is BlockKind.THINKING and row is block.header()):
             self.toggle_fold(block.id)
+        elif self.text_selection is None and (address := self.link_at(event.x, event.y)):
+            # a selection that is still there was dragged just now
+            self.post_message(self.LinkClicked(address))

@@ -1,4 +1,4 @@
-"""Selecting text in painted rows: places, words, lines, and what is copied."""
+"""Selecting text in painted rows: places, words, lines, links, and what is copied."""
 
 from collections.abc import Iterator
 
@@ -10,6 +10,7 @@ from textual.strip import Strip
 from ollm_tui.tui.widgets.painters.palette import Canvas
 from ollm_tui.tui.widgets.painters.rows import Row
 from ollm_tui.tui.widgets.transcript_block import MARGIN, Block
+from ollm_tui.tui.widgets.transcript_links import address_at
 from ollm_tui.tui.widgets.transcript_shelf import address, unpacked
 from ollm_tui.tui.widgets.transcript_strips import copied, restyled, word_around
 from ollm_tui.tui.widgets.transcript_view import RowView
@@ -49,6 +50,15 @@ class SelectableRows(RowView):
                 return Offset(start + min(x, MARGIN), packed)
             position += size
         return Offset(len(text) + min(x, MARGIN), packed)
+
+    def link_at(self, x: int, y: int) -> str | None:
+        """The address of the link at a cell of the view."""
+
+        def row(number: int) -> Row | None:
+            found = self.shelf.row_at(number)
+            return found and found[0]
+
+        return address_at(row, self.scroll_offset.y + y, self.text_place(x, y).x - MARGIN)
 
     def select_around(self, x: int, y: int, *, words: bool) -> None:
         """Select the word at a cell of the view, or the line with all its rows."""

@@ -66,8 +66,18 @@ class RowView(ScrollView, can_focus=False):
             """The transcript."""
             return self.view
 
+    class LinkClicked(Message):
+        """Somebody wants to know where a link leads."""
+
+        def __init__(self, address: str) -> None:
+            self.address = address
+            """As it stands in the text: neither checked nor cleaned."""
+            super().__init__()
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        # A link under the mouse would have the whole view drawn again.
+        self.set_reactive(Widget.auto_links, False)
         self.shelf = Shelf()
         self.marks: list[Marks] = []
         """What is laid over the rows; call `refresh` when it changes."""

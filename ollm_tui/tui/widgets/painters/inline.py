@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from ollm_tui.tui.widgets.painters.links import linked, with_links
 from ollm_tui.tui.widgets.painters.palette import BOLD, ITALIC, STRIKE, Palette
 from ollm_tui.tui.widgets.painters.rows import Span
 
@@ -40,9 +41,9 @@ def too_costly(text: str) -> bool:
 def inline_spans(text: str, base: Style, palette: Palette) -> list[list[Span]]:
     """The lines of one inline text: a hard break begins another."""
     if _MARKS.search(text) is None and "  \n" not in text:
-        return [[(_NEWLINE.sub(" ", text), base)]]
+        return [with_links(_NEWLINE.sub(" ", text), base, palette)]
     if too_costly(text):
-        return [[(_NEWLINE.sub(" ", text), base)]]
+        return [with_links(_NEWLINE.sub(" ", text), base, palette)]
     lines: list[list[Span]] = []
     for token in parser().parseInline(text):
         lines += token_spans(token.children or (), base, palette)
@@ -67,7 +68,7 @@ class _Walk:
     def take(self, token: "Token") -> None:
         match token.type:
             case "text":
-                self._put(token.content)
+                self._text(token.content)
             case "softbreak":
                 self._put(" ")
             case "hardbreak":
@@ -75,7 +76,7 @@ class _Walk:
             case "code_inline":
                 self._put(token.content, self._styles[-1] + self._palette.code)
             case "image":
-                self._put(f"[image: {token.content}]", self._styles[-1] + self._palette.dim)
+                self._image(token)
             case "link_open" | "link_close":
                 self._link(token)
             case "strong_open" | "em_open" | "s_open":
@@ -90,14 +91,29 @@ class _Walk:
         if text:
             self.lines[-1].append((text, style or self._styles[-1]))
 
+    def _text(self, text: str) -> None:
+        if self._links:
+            self._put(text)
+        else:
+            self.lines[-1] += with_links(text, self._styles[-1], self._palette)
+
+    def _image(self, token: "Token") -> None:
+        style = self._styles[-1] + self._palette.dim
+        address = str(token.attrs.get("src", ""))
+        # a picture that is the text of a link leads where the link does
+        style = style if self._links or not address else linked(style, address)
+        self._put(f"[image: {token.content}]", style)
+
     def _link(self, token: "Token") -> None:
         if token.nesting > 0:
-            self._links.append((str(token.attrs.get("href", "")), len(self.lines[-1])))
-            self._styles.append(self._styles[-1] + self._palette.link)
+            address = str(token.attrs.get("href", ""))
+            self._links.append((address, len(self.lines[-1])))
+            style = self._styles[-1] + self._palette.link
+            self._styles.append(linked(style, address) if address else style)
             return
         self._styles.pop()
         address, start = self._links.pop()
         shown = "".join(text for text, _style in self.lines[-1][start:])
         if address and address.removeprefix("mailto:") != shown:
             # The address is always seen: a link's text may say anything.
-            self._put(f" ({address})", self._styles[-1] + self._palette.dim)
+            self._put(f" ({address})", linked(self._styles[-1] + self._palette.dim, address))

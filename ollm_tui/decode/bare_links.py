@@ -1,0 +1,44 @@
+"""Addresses that stand in ordinary text, found in linear time."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_ADDRESS: Final = re.compile(
+    r"(?<![A-Za-z0-9+.-])(?:https?://|mailto:)"
+    r"[^\s\x00-\x1f\x7f-\x9f<>\"`|\\^{}\u200b-\u200f\u2028-\u202e\u2066-\u2069"
+    r"\u3000-\u3002\u300c-\u300f\uff08\uff09\uff0c\uff1a\uff1b\u2018-\u201f\u2026\u2500-\u257f]+",
+    re.IGNORECASE,
+)
+_TRAILING: Final = frozenset(".,:;!?'*_~")
+_PAIRS: Final = {")": "(", "]": "["}
+
+
+def bare_links(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of every http, https and mailto address in a text.
+
+    What ends a sentence or closes a bracket that the address did not open is left out.
+    """
+    if ":" not in text:
+        return
+    for found in _ADDRESS.finditer(text):
+        address = found.group()
+        end = _kept(address)
+        scheme, _colon, rest = address[:end].partition(":")
+        needed = "@" in rest if scheme.lower() == "mailto" else rest.strip("/")
+        if needed:
+            yield found.start(), found.start() + end
+
+
+def _kept(address: str) -> int:
+    """How much of an address is left without the punctuation around it."""
+    spare = {closing: address.count(closing) - address.count(_PAIRS[closing]) for closing in _PAIRS}
+    end = len(address)
+    while end:
+        last = address[end - 1]
+        if spare.get(last, 0) > 0:
+            spare[last] -= 1
+        elif last not in _TRAILING:
+            break
+        end -= 1
+    return end

@@ -1,0 +1,97 @@
+"""Hands an address to the system's own opener, where one can show it without this terminal."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio.to_thread
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+_BEGINNINGS: Final = ("http://", "https://", "mailto:")
+_REMOTE: Final = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
+_DISPLAYS: Final = ("WAYLAND_DISPLAY", "DISPLAY")
+FAILS_WITHIN_S: Final = 1.5
+"""An opener that cannot open says so soon; one that runs longer shows the page itself."""
+
+
+class LinkOpener(Protocol):
+    """What opens a link that a person said yes to."""
+
+    async def open(self, address: str) -> str | None:
+        """Open it; a sentence when it cannot be opened here.
+
+        Raises:
+            ValueError: the address is none of http, https or mailto.
+        """
+        ...
+
+
+class SystemOpener:
+    """`xdg-open`, `open` or the Windows shell: no shell of ours, one argument, no terminal."""
+
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, platform: str = sys.platform
+    ) -> None:
+        self._environment = os.environ if environment is None else environment
+        self._platform = platform
+        self._children: list[Popen[bytes]] = []
+
+    async def open(self, address: str) -> str | None:
+        """Open it; a sentence when it cannot be opened here.
+
+        Raises:
+            ValueError: the address is none of http, https or mailto.
+        """
+        if not address.startswith(_BEGINNINGS):
+            raise ValueError("only http, https and mailto addresses are opened")
+        if any(self._environment.get(name) for name in _REMOTE):
+            return "A link cannot be opened from a remote session."
+        if self._platform == "win32":
+            return await anyio.to_thread.run_sync(_start_file, address)
+        has_display = any(self._environment.get(name) for name in _DISPLAYS)
+        if self._platform != "darwin" and not has_display:
+            return "A link cannot be opened without a graphical screen."
+        command = "open" if self._platform == "darwin" else "xdg-open"
+        return await anyio.to_thread.run_sync(self._run, command, address, abandon_on_cancel=True)
+
+    def _run(self, command: str, address: str) -> str | None:
+        # Imported when a first link is opened: no start waits for it.
+        import shutil
+        import subprocess
+
+        # who has ended is taken note of, or it would stay in the system's table
+        self._children = [child for child in self._children if child.poll() is None]
+        program = shutil.which(command, path=self._environment.get("PATH"))
+        if program is None:
+            return f"The program {command} that opens links is not installed."
+        try:
+            child = subprocess.Popen(
+                [program, address],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=dict(self._environment),
+                start_new_session=True,  # without a terminal, which a text browser would take
+            )
+        except OSError:
+            return f"The program {command} could not be started."
+        try:
+            status = child.wait(FAILS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self._children.append(child)
+            return None
+        return f"The program {command} could not open the link." if status else None
+
+
+def _start_file(address: str) -> str | None:
+    start = getattr(os, "startfile", None)
+    try:
+        if start is not None:
+            start(address)
+            return None
+    except OSError:
+        pass
+    return "Windows could not open the link."
