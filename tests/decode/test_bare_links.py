@@ -28,6 +28,8 @@ def found(text: str) -> list[str]:
         ("https://\u0430pple.example/", ["https://\u0430pple.example/"]),
         ("http://[::1]:80/x", ["http://[::1]:80/x"]),
         ("http://a\x1b]8;;x", ["http://a"]),
+        ("\u241b]8;;http://a\u241b\\b", ["http://a"]),
+        ("http://a\u27e6U+202E\u27e7b", ["http://a"]),
         ("http:// and https:/// and mailto: and mailto:ann", []),
         ("xhttp://a.example javascript://a.example file:///etc ftp://a.example", []),
     ],

@@ -111,8 +111,14 @@ PAYLOADS = (
     Payload("task-list", "deepseek[coder]:33b"),
 )
 
-PLAIN = tuple(Payload(payload.name, f"plain {place}") for place, payload in enumerate(PAYLOADS))
-"""As many texts that do nothing, for the session that says what is usual."""
+PLAIN = tuple(
+    Payload(payload.name, f"plain {place}" if place else "plain mailto:a@b")
+    for place, payload in enumerate(PAYLOADS)
+)
+"""As many texts that do nothing, for the session that says what is usual.
+
+One has an address, since hostile texts have some: the app underlines them in an answer.
+"""
 
 
 def marked(payload: Payload, place: int) -> str:
