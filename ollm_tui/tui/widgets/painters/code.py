@@ -1,33 +1,28 @@
 """Code blocks: a language label, highlighted lines on a background, hard wraps."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
-from itertools import islice
-from typing import Protocol
+from functools import cache
+from itertools import chain
 
 from rich.segment import Segment
 from rich.style import Style
 
+from ollm_tui.tui.widgets.painters.lexing import find_lexer, tokens
 from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
 from ollm_tui.tui.widgets.painters.plain import GrowingTail, GrowingText, plain_rows
-from ollm_tui.tui.widgets.painters.rows import Row, Span
+from ollm_tui.tui.widgets.painters.rows import Row, Span, Step
 from ollm_tui.tui.widgets.painters.wrap import wrap_spans
-
-
-class Lexer(Protocol):
-    """What is used of a Pygments lexer, which has no types of its own."""
-
-    def get_tokens(self, text: str) -> Iterable[tuple[tuple[str, ...], str]]:
-        """Cut code into typed pieces."""
-        ...
-
 
 LONGEST_LINE = 2000
 """Code lines beyond this are shown without colours."""
-MOST_LINES = 2000
-MOST_CHARS = 100_000
+MOST_LINES = 50_000
+MOST_CHARS = 2_000_000
 """Colours end here in one block."""
+OPEN_LINES = 2000
+"""Colours end here while a block is open; it gets the others when it is closed."""
 _OPEN_CHUNK = 24
+_OPEN_CHARS = 4096
+_AT_ONCE = 1024
 _PAD = " "
 
 _STYLES: dict[tuple[str, ...], str] = {
@@ -49,22 +44,6 @@ _STYLES: dict[tuple[str, ...], str] = {
 }
 
 
-@lru_cache(maxsize=64)
-def find_lexer(language: str) -> Lexer | None:
-    """The lexer of a language name, None when there is none."""
-    if not language or len(language) > 40:
-        return None
-    # Imported with the first code block: the lexer table costs 15 ms no first screen needs.
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # has no types
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # has no types
-
-    try:
-        lexer: Lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None
-    return lexer
-
-
 @cache
 def _meaning(token: tuple[str, ...]) -> str:
     while token:
@@ -82,13 +61,12 @@ def _style(token: tuple[str, ...], palette: Palette) -> Style:
 
 def highlighted(lines: Sequence[str], language: str, palette: Palette) -> Iterator[list[Span]]:
     """The spans of each line, lexed as one text so that strings and comments may span lines."""
-    lexer = find_lexer(language)
-    if lexer is None:
+    if find_lexer(language) is None:
         yield from ([(line, palette.block)] for line in lines)
         return
     line_spans: list[Span] = []
     count = 0
-    for token, value in lexer.get_tokens("\n".join(lines)):
+    for token, value in tokens(language, "\n".join(lines)):
         style = _style(token, palette)
         first, *others = value.split("\n")
         if first:
@@ -124,31 +102,40 @@ def label_row(language: str, canvas: Canvas) -> Row:
     return Row((Segment(text, block + canvas.palette.label),), gutter=len(text), fill=block)
 
 
-def _colourable(lines: Sequence[str]) -> int:
-    """How many lines from the start get colours."""
-    chars = 0
-    for number, line in enumerate(islice(lines, MOST_LINES)):
-        chars += len(line)
-        if len(line) > LONGEST_LINE or chars > MOST_CHARS:
-            return number
-    return min(len(lines), MOST_LINES)
-
-
-def code_rows(lines: Sequence[str], language: str, canvas: Canvas) -> Iterator[Row]:
+def code_rows(lines: Iterable[str], language: str, canvas: Canvas) -> Iterator[Step]:
     """A whole code block from its lines without the fences."""
     if language:
         yield label_row(language, canvas)
-    if not lines and not language:
-        lines = [""]
-    coloured = _colourable(lines)
-    done = 0
-    for spans in highlighted(lines[:coloured], language, canvas.palette):
-        done += 1
-        yield from line_rows(spans, canvas)
-    for line in lines[done:]:
+    rest = iter(lines)
+    coloured: list[str] = []
+    stopper: str | None = None
+    if find_lexer(language) is not None:
+        chars = 0
+        for line in rest:
+            chars += len(line)
+            if len(line) > LONGEST_LINE or chars > MOST_CHARS or len(coloured) == MOST_LINES:
+                stopper = line
+                break
+            coloured.append(line)
+            if len(coloured) % _AT_ONCE == 0:
+                yield None
+        done = 0
+        for spans in highlighted(coloured, language, canvas.palette) if coloured else ():
+            done += 1
+            yield from line_rows(spans, canvas)
+        rest = chain(coloured[done:], [] if stopper is None else [stopper], rest)
+    yield from plain_code_rows(rest, canvas, at_least=not (language or coloured))
+    if stopper is not None:
+        yield note_row(f"no colours beyond line {len(coloured)}", canvas)
+
+
+def plain_code_rows(lines: Iterable[str], canvas: Canvas, *, at_least: bool) -> Iterator[Row]:
+    """Lines without colours; an empty one if `at_least` and there is none."""
+    for line in lines:
+        at_least = False
         yield from long_line_rows(line, canvas)
-    if coloured < len(lines) and find_lexer(language) is not None:
-        yield note_row(f"no colours beyond line {coloured}", canvas)
+    if at_least:
+        yield from long_line_rows("", canvas)
 
 
 def note_row(text: str, canvas: Canvas) -> Row:
@@ -175,15 +162,18 @@ class GrowingCode:
 
     def update(self, lines: Sequence[str], partial: str) -> bool:
         """Paint a chunk of `lines` and the unfinished one; True when there are more chunks."""
-        chunk = lines[self._start : self._start + _OPEN_CHUNK]
-        for number, line in enumerate(chunk):
+        chunk: list[str] = []
+        size = 0
+        for line in lines[self._start : self._start + _OPEN_CHUNK]:
             if len(line) > LONGEST_LINE:
-                self._pass_long(chunk[:number], line)
+                self._pass_long(chunk, line)
                 return True
-        if len(chunk) == _OPEN_CHUNK:
-            self._paint(chunk, "")
-            self._pass(len(chunk))
-            return True
+            chunk.append(line)
+            size += len(line)
+            if size > _OPEN_CHARS or len(chunk) == _OPEN_CHUNK:
+                self._paint(chunk, "")
+                self._pass(len(chunk))
+                return True
         if len(partial) > LONGEST_LINE:
             return self._grow_tail(chunk, partial)
         self._tail = None
@@ -204,7 +194,7 @@ class GrowingCode:
         self.settled = min(self.settled, self._start_row)
         del self.rows[self._start_row :]
         shown = [*lines, partial] if partial else list(lines)
-        if self._start >= MOST_LINES:
+        if self._start >= OPEN_LINES:
             for line in shown:
                 self.rows += long_line_rows(line, self._canvas)
             return

@@ -1,6 +1,7 @@
 """Paints nested Markdown (items, quotations, headings, paragraphs) from parsed tokens."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -8,9 +9,10 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ollm_tui.tui.widgets.painters.code import code_rows
-from ollm_tui.tui.widgets.painters.inline import MAX_NESTING, inline_spans, parser, token_spans
+from ollm_tui.tui.widgets.painters.inline import MAX_NESTING, parser
+from ollm_tui.tui.widgets.painters.long_inline import formatted
 from ollm_tui.tui.widgets.painters.palette import Canvas
-from ollm_tui.tui.widgets.painters.rows import BLANK, Row, Span
+from ollm_tui.tui.widgets.painters.rows import BLANK, Row, Span, Step
 from ollm_tui.tui.widgets.painters.table import table_rows
 from ollm_tui.tui.widgets.painters.wrap import wrap_spans
 
@@ -18,17 +20,28 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 BULLETS = "•◦▪"
+LONGEST = 60_000
+_MOST_COST = 2500
+_COSTLY = re.compile(r"\n|\||[-*+.)] ")
 _NARROWEST = 12
 
 
-def paragraph_rows(text: str, canvas: Canvas) -> Iterator[Row]:
+def too_costly(source: str) -> bool:
+    """Would cutting this into blocks, which cannot be interrupted, hold up the screen?"""
+    cost = 0 if len(source) > LONGEST else sum(1 for _ in _COSTLY.finditer(source))
+    return len(source) > LONGEST or cost > _MOST_COST
+
+
+def paragraph_rows(text: str, canvas: Canvas) -> Iterator[Step]:
     """A top-level paragraph."""
-    yield from _wrapped(inline_spans(text.strip(), canvas.palette.text, canvas.palette), canvas)
+    lines = yield from formatted(text.strip(), canvas.palette.text, canvas.palette)
+    yield from _wrapped(lines, canvas)
 
 
-def heading_rows(text: str, level: int, canvas: Canvas) -> Iterator[Row]:
+def heading_rows(text: str, level: int, canvas: Canvas) -> Iterator[Step]:
     """A heading; the first two levels are also told apart without colour."""
-    yield from _wrapped(inline_spans(text, heading_style(level, canvas), canvas.palette), canvas)
+    lines = yield from formatted(text, heading_style(level, canvas), canvas.palette)
+    yield from _wrapped(lines, canvas)
 
 
 def heading_style(level: int, canvas: Canvas) -> Style:
@@ -77,14 +90,17 @@ class FlowPainter:
     _gap: int | None = None
     """How many frames reach across the gap that is due; None when none is."""
 
-    def paint(self, source: str) -> Iterator[Row] | None:
+    def paint(self, source: str) -> Iterator[Step] | None:
         """The rows of the source; None when it is nested too deep to be shown this way."""
-        tokens = parser().parse(source)
+        markdown = parser()
+        tokens: list[Token] = []
+        # Blocks only: the text inside them is parsed when its turn comes.
+        markdown.block.parse(source, markdown, {}, tokens)
         if any(token.level >= MAX_NESTING - 2 for token in tokens):
             return None
         return self._walk(tokens)
 
-    def _walk(self, tokens: Sequence["Token"]) -> Iterator[Row]:
+    def _walk(self, tokens: Sequence["Token"]) -> Iterator[Step]:
         self._styles = [self.canvas.palette.text]
         position = 0
         while position < len(tokens):
@@ -98,7 +114,7 @@ class FlowPainter:
                 yield from self._take(token)
             position += 1
 
-    def _take(self, token: "Token") -> Iterator[Row]:
+    def _take(self, token: "Token") -> Iterator[Step]:
         match token.type:
             case "inline":
                 yield from self._inline(token)
@@ -124,7 +140,7 @@ class FlowPainter:
             self._styles.pop()
             self._gap = len(self._frames)
 
-    def _container(self, token: "Token") -> Iterator[Row]:
+    def _container(self, token: "Token") -> Iterator[Step]:
         match token.type:
             case "bullet_list_open" | "ordered_list_open":
                 self._open_list(token)
@@ -166,8 +182,8 @@ class FlowPainter:
         used = sum(len(frame.rest) for frame in self._frames)
         return Canvas(max(self.canvas.width - used, _NARROWEST), self.canvas.palette)
 
-    def _inline(self, token: "Token") -> Iterator[Row]:
-        lines = token_spans(token.children or (), self._styles[-1], self.canvas.palette)
+    def _inline(self, token: "Token") -> Iterator[Step]:
+        lines = yield from formatted(token.content, self._styles[-1], self.canvas.palette)
         self._tick_box(lines)
         yield from self._framed(_wrapped(lines, self._room))
 
@@ -182,14 +198,14 @@ class FlowPainter:
             lines[0][0] = (text[4:], style)
             frame.first = box if frame.first[0] in BULLETS else frame.first + box
 
-    def _framed(self, rows: Iterator[Row] | Sequence[Row]) -> Iterator[Row]:
+    def _framed(self, rows: Iterable[Step]) -> Iterator[Step]:
         """Put the frames left of rows, and the gap above the first."""
         if self._gap is not None:
             left = [Segment(frame.rest, frame.style) for frame in self._frames[: self._gap]]
             yield Row(tuple(left), gutter=sum(len(segment.text) for segment in left))
             self._gap = None
         for row in rows:
-            yield self._with_frames(row)
+            yield row if row is None else self._with_frames(row)
 
     def _with_frames(self, row: Row) -> Row:
         if not self._frames:

@@ -1,5 +1,6 @@
 """The open section of a streamed answer: painted as cheaply as its size demands."""
 
+from itertools import islice
 from time import monotonic
 from typing import Protocol
 
@@ -16,10 +17,12 @@ from ollm_tui.tui.widgets.painters.table import (
     body_rows,
     head_rows,
     measure,
-    measured_rows,
+    measured_end,
     natural_widths,
     parse_row,
 )
+
+_LINES_AT_ONCE = 1024
 
 
 class Growing(Protocol):
@@ -38,16 +41,21 @@ class GrowingFence:
 
     def __init__(self, section: Section, canvas: Canvas) -> None:
         self._code = GrowingCode(section.language, canvas)
+        self._lines: list[str] = []
         self.rows = self._code.rows
         self.settled = 0
 
     def update(self, section: Section, partial: str, deadline: float) -> bool:
         """Paint finished lines once."""
         self._code.settled = len(self.rows) if self.settled else 0
-        lines = code_lines(section)
-        more = self._code.update(lines, partial)
-        while more and monotonic() < deadline:
-            more = self._code.update(lines, partial)
+        lines = code_lines(section, len(self._lines))
+        more = True
+        while more:
+            self._lines += islice(lines, _LINES_AT_ONCE)
+            waits = len(self._lines) < len(section.lines) - (section.kind is Kind.FENCE)
+            more = self._code.update(self._lines, "" if waits else partial) or waits
+            if monotonic() >= deadline:
+                break
         self.settled = self._code.settled
         return more
 
@@ -63,6 +71,7 @@ class GrowingTable:
         self._head: list[Cell] = []
         self._columns = Columns((), ())
         self._extra = 0
+        self._is_measured = False
         self._tail: GrowingTail | None = None
 
     def update(self, section: Section, partial: str, deadline: float) -> bool:
@@ -102,7 +111,7 @@ class GrowingTable:
         return more
 
     def _add(self, lines: list[str]) -> None:
-        if self._done < 2 or not self._fits(lines[self._done]):
+        if self._done < 2 or not self._fits(lines):
             shown = lines[: max(self._done + 1, 2)]
             self._head, self._columns = measure(shown, self._canvas)
             self.rows[:] = head_rows(self._head, self._columns, self._canvas)
@@ -115,12 +124,13 @@ class GrowingTable:
         self.rows += body_rows(line, self._head, self._columns, self._canvas)
         self._done += 1
 
-    def _fits(self, line: str) -> bool:
-        """Does the line leave the columns as they are?"""
+    def _fits(self, lines: list[str]) -> bool:
+        """Does the next line leave the columns as they are?"""
         count = len(self._columns.aligns)
-        if not self._columns.widths or self._done > 2 + measured_rows(count):
+        self._is_measured = self._is_measured or self._done >= measured_end(lines, count)
+        if self._is_measured or not self._columns.widths:
             return True
-        natural = natural_widths([parse_row(line, count, self._canvas)], count)
+        natural = natural_widths([parse_row(lines[self._done], count, self._canvas)], count)
         return all(new <= old for new, old in zip(natural, self._columns.widths, strict=True))
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_NESTING = 60
-LONGEST = 8_000
+LONGEST = 100_000
 MOST_BRACKETS = 500
-"""Beyond these a text is shown as it is: parsing cannot be interrupted, and brackets cost most."""
+"""Brackets of a short text; a long one may have one in twenty characters more."""
 _MARKS = re.compile(r"[\\`*_~\[!<&]")
 _NEWLINE = re.compile(r" *\n *")
 
@@ -34,8 +34,8 @@ def parser() -> "MarkdownIt":
 
 
 def too_costly(text: str) -> bool:
-    """Would parsing this text hold up the screen?"""
-    return len(text) > LONGEST or text.count("[") > MOST_BRACKETS
+    """Is this text shown as it is? Parsing it would take seconds; brackets cost most."""
+    return len(text) > LONGEST or text.count("[") > MOST_BRACKETS + len(text) // 20
 
 
 def inline_spans(text: str, base: Style, palette: Palette) -> list[list[Span]]:

@@ -16,6 +16,7 @@ class Offsets:
         self._lengths: list[int] = []
         self._starts: list[int] = [0]
         self._valid = 0
+        self._total = 0
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -24,16 +25,18 @@ class Offsets:
         """Add a run at the end."""
         self._lengths.append(length)
         self._starts.append(0)
+        self._total += length
 
     def pop(self) -> None:
         """Drop the last run."""
-        self._lengths.pop()
+        self._total -= self._lengths.pop()
         self._starts.pop()
         self._valid = min(self._valid, len(self._lengths))
 
     def set(self, index: int, length: int) -> None:
         """Change the length of a run."""
         if self._lengths[index] != length:
+            self._total += length - self._lengths[index]
             self._lengths[index] = length
             self._valid = min(self._valid, index)
 
@@ -52,14 +55,16 @@ class Offsets:
     @property
     def total(self) -> int:
         """All rows together."""
-        return self.start(len(self._lengths))
+        return self._total
 
     def find(self, row: int) -> tuple[int, int]:
         """The run a row is in, and the row's place there."""
-        self.start(len(self._lengths))
-        index = bisect_right(self._starts, row) - 1
-        index = min(index, len(self._lengths) - 1)
-        return index, row - self._starts[index]
+        starts, last = self._starts, len(self._lengths)
+        # Only as far as the row: what follows may change many times before anyone asks for it.
+        while self._valid < last and starts[self._valid] <= row:
+            self.start(self._valid + 1)
+        index = min(bisect_right(starts, row, 0, self._valid + 1) - 1, last - 1)
+        return index, row - starts[index]
 
 
 @dataclass(slots=True)

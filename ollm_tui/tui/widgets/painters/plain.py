@@ -1,5 +1,6 @@
 """Text that only grows and is wrapped as it is: thinking, prompts, and blocks too big to format."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from time import monotonic
 
@@ -24,23 +25,36 @@ class GrowingText:
         self._style = style
         self._words = words
         self._line = ""
-        self._waiting = ""
+        self._waiting: deque[str] = deque()
         self._waiting_at = 0
 
     def grow(self, text: str) -> None:
         """Take more text; it is painted by `work`."""
-        self._waiting = self._waiting[self._waiting_at :] + text
-        self._waiting_at = 0
+        if text:
+            self._waiting.append(text)
 
     def work(self, deadline: float) -> bool:
         """Paint until the deadline; True when text is left."""
-        while self._waiting_at < len(self._waiting):
-            piece = self._waiting[self._waiting_at : self._waiting_at + PIECE]
-            self._waiting_at += len(piece)
-            self._take(piece)
+        while self._waiting:
+            self._take(self._next_piece())
             if monotonic() > deadline:
                 break
-        return self._waiting_at < len(self._waiting)
+        return bool(self._waiting)
+
+    def _next_piece(self) -> str:
+        """Some of what waits, however it was cut."""
+        parts: list[str] = []
+        room = PIECE
+        while self._waiting and room:
+            text = self._waiting[0]
+            part = text[self._waiting_at : self._waiting_at + room]
+            parts.append(part)
+            room -= len(part)
+            self._waiting_at += len(part)
+            if self._waiting_at == len(text):
+                self._waiting.popleft()
+                self._waiting_at = 0
+        return "".join(parts)
 
     def _take(self, piece: str) -> None:
         first, *others = piece.replace("\t", "    ").split("\n")

@@ -37,6 +37,9 @@ class Row:
         )
 
 
+Step = Row | None
+"""What painting gives at a time: a row, or None where it could stop before it has another row."""
+
 BLANK = Row()
 
 
@@ -47,10 +50,10 @@ def row_cells(segments: Iterable[Segment]) -> int:
     )
 
 
-def common_prefix(old: Sequence[Row], new: Sequence[Row]) -> int:
-    """How many rows at the start are the same in both."""
+def common_prefix(old: Sequence[Row], new: Sequence[Row], limit: int) -> int:
+    """How many rows at the start are the same in both, at most `limit`."""
     for index, (before, after) in enumerate(zip(old, new, strict=False)):
-        if not before.same_as(after):
+        if index == limit or not before.same_as(after):
             return index
     return min(len(old), len(new))
 

@@ -69,6 +69,8 @@ class Section:
         return "\n".join(self.lines)
 
 
+LONGEST_HEAD = 4000
+"""A line with more characters is not looked at as the head of a table."""
 _LONGEST_SYNTAX = 2000
 _MOST_COLUMNS = 100
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)")
@@ -110,7 +112,7 @@ def _closes(fence: str, line: str) -> bool:
 
 
 def _heads_table(line: str, delimiter: str) -> bool:
-    if "|" not in line or len(delimiter) > _LONGEST_SYNTAX:
+    if len(delimiter) > _LONGEST_SYNTAX or len(line) > LONGEST_HEAD or "|" not in line:
         return False
     if not _DELIMITER.match(delimiter):
         return False

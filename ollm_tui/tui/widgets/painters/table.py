@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from rich.segment import Segment
 
-from ollm_tui.tui.widgets.painters.inline import inline_spans
+from ollm_tui.tui.widgets.painters.long_inline import formatted_at_once
 from ollm_tui.tui.widgets.painters.palette import BOLD, Canvas
 from ollm_tui.tui.widgets.painters.plain import plain_rows
 from ollm_tui.tui.widgets.painters.rows import Row, Span, row_cells
-from ollm_tui.tui.widgets.painters.sections import split_cells
+from ollm_tui.tui.widgets.painters.sections import LONGEST_HEAD, split_cells
 from ollm_tui.tui.widgets.painters.wrap import wrap_spans
 
 Cell = list[Span]
 
 _MEASURED_CELLS = 600
 _MEASURED_ROWS = 120
-LONGEST_ROW = 4000
+_MEASURED_CHARS = 10_000
+LONGEST_ROW = LONGEST_HEAD
 """A source line longer than this is shown as it is."""
 _BETWEEN = " │ "
 _THINNEST = 5
@@ -36,7 +38,7 @@ def parse_row(line: str, columns: int, canvas: Canvas) -> list[Cell]:
     cells = split_cells(line)
     cells[columns - 1 :] = [" | ".join(cells[columns - 1 :])]
     return [
-        [span for part in inline_spans(cell, palette.text, palette) for span in part]
+        [span for part in formatted_at_once(cell, palette.text, palette) for span in part]
         for cell in cells
     ]
 
@@ -134,18 +136,23 @@ def _stacked(cells: list[Cell], head: list[Cell], canvas: Canvas) -> Iterator[Ro
     yield Row((Segment("─" * min(canvas.width, 20), palette.rule),))
 
 
-def measured_rows(columns: int) -> int:
-    """Rows beyond these do not widen a column, so that a growing table settles."""
-    return max(min(_MEASURED_ROWS, _MEASURED_CELLS // columns), 2)
+def measured_end(lines: Sequence[str], columns: int) -> int:
+    """Lines from this one on do not widen a column, so that a growing table settles."""
+    last = 2 + max(min(_MEASURED_ROWS, _MEASURED_CELLS // columns), 2)
+    room = _MEASURED_CHARS
+    for number, line in enumerate(islice(lines, 2, last), 2):
+        room -= len(line)
+        if room < 0:
+            return number
+    return last
 
 
 def measure(lines: Sequence[str], canvas: Canvas) -> tuple[list[Cell], Columns]:
     """The head and the columns of a table from its source lines, head and delimiter first."""
     aligns = parse_aligns(lines[1])
     count = len(aligns)
-    first = lines[2 : 2 + measured_rows(count)]
-    measured = [line for line in first if len(line) <= LONGEST_ROW]
-    head, *body = [parse_row(line, count, canvas) for line in (lines[0], *measured)]
+    first = [line for line in lines[2 : measured_end(lines, count)] if len(line) <= LONGEST_ROW]
+    head, *body = [parse_row(line, count, canvas) for line in (lines[0], *first)]
     return head, fit(natural_widths([head, *body], count), aligns, canvas.width)
 
 
@@ -153,5 +160,5 @@ def table_rows(lines: Sequence[str], canvas: Canvas) -> Iterator[Row]:
     """A whole table."""
     head, columns = measure(lines, canvas)
     yield from head_rows(head, columns, canvas)
-    for line in lines[2:]:
+    for line in islice(lines, 2, None):
         yield from body_rows(line, head, columns, canvas)

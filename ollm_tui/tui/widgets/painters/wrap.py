@@ -17,6 +17,7 @@ _NOT_SINGLE = re.compile(
 )
 _JOINERS = re.compile("[\u200d\ufe0f]+")
 """With nothing to join they get a row of their own: their width is measured differently."""
+_SPACES = re.compile(" *")
 _WIDE = 2
 
 
@@ -32,9 +33,8 @@ def next_break(text: str, start: int, width: int, *, words: bool = True) -> tupl
 
 
 def _skip_spaces(text: str, position: int) -> int:
-    while position < len(text) and text[position] == " ":
-        position += 1
-    return position
+    found = _SPACES.match(text, position)
+    return position if found is None else found.end()
 
 
 def _word_break(text: str, start: int, limit: int) -> tuple[int, int]:

@@ -1,0 +1,87 @@
+"""Formats inline text of any length in steps: a parser that cannot be interrupted gets pieces.
+
+A piece ends after white space, where all code spans, brackets and emphasis before it are closed if
+there is such a place in its second half. So only a mark that reaches over thousands of characters
+may be shown as it is written.
+"""
+
+import re
+from collections.abc import Generator, Iterator
+
+from rich.style import Style
+
+from ollm_tui.tui.widgets.painters.inline import inline_spans
+from ollm_tui.tui.widgets.painters.palette import Palette
+from ollm_tui.tui.widgets.painters.rows import Span
+
+PIECE = 4000
+PIECE_COST = 40_000
+"""Most characters times opening brackets in a piece: each one may look through all of it."""
+OPEN_COST = 80_000
+"""The same for a text that is formatted again for every frame."""
+_CANDIDATES = 100
+_SPACE = re.compile(r"\s+(?=\S)")
+
+
+def formatted(text: str, base: Style, palette: Palette) -> Generator[None, None, list[list[Span]]]:
+    """The lines of one inline text (a hard break begins another), after as many steps as needed."""
+    lines: list[list[Span]] = [[]]
+    for piece in pieces(text):
+        first, *others = inline_spans(piece, base, palette)
+        lines[-1] += first
+        lines += others
+        yield
+    return lines
+
+
+def formatted_at_once(text: str, base: Style, palette: Palette) -> list[list[Span]]:
+    """The same in one step, for a text that is not longer than a piece."""
+    return [spans for piece in pieces(text) for spans in inline_spans(piece, base, palette)]
+
+
+def costs_too_much_open(text: str) -> bool:
+    """Would formatting this for every frame hold up the screen?"""
+    return len(text) * text.count("[") > OPEN_COST
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Cut a text so that each piece can be parsed by itself at once."""
+    start = 0
+    while start < len(text):
+        end = _limit(text, start)
+        if end < len(text):
+            end = _good_end(text, start, end)
+        yield text[start:end]
+        start = end
+
+
+def _limit(text: str, start: int) -> int:
+    end = min(start + PIECE, len(text))
+    place = text.find("[", start, end)
+    count = 0
+    while place >= 0:
+        count += 1
+        end = min(end, start + max(PIECE_COST // count, 1))
+        place = text.find("[", place + 1, end)
+    return end
+
+
+def _good_end(text: str, start: int, end: int) -> int:
+    """The last place up to `end` to cut at; `end` itself when there is no white space."""
+    middle = start + (end - start) // 2
+    places = [found.end() for found in _SPACE.finditer(text, middle, end)][-_CANDIDATES:]
+    for place in reversed(places):
+        if _all_closed(text, start, place):
+            return place
+    return places[-1] if places else end
+
+
+def _all_closed(text: str, start: int, end: int) -> bool:
+    def count(mark: str) -> int:
+        return text.count(mark, start, end)
+
+    return (
+        count("[") == count("]")
+        and count("(") == count(")")
+        and not (count("`") % 2 or count("*") % 2 or count("~") % 2)
+    )
