@@ -4,7 +4,7 @@ BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
 .PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
-.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-tools bench-pictures
+.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-tools bench-pictures bench-hostile
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ bench-aborts: need-python  ## Abort prompts at random moments 500 times (ARGS="T
 bench-parsers: need-python  ## Time that hostile texts cost the parsers: ten times the text, at most twelve times the time
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.parsers
+
+bench-hostile: need-python  ## Documents that cost far more than they look like: stalls, keys, Esc (ARGS="NAME")
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.hostile_documents $(ARGS)
 
 bench-tools: need-python  ## Four tools of one turn against one tool
 	@$(BOOTSTRAP) test

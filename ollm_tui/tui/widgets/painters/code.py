@@ -53,30 +53,39 @@ def _meaning(token: tuple[str, ...]) -> str:
     return ""
 
 
-def _style(token: tuple[str, ...], palette: Palette) -> Style:
-    name = _meaning(tuple(token))
-    style = getattr(palette, name) if name else None
-    return palette.block + style if isinstance(style, Style) else palette.block
+def _styles(palette: Palette) -> dict[str, Style]:
+    """The style of each meaning on the background of a block: one object for one look."""
+    names = set(_STYLES.values())
+    return {"": palette.block, **{name: palette.block + getattr(palette, name) for name in names}}
 
 
 def highlighted(lines: Sequence[str], language: str, palette: Palette) -> Iterator[list[Span]]:
-    """The spans of each line, lexed as one text so that strings and comments may span lines."""
-    if find_lexer(language) is None:
-        yield from ([(line, palette.block)] for line in lines)
-        return
+    """The spans of each line, lexed as one text so that strings and comments may span lines.
+
+    Some lexers lose characters. It ends before the first line that would not be shown as it is.
+    """
+    styles = _styles(palette)
     line_spans: list[Span] = []
     count = 0
     for token, value in tokens(language, "\n".join(lines)):
-        style = _style(token, palette)
+        style = styles[_meaning(tuple(token))]
         first, *others = value.split("\n")
-        if first:
+        if line_spans and line_spans[-1][1] is style:
+            line_spans[-1] = (line_spans[-1][0] + first, style)
+        elif first:
             line_spans.append((first, style))
         for text in others:
+            if not _shows(line_spans, lines, count):
+                return
             yield line_spans
             count += 1
             line_spans = [(text, style)] if text else []
-    if count < len(lines):
+    if _shows(line_spans, lines, count):
         yield line_spans
+
+
+def _shows(spans: Sequence[Span], lines: Sequence[str], number: int) -> bool:
+    return number < len(lines) and "".join([text for text, _style in spans]) == lines[number]
 
 
 def line_rows(spans: Sequence[Span], canvas: Canvas) -> Iterator[Row]:
@@ -198,8 +207,11 @@ class GrowingCode:
             for line in shown:
                 self.rows += long_line_rows(line, self._canvas)
             return
+        done = 0
         for spans in highlighted(shown, self._language, self._canvas.palette) if shown else ():
             self.rows += line_rows(spans, self._canvas)
+            done += 1
+        self.rows += plain_code_rows(shown[done:], self._canvas, at_least=False)
 
     def _grow_tail(self, before: Sequence[str], line: str) -> bool:
         if self._tail is None:

@@ -1,19 +1,22 @@
 """Cuts long code into typed pieces in steps that stay short, whatever the code is.
 
 Pygments tries its rules at one place after another, and that is a generator: work can stop between
-two places. But one rule may look for its end through all that follows (`<!--` without `-->`), at
-every place again. Here each rule sees a window only, which grows where what it finds reaches the
-window's end. So comments and strings of any length come out right, and a vain look costs a window
-and not the whole text.
+two places. But one rule may look for its end through all that follows (`<!--` without `-->`), and
+at every such place again. Here the rules see a window only, which grows while what they find
+reaches its end. So comments and strings of any length come out right unless only a rule that also
+matches without its end could tell, and a vain look costs a window and not the whole text.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
-from typing import Any, Protocol
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import re
 
 Token = tuple[str, ...]
 Match = Callable[..., "re.Match[str] | None"]
+"""Takes the text, a position and the end of what may be looked at."""
 Rule = tuple[Match, object, object]
 
 
@@ -26,9 +29,7 @@ class Lexer(Protocol):
 
 
 WINDOW = 8192
-"""Characters a rule may look at in vain; text up to this length is never cut into windows."""
-PIECE = 4096
-"""Characters at once for languages that cannot be cut in steps; each piece begins anew."""
+"""Characters that rules look at in vain, and the longest text that is lexed as it is."""
 _MOST_WINDOWS = 64
 
 
@@ -49,24 +50,25 @@ def find_lexer(language: str) -> Lexer | None:
 
 
 def tokens(language: str, text: str) -> Iterator[tuple[Token, str]]:
-    """The typed pieces of code in a language that has a lexer."""
-    lexer = find_lexer(language) if len(text) <= PIECE else _stepping(language)
-    if lexer is not None:
-        yield from lexer.get_tokens(text)
-        return
+    """The typed pieces of code; none in a language without a lexer."""
     whole = find_lexer(language)
+    if whole is None:
+        return
+    stepping = whole if len(text) <= WINDOW else _stepping(language)
+    if stepping is not None:
+        yield from stepping.get_tokens(text)
+        return
     for piece in _pieces(text):
-        yield from () if whole is None else whole.get_tokens(piece)
+        yield from whole.get_tokens(piece)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Runs of whole lines, each at most a piece if its lines are."""
+    """Runs of whole lines that fit into a window; a longer line is cut."""
     start = 0
     while start < len(text):
-        end = start + PIECE
+        end = start + WINDOW
         if end < len(text):
-            end = max(text.rfind("\n", start, end), start) + 1
-            end = end if end > start + 1 or text[start] == "\n" else start + PIECE
+            end = text.rfind("\n", start, end) + 1 or end
         yield text[start:end]
         start = end
 
@@ -83,47 +85,43 @@ def _stepping(language: str) -> Lexer | None:
     stepping: Lexer = lexer
     if isinstance(lexer, JsonLexer):
         return stepping
-    # The instance's own table hides that of its class, which other users of Pygments go on using.
     table: dict[str, list[Rule]] = lexer._tokens
-    lexer._tokens = {name: [_windowed(rule) for rule in rules] for name, rules in table.items()}
+    # The instance's own table hides that of its class, which others go on using.
+    lexer._tokens = {name: _Windowed(rules) for name, rules in table.items()}
     return stepping
 
 
-def _windowed(rule: Rule) -> Rule:
-    match, action, state = rule
-    pattern = getattr(match, "__self__", None)
-    if not isinstance(pattern, re.Pattern) or not _looks_far(pattern):
-        return rule
-    return (_Windowed(pattern.match), action, state)
-
-
-def _looks_far(pattern: "re.Pattern[str]") -> bool:
-    """Can it repeat something that goes over line ends? The others stop at the end of a line."""
-    repeats = any(sign in pattern.pattern for sign in "*+{")
-    return repeats and (
-        bool(pattern.flags & re.DOTALL)
-        or any(sign in pattern.pattern for sign in (r"\s", r"\S", r"\W", r"\D", r"\n", "[^"))
-    )
-
-
 class _Windowed:
-    """A rule's match that sees a window first."""
+    """The rules of one state: gives Pygments a rule that only looks, then the one that matched."""
 
-    __slots__ = ("_match",)
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = rules
 
-    def __init__(self, match: Match) -> None:
-        self._match = match
+    def __iter__(self) -> Iterator[Rule]:
+        hits: list[Rule] = []
 
-    def __call__(self, text: str, position: int, end: int = -1) -> "re.Match[str] | None":
-        limit = len(text) if end < 0 else end
+        def look(text: str, position: int, end: int | None = None) -> None:
+            hits.extend(self._first(text, position, len(text) if end is None else end))
+
+        yield look, None, None
+        yield from hits
+
+    def _first(self, text: str, position: int, limit: int) -> Iterator[Rule]:
+        """The first rule that matches, as one that has done so; nothing if none does."""
         window = WINDOW
-        found = self._match(text, position, min(position + window, limit))
-        while found is not None and found.end() == position + window < limit:
-            if window == WINDOW * _MOST_WINDOWS:
-                return found
+        while True:
+            end = min(position + window, limit)
+            found = None
+            for match, action, state in self._rules:
+                if (found := match(text, position, end)) is not None:
+                    if found.end() < end or end == limit or window >= WINDOW * _MOST_WINDOWS:
+                        yield partial(_found, found), action, state
+                        return
+                    break
+            if found is None:
+                return
             window *= 2
-            longer = self._match(text, position, min(position + window, limit))
-            if longer is None:
-                return found
-            found = longer
-        return found
+
+
+def _found(found: "re.Match[str]", *_where: object) -> "re.Match[str]":
+    return found

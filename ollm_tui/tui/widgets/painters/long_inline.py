@@ -1,7 +1,7 @@
 """Formats inline text of any length in steps: a parser that cannot be interrupted gets pieces.
 
 A piece ends after white space, where all code spans, brackets and emphasis before it are closed if
-there is such a place in its second half. So only a mark that reaches over thousands of characters
+there is such a place in its second half. So only a mark that reaches over a thousand characters
 may be shown as it is written.
 """
 
@@ -14,7 +14,7 @@ from ollm_tui.tui.widgets.painters.inline import inline_spans
 from ollm_tui.tui.widgets.painters.palette import Palette
 from ollm_tui.tui.widgets.painters.rows import Span
 
-PIECE = 4000
+PIECE = 2000
 PIECE_COST = 40_000
 """Most characters times opening brackets in a piece: each one may look through all of it."""
 OPEN_COST = 80_000
@@ -83,5 +83,5 @@ def _all_closed(text: str, start: int, end: int) -> bool:
     return (
         count("[") == count("]")
         and count("(") == count(")")
-        and not (count("`") % 2 or count("*") % 2 or count("~") % 2)
+        and not any(count(mark) % 2 for mark in ("`", "*", "**", "~~"))
     )
