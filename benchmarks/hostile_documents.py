@@ -25,7 +25,7 @@ from textual.strip import Strip
 from textual.widgets import Input, Markdown
 
 from ollm_tui.tui.memory import resume_collection
-from ollm_tui.tui.widgets.painters.markdown import MarkdownPainter
+from ollm_tui.tui.widgets.painters.painter import Refining
 from ollm_tui.tui.widgets.transcript import Transcript
 from tests.support.hostile_documents import DOCUMENTS
 
@@ -91,8 +91,8 @@ class Watched(Transcript):
     @property
     def settled(self) -> bool:
         """Is all text in its place?"""
-        painter = self._blocks[-1].painter
-        return isinstance(painter, MarkdownPainter) and painter.refining
+        painter = self.shelf.blocks[-1].painter
+        return isinstance(painter, Refining) and painter.refining
 
 
 class Reference(Markdown):

@@ -86,7 +86,9 @@ DOCUMENTS: Mapping[str, Callable[[float], str]] = MappingProxyType(
         "100,000 open emphasis": _times("*a **b _c ", 10_000),
         "100,000 underscores": _times("_a", 50_000),
         "100,000 backticks": _before("a ", _times("`", 100_000)),
-        "fence of 100,000 backticks": lambda size: "Code:\n\n" + "`" * int(100_000 * size) + "\nx\n",
+        "fence of 100,000 backticks": lambda size: (
+            "Code:\n\n" + "`" * int(100_000 * size) + "\nx\n"
+        ),
         "runs of backticks": lambda size: " ".join("`" * n for n in range(1, int(440 * size) + 2)),
         "20,000 open tags": _times("<a href='", 20_000),
         "20,000 images": _times("![a](b)", 20_000),

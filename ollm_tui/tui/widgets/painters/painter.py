@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ollm_tui.tui.widgets.painters.palette import Canvas
 from ollm_tui.tui.widgets.painters.rows import Row
@@ -118,6 +118,16 @@ class Painter(Protocol):
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
         """The row where such a place is now."""
+        ...
+
+
+@runtime_checkable
+class Refining(Protocol):
+    """A painter that may have all rows in place while it still works on how they look."""
+
+    @property
+    def refining(self) -> bool:
+        """Is everything shown, and only the formatting of long pieces missing?"""
         ...
 
 
