@@ -4,9 +4,11 @@
 
 Each document is fed whole and token by token (pieces of four characters, as many per frame as bring
 it in within some three seconds) into the transcript of a headless app, while keys are pressed, Esc
-too. A task that only sleeps measures how long the event loop was held up. A document that misses a
-limit runs once more: what a busy machine does to one run counts only if it happens twice. Textual's
-own Markdown widget gets a few of the documents in the same run, for comparison.
+too. A task that only sleeps measures how long the event loop was held up: by the clock (`stall`)
+and in processor time of its thread (`own`), which other programs cannot lengthen and which is what
+the limit is for. A document that misses a limit runs once more: what a busy machine does to one run
+counts only if it happens twice. Textual's own Markdown widget gets a few of the documents in the
+same run, for comparison.
 """
 
 import asyncio
@@ -48,6 +50,8 @@ class Figures:
     """What one feeding of one document showed, in seconds."""
 
     stalls: list[float] = field(default_factory=list)
+    own: list[float] = field(default_factory=list)
+    """Processor time between two beats."""
     echoes: list[float] = field(default_factory=list)
     escapes: list[float] = field(default_factory=list)
     collected: float = 0.0
@@ -61,8 +65,8 @@ class Figures:
     def misses(self, *, whole: bool) -> list[str]:
         """The limits that were passed."""
         checks = [
-            ("stall", max(self.stalls), STALL),
-            ("p99", p99(self.stalls), P99),
+            ("own", max(self.own), STALL),
+            ("p99", p99(self.own), P99),
             ("first", self.first, FIRST),
             ("echo", p99(self.echoes), P99),
             ("Esc", max(self.escapes), ESCAPE),
@@ -142,8 +146,9 @@ class Bench(App[None]):
 async def beat(figures: Figures) -> None:
     """Measure how late the loop gives a sleeper its turn."""
     while True:
-        before = time.monotonic()
+        before, used = time.monotonic(), time.thread_time()
         await asyncio.sleep(BEAT_S)
+        figures.own.append(time.thread_time() - used)
         figures.stalls.append(max(time.monotonic() - before - BEAT_S, 0.0))
 
 
@@ -238,7 +243,8 @@ def line(name: str, how: str, figures: Figures, misses: list[str]) -> str:
     """One row of the table, in milliseconds."""
     values = (
         max(figures.stalls),
-        p99(figures.stalls),
+        max(figures.own),
+        p99(figures.own),
         figures.collected,
         figures.first,
         p99(figures.echoes),
@@ -253,7 +259,7 @@ def line(name: str, how: str, figures: Figures, misses: list[str]) -> str:
 def main() -> int:
     """Feed every document, print the figures, and fail when a limit is missed twice."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    heads = ("stall", "p99", "gc", "first", "echo", "Esc", "settle", "refined")
+    heads = ("stall", "own", "p99", "gc", "first", "echo", "Esc", "settle", "refined")
     print(f"{'milliseconds':39}" + "".join(f"{head:>8}" for head in heads))
     missed = 0
     for name, make in DOCUMENTS.items():
@@ -275,7 +281,7 @@ def main() -> int:
             stall, took, done = asyncio.run(refer(DOCUMENTS[name](1.0)))
             end = f"{took:.1f} s" if done else f"not done after {REFERENCE_S:.0f} s"
             print(f"{name:32} Textual's Markdown: stall {stall * 1000:.0f} ms, {end}", flush=True)
-    limits = f"stall {STALL}, p99 and echo {P99}, first {FIRST}, settle {SETTLE}, Esc {ESCAPE} s"
+    limits = f"own {STALL}, p99 and echo {P99}, first {FIRST}, settle {SETTLE}, Esc {ESCAPE} s"
     print(f"{missed} documents miss a limit twice ({limits})")
     return 1 if missed else 0
 
