@@ -29,7 +29,7 @@ def small_budgets() -> Iterator[None]:
             (flow, {"LONGEST": 250, "_MOST_COST": 30}),
             (code, {"MOST_LINES": 12, "MOST_CHARS": 300, "LONGEST_LINE": 60}),
             (code, {"OPEN_LINES": 6, "_OPEN_CHUNK": 3, "_OPEN_CHARS": 60, "_AT_ONCE": 2}),
-            (lexing, {"WINDOW": 32}),
+            (lexing, {"WINDOW": 32, "EAGER_PIECE": 32}),
             (table, {"_MEASURED_CHARS": 60, "LONGEST_ROW": 60}),
             (plain, {"PIECE": 16}),
             (parts, {"_COMPARED": 3}),

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -5,8 +6,9 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # has no types
 
-from ollm_tui.tui.widgets.painters import lexing
+from ollm_tui.tui.widgets.painters import code, lexing
 from ollm_tui.tui.widgets.painters.code import code_rows
 from ollm_tui.tui.widgets.painters.lexing import WINDOW, Rule, Token, find_lexer, tokens
 from tests.tui.painters.painting import canvas
@@ -38,8 +40,7 @@ def joined(pieces: list[tuple[Token, str]]) -> list[tuple[Token, str]]:
 @pytest.mark.parametrize("language", CODE)
 def test_long_code_is_cut_as_the_lexer_cuts_it_at_once(language: str) -> None:
     text = CODE[language] * (3 * WINDOW // len(CODE[language]))
-    lexer = find_lexer(language)
-    assert lexer is not None
+    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     assert joined(list(tokens(language, text))) == joined(list(lexer.get_tokens(text)))
 
 
@@ -72,7 +73,7 @@ SNIPPETS = st.sampled_from(
 @given(language=LANGUAGES, parts=st.lists(SNIPPETS | st.text(max_size=20), max_size=12))
 def test_no_code_is_lost_even_if_the_lexer_loses_some(language: str, parts: list[str]) -> None:
     lines = "".join(parts).replace("\t", " ").split("\n")
-    with patch.object(lexing, "WINDOW", 16):
+    with patch.multiple(lexing, WINDOW=16, EAGER_PIECE=32):
         shown = [row for row in code_rows(lines, language, canvas()) if row is not None][1:]
     text = "".join(("\n" if row.join is None else "") + row.text[row.gutter :] for row in shown)
     assert text.removeprefix("\n").split("\n") == lines
@@ -90,9 +91,28 @@ def test_a_vain_look_sees_a_window_only() -> None:
 
         return look, action, state
 
-    lexer: Any = lexing._stepping.__wrapped__("html")
+    lexer: Any = find_lexer.__wrapped__("html")
     for state in lexer._tokens.values():
         state._rules = [counted(rule) for rule in state._rules]
     pieces = list(lexer.get_tokens("<!-- a <![CDATA[ b\n" * 5000))
     assert len(pieces) > 5000
     assert max(looks) == WINDOW
+
+
+def test_a_lexer_that_goes_round_in_circles_comes_to_an_end() -> None:
+    # This one stays at such a place for ever and gives nothing again and again.
+    text = '=<!-- …//<!-- (1e--$x"""    */0x1e\'{*/begin$x"""\\:0x<%%def f%>/* /* …é日^|!-->\n'
+    assert "".join(piece for _kind, piece in tokens("mcschema", text)) == text
+
+
+def test_a_lexer_that_fails_costs_only_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        def get_tokens(self, text: str) -> Iterator[tuple[Token, str]]:
+            yield ("Keyword",), text[:2]
+            raise RuntimeError
+
+    for module in (lexing, code):
+        monkeypatch.setattr(module, "find_lexer", lambda _language: Failing())
+    assert list(tokens("any", "a b")) == [(("Keyword",), "a ")]
+    rows = [row for row in code_rows(["if x:", "y"], "any", canvas()) if row is not None]
+    assert [row.text for row in rows] == [" any", " if x:", " y"]

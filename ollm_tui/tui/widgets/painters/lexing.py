@@ -8,6 +8,7 @@ matches without its end could tell, and a vain look costs a window and not the w
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,8 +30,14 @@ class Lexer(Protocol):
 
 
 WINDOW = 8192
-"""Characters that rules look at in vain, and the longest text that is lexed as it is."""
+"""Characters that rules look at in vain."""
 _MOST_WINDOWS = 64
+EAGER_PIECE = 1024
+"""Characters at once for lexers that cannot be stopped; each piece begins anew."""
+_SLOW = ("Evoque", "Mason", "Myghty", "Pug")
+"""In the names of lexers whose rules take seconds at one place of a hostile text."""
+_MOST_LOOKS = 200
+"""Times that rules may match at one place: some go round in circles there."""
 
 
 @lru_cache(maxsize=64)
@@ -46,62 +53,78 @@ def find_lexer(language: str) -> Lexer | None:
         lexer: Lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
+    if any(name in type(lexer).__name__ for name in _SLOW):
+        return None
+    _put_windows_in(lexer)
     return lexer
 
 
 def tokens(language: str, text: str) -> Iterator[tuple[Token, str]]:
-    """The typed pieces of code; none in a language without a lexer."""
-    whole = find_lexer(language)
-    if whole is None:
+    """The typed pieces of code, as far as its lexer gets; none in a language without one."""
+    lexer = find_lexer(language)
+    if lexer is None:
         return
-    stepping = whole if len(text) <= WINDOW else _stepping(language)
-    if stepping is not None:
-        yield from stepping.get_tokens(text)
+    try:
+        for piece in [text] if _steps(lexer) else _pieces(text):
+            yield from lexer.get_tokens(piece)
+    except Exception:  # noqa: BLE001  # hundreds of lexers: a fault costs colours, not the chat
         return
-    for piece in _pieces(text):
-        yield from whole.get_tokens(piece)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Runs of whole lines that fit into a window; a longer line is cut."""
+    """Runs of whole lines; a line that is longer than a piece is cut."""
     start = 0
     while start < len(text):
-        end = start + WINDOW
+        end = start + EAGER_PIECE
         if end < len(text):
             end = text.rfind("\n", start, end) + 1 or end
         yield text[start:end]
         start = end
 
 
-@lru_cache(maxsize=16)
-def _stepping(language: str) -> Lexer | None:
-    """The lexer for texts of any length; None for one that works on whole texts only."""
-    from pygments.lexer import DelegatingLexer, RegexLexer  # type: ignore[import-untyped]  # untyped
-    from pygments.lexers import JsonLexer, get_lexer_by_name
+def _steps(lexer: Lexer) -> bool:
+    """Does it give its pieces as it finds them?"""
+    # As above: only code needs them, and a lexer has loaded them already.
+    from pygments.lexer import DelegatingLexer, RegexLexer  # type: ignore[import-untyped]  # no types
+    from pygments.lexers import JsonLexer
 
-    lexer: Any = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    if isinstance(lexer, DelegatingLexer) or not isinstance(lexer, RegexLexer | JsonLexer):
-        return None
-    stepping: Lexer = lexer
-    if isinstance(lexer, JsonLexer):
-        return stepping
-    table: dict[str, list[Rule]] = lexer._tokens
+    return isinstance(lexer, RegexLexer | JsonLexer) and not isinstance(lexer, DelegatingLexer)
+
+
+def _put_windows_in(lexer: Any) -> None:
+    table: dict[str, list[Rule]] = getattr(lexer, "_tokens", {})
+    progress = _Progress()
     # The instance's own table hides that of its class, which others go on using.
-    lexer._tokens = {name: _Windowed(rules) for name, rules in table.items()}
-    return stepping
+    lexer._tokens = {name: _Windowed(rules, progress) for name, rules in table.items()}
+
+
+@dataclass(slots=True)
+class _Progress:
+    """Where a lexer is, and how often it has matched there."""
+
+    position: int = -1
+    looks: int = 0
+
+    def is_stuck_at(self, position: int) -> bool:
+        """Has it matched at this place again and again?"""
+        self.looks = self.looks + 1 if position == self.position else 0
+        self.position = position
+        return self.looks > _MOST_LOOKS
 
 
 class _Windowed:
     """The rules of one state: gives Pygments a rule that only looks, then the one that matched."""
 
-    def __init__(self, rules: list[Rule]) -> None:
+    def __init__(self, rules: list[Rule], progress: _Progress) -> None:
         self._rules = rules
+        self._progress = progress
 
     def __iter__(self) -> Iterator[Rule]:
         hits: list[Rule] = []
 
         def look(text: str, position: int, end: int | None = None) -> None:
-            hits.extend(self._first(text, position, len(text) if end is None else end))
+            if not self._progress.is_stuck_at(position):
+                hits.extend(self._first(text, position, len(text) if end is None else end))
 
         yield look, None, None
         yield from hits
