@@ -91,6 +91,8 @@ DOCUMENTS: Mapping[str, Callable[[float], str]] = MappingProxyType(
         ),
         "runs of backticks": lambda size: " ".join("`" * n for n in range(1, int(440 * size) + 2)),
         "20,000 open tags": _times("<a href='", 20_000),
+        "3,000 addresses": _times("see https://a.example/path?q=1, ", 3000),
+        "20,000 beginnings of addresses": _times("https://", 20_000),
         "20,000 images": _times("![a](b)", 20_000),
         "20,000 entities": _times("&amp;&#x41;&", 20_000),
         "20,000 lines of text as code": _fenced("", _times("line\n", 20_000), closed=False),
