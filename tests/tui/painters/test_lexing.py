@@ -116,3 +116,10 @@ def test_a_lexer_that_fails_costs_only_colours(monkeypatch: pytest.MonkeyPatch) 
     assert list(tokens("any", "a b")) == [(("Keyword",), "a ")]
     rows = [row for row in code_rows(["if x:", "y"], "any", canvas()) if row is not None]
     assert [row.text for row in rows] == [" any", " if x:", " y"]
+
+
+def test_lexing_nothing_again_and_again_leaves_no_trace() -> None:
+    before = list(tokens("python", "x = 1\n"))
+    for _ in range(500):
+        assert list(tokens("python", "")) == []
+    assert list(tokens("python", "x = 1\n")) == before

@@ -62,7 +62,7 @@ def find_lexer(language: str) -> Lexer | None:
 def tokens(language: str, text: str) -> Iterator[tuple[Token, str]]:
     """The typed pieces of code, as far as its lexer gets; none in a language without one."""
     lexer = find_lexer(language)
-    if lexer is None:
+    if lexer is None or not text:
         return
     try:
         for piece in [text] if _steps(lexer) else _pieces(text):
@@ -100,7 +100,7 @@ def _put_windows_in(lexer: Any) -> None:
 
 @dataclass(slots=True)
 class _Progress:
-    """Where a lexer is, and how often it has matched there."""
+    """Where a lexer is, and how often it has matched there; no text ends where it begins."""
 
     position: int = -1
     looks: int = 0
