@@ -2,7 +2,7 @@
 
 from time import monotonic
 
-from ollm_tui.tui.widgets.painters.painter import Change
+from ollm_tui.tui.widgets.painters.painter import Change, Refining
 from ollm_tui.tui.widgets.painters.palette import Canvas
 from ollm_tui.tui.widgets.transcript_block import Block
 from ollm_tui.tui.widgets.transcript_shelf import Shelf
@@ -66,16 +66,24 @@ class PaintQueue:
         self._waiting = dict.fromkeys([*sorted(others), *reversed(wanted)])
 
     def work(self, canvas: Canvas, view: tuple[int, int], deadline: float) -> Change | None:
-        """Let waiting blocks paint until the deadline; gives the rows that look different."""
+        """Let waiting blocks paint until the deadline; gives the rows that look different.
+
+        Blocks that lack only the look of long pieces come after all others.
+        """
         change: Change | None = None
         self.is_growing = False
-        for index in list(reversed(self._waiting)):
+        newest_first = list(reversed(self._waiting))
+        for index in sorted(newest_first, key=self._is_refining):
             one = self._work_on(index, canvas, view, deadline)
             if one is not None:
                 change = one if change is None else change.merge(one)
             if monotonic() > deadline:
                 break
         return change
+
+    def _is_refining(self, index: int) -> bool:
+        painter = self._shelf.blocks[index].painter
+        return isinstance(painter, Refining) and painter.refining
 
     def _work_on(
         self, index: int, canvas: Canvas, view: tuple[int, int], deadline: float
@@ -88,6 +96,7 @@ class PaintQueue:
         if not painter.work(deadline):
             del self._waiting[index]
             self._grown.discard(index)
+        if index not in self._waiting or self._is_refining(index):
             block.settle()
         seen = painter.take_change()
         difference = self._shelf.measure(index)

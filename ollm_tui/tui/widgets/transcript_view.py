@@ -1,5 +1,7 @@
 """A scrolling view of painted rows: what is looked at is painted, in slices, once a frame."""
 
+import asyncio
+from asyncio import TimerHandle
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,8 +23,6 @@ from ollm_tui.tui.widgets.transcript_shelf import Shelf
 from ollm_tui.tui.widgets.transcript_strips import draw, restyled
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from ollm_tui.tui.widgets.transcript_marks import Marks
 
 FRAME_S = 1 / 30
@@ -83,7 +83,7 @@ class RowView(ScrollView, can_focus=False):
         """What is laid over the rows; call `refresh` when it changes."""
         self._queue = PaintQueue(self.shelf)
         self._canvas: Canvas | None = None
-        self._frame_timer: Timer | None = None
+        self._frame_timer: TimerHandle | None = None
         self._painted_at = 0.0
         self._placing = False
         self._anchor: tuple[int, tuple[int, int, int]] | None = None
@@ -101,11 +101,16 @@ class RowView(ScrollView, can_focus=False):
         """Paint soon, but not more often than the frame rate; nothing runs while nothing waits."""
         if self._frame_timer is None and self._canvas is not None:
             wait = self._painted_at + FRAME_S - monotonic()
-            self._frame_timer = self.set_timer(max(wait, 0.001), self._paint_slice)
+            self._paint_in(max(wait, 0.001))
+
+    def _paint_in(self, seconds: float) -> None:
+        # Textual's own timer never fires if the loop is held up for as long while it starts.
+        later = asyncio.get_running_loop().call_later
+        self._frame_timer = later(seconds, self.call_next, self._paint_slice)
 
     def _paint_slice(self) -> None:
         if self._frame_timer is not None:
-            self._frame_timer.stop()
+            self._frame_timer.cancel()
             self._frame_timer = None
         canvas = self._canvas
         if canvas is None:
@@ -120,7 +125,7 @@ class RowView(ScrollView, can_focus=False):
             self._show_change(changed.first, changed.end)
         self._look_around(canvas)
         if self._queue:
-            self._frame_timer = self.set_timer(PAUSE_S, self._paint_slice)
+            self._paint_in(PAUSE_S)
         else:
             self._anchor = None
             low, high = self._in_view
