@@ -7,6 +7,9 @@ from ollm_tui.tui.widgets.painters.palette import Canvas
 from ollm_tui.tui.widgets.transcript_block import Block
 from ollm_tui.tui.widgets.transcript_shelf import Shelf
 
+LONG_ROWS = 1000
+"""A block with more rows takes several frames."""
+
 
 class PaintQueue:
     """Waiting blocks by index; the one put in last is painted first."""
@@ -91,6 +94,10 @@ class PaintQueue:
         block = self._shelf.blocks[index]
         self.is_growing |= index in self._grown
         top, bottom = (row - self._shelf.start(index) for row in view)
+        at_end = view[1] >= self._shelf.total and bottom > 0 > top - block.height
+        if block.painter is None and at_end and block.row_count > LONG_ROWS:
+            # Who looks at the end sees rows as they come, not the void where they are expected.
+            block.settle()
         painter = block.paint_for(canvas, top, bottom)
         self._awake[index] = None
         if not painter.work(deadline):

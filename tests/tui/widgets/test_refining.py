@@ -37,6 +37,20 @@ async def test_the_end_of_long_code_is_seen_before_its_colours() -> None:
         assert lines(transcript)[-1] == "    last line"
 
 
+async def test_a_long_answer_that_comes_at_once_is_seen_while_it_is_painted() -> None:
+    async with room() as (pilot, transcript, _):
+        transcript.add_answer("a")
+        transcript.append("a", CODE)
+        transcript.finish("a")
+        transcript.add_note("n", "a note below", "stats")
+        block = transcript.shelf.block("a")
+        while block.painter is None or not block.painter.row_count:
+            await asyncio.sleep(0)
+        assert block.painter.row_count < 6000
+        assert any("return 1" in line for line in lines(transcript))
+        await settled(pilot, transcript)
+
+
 def test_other_blocks_are_painted_before_a_long_one_is_refined() -> None:
     shelf, wide = Shelf(), canvas(80)
     for name, text in (("short", "some **bold** text"), ("long", CODE)):
