@@ -86,7 +86,8 @@ class PaintQueue:
 
     def _is_refining(self, index: int) -> bool:
         painter = self._shelf.blocks[index].painter
-        return isinstance(painter, Refining) and painter.refining
+        # most have no painter yet, and asking for the protocol costs more than that
+        return painter is not None and isinstance(painter, Refining) and painter.refining
 
     def _work_on(
         self, index: int, canvas: Canvas, view: tuple[int, int], deadline: float
