@@ -1,4 +1,4 @@
-"""Commands about the conversation: /new /retry /copy /links."""
+"""Commands about the conversation: /new /retry /find /copy /links."""
 
 import re
 from typing import Final
@@ -23,6 +23,12 @@ async def begin_again(host: CommandHost, _argument: str) -> None:
 async def retry(host: CommandHost, _argument: str) -> None:
     """Ask for the last answer again."""
     await host.retry()
+
+
+@command("find", aliases=("search",), usage="[TEXT]")
+async def find_text(host: CommandHost, argument: str) -> None:
+    """Search in this chat."""
+    host.find(argument)
 
 
 @command("links")

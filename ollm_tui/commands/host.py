@@ -65,6 +65,9 @@ class CommandHost(Protocol):
     def copy(self, text: str) -> None:
         """Put a text on the clipboard and say whether that worked."""
 
+    def find(self, text: str) -> None:
+        """Search in the open chat, or let the person say for what."""
+
     def theme_names(self) -> Sequence[str]:
         """Give the themes there are."""
 

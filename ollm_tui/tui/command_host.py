@@ -52,6 +52,10 @@ class ScreenCommandHost:
         """Put a text on the clipboard."""
         self._screen.copy(text)
 
+    def find(self, text: str) -> None:
+        """Search in the open chat."""
+        self._screen.find(text)
+
     def theme_names(self) -> Sequence[str]:
         """Give the themes there are."""
         return self._screen.services.themes.names()

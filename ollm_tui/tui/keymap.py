@@ -14,8 +14,8 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.widgets.composer_keys import EDITING_KEYS, PRIMARY_KEYS
 from ollm_tui.tui.widgets.status_line import KeyHint
 
-Scope: TypeAlias = Literal["chat", "composer"]
-"""Who answers to the key: the chat screen or the input."""
+Scope: TypeAlias = Literal["chat", "composer", "find"]
+"""Who answers to the key: the chat screen, the input, or the screen while it searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,22 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
     Key("chat.help_mark", "question_mark", "show('help')", "Help", when="the input is empty"),
     Key("chat.thinking", "ctrl+t", "toggle_thinking", "Show or fold thinking", in_palette=True),
     Key("chat.tools", "ctrl+o", "toggle_tools", "Show or fold what tools gave", in_palette=True),
+    Key("chat.find", "ctrl+f", "find", "Search in this chat", "find", in_palette=True,
+        command="find"),
     Key("chat.page_up", "pageup", "scroll_page(-1)", "Scroll up a page"),
     Key("chat.page_down", "pagedown", "scroll_page(1)", "Scroll down a page"),
     Key("chat.line_up", "shift+up", "scroll_line(-1)", "Scroll up a line"),
     Key("chat.line_down", "shift+down", "scroll_line(1)", "Scroll down a line"),
     Key("chat.top", "ctrl+home", "scroll_edge(-1)", "Scroll to the beginning"),
     Key("chat.bottom", "ctrl+end", "scroll_edge(1)", "Scroll to the end and follow"),
+)  # fmt: skip
+
+_WHILE_SEARCHING: Final = "while searching"
+_FIND_KEYS: Final[tuple[Key, ...]] = (
+    Key("find.older", "up,enter", "find_older", "Earlier match", "older", _WHILE_SEARCHING),
+    Key("find.newer", "down,shift+enter", "find_newer", "Later match", "newer", _WHILE_SEARCHING),
+    Key("find.close", "escape", "find_close", "End the search, stay there", "close",
+        _WHILE_SEARCHING),
 )  # fmt: skip
 
 _WHEN: Final[Mapping[str, str]] = MappingProxyType(
@@ -99,7 +109,7 @@ def _of_widget(binding: Binding) -> Key:
     )
 
 
-KEYS: Final = (*map(_of_widget, PRIMARY_KEYS), *_CHAT_KEYS)
+KEYS: Final = (*map(_of_widget, PRIMARY_KEYS), *_CHAT_KEYS, *_FIND_KEYS)
 """What belongs to a chat."""
 
 EDITING: Final = tuple(map(_of_widget, EDITING_KEYS))
@@ -128,12 +138,12 @@ class Keymap:
     keys: tuple[Key, ...] = KEYS
     problems: tuple[str, ...] = ()
 
-    def bindings(self, scope: Scope) -> list[Binding]:
+    def bindings(self, *scopes: Scope) -> list[Binding]:
         """Make the bindings of one screen; they go before those of the focused widget."""
         return [
             Binding(key.keys, key.action, key.description, id=key.id, priority=True)
             for key in self.keys
-            if key.scope == scope and key.action and key.id not in LETTERS
+            if key.scope in scopes and key.action and key.id not in LETTERS
         ]
 
     def letters(self) -> Mapping[str, str]:
@@ -143,7 +153,10 @@ class Keymap:
 
     def hints(self, state: str = "ready") -> list[KeyHint]:
         """Give the keys that matter now, the one that matters most first."""
-        ids = _HINTS.get(state, _HINTS["ready"])
+        return self.hints_of(*_HINTS.get(state, _HINTS["ready"]))
+
+    def hints_of(self, *ids: str) -> list[KeyHint]:
+        """Give the first key of each of these actions, and its word."""
         labels = {key.id: (_names(key)[0], key.label) for key in self.keys}
         return [KeyHint(short(labels[one][0]), labels[one][1]) for one in ids]
 
@@ -166,14 +179,22 @@ def _replaced(key: Key, keys: str | None) -> Key:
     return replace(key, keys=keys)
 
 
+_NEVER_BOTH: Final = frozenset({"composer", "find"})
+"""Scopes that never hear the same key: either the one has the focus or the other."""
+
+
 def _conflicts(keys: Iterable[Key], chosen: set[str]) -> list[str]:
-    owners: dict[str, Key] = {}
+    owners: dict[str, list[Key]] = {}
     problems = []
     for key in keys:
         for name in _names(key):
-            other = owners.setdefault(name, key)
-            if other is not key and {other.id, key.id} & chosen:
-                problems.append(f"[keymap] gives {display(name)} to both {other.id} and {key.id}.")
+            others = owners.setdefault(name, [])
+            problems += [
+                f"[keymap] gives {display(name)} to both {other.id} and {key.id}."
+                for other in others
+                if {other.id, key.id} & chosen and {other.scope, key.scope} != _NEVER_BOTH
+            ]
+            others.append(key)
     return problems
 
 

@@ -57,6 +57,9 @@ class RecordingHost:
     async def retry(self) -> None:
         self.asked.append(("retry",))
 
+    def find(self, text: str) -> None:
+        self.asked.append(("find", text))
+
     def copy(self, text: str) -> None:
         self.asked.append(("copy", text))
 

@@ -18,14 +18,21 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "keys.md"
 
 def test_ids_are_unique_and_nothing_shares_a_key() -> None:
     assert len({key.id for key in KEYS}) == len(KEYS)
-    names = [name for key in (*KEYS, *EDITING) for name in key.keys.split(",")]
     # Esc closes the suggestions when no answer is there to stop; Ctrl+O unfolds a pasted text
-    # where the cursor is on one.
-    assert {name for name in names if names.count(name) > 1} == {"escape", "ctrl+o"}
+    # where the cursor is on one; a search has the focus when it takes its keys.
+    taken = [
+        name for key in (*KEYS, *EDITING) if key.scope != "find" for name in key.keys.split(",")
+    ]
+    assert {name for name in taken if taken.count(name) > 1} == {"escape", "ctrl+o"}
+    searching = [name for key in KEYS if key.scope == "find" for name in key.keys.split(",")]
+    assert len(set(searching)) == len(searching)
+    assert {key.id for key in KEYS if key.scope == "chat" and key.keys in searching} == {
+        "chat.stop"
+    }
 
 
 def test_every_binding_has_an_action_that_the_screen_has() -> None:
-    for binding in Keymap().bindings("chat"):
+    for binding in Keymap().bindings("chat", "find"):
         assert binding.description
         assert hasattr(ChatScreen, f"action_{binding.action.partition('(')[0]}"), binding.id
 
@@ -51,6 +58,13 @@ def test_a_key_given_twice_is_a_sentence() -> None:
     (problem,) = with_overrides({"chat.models": "ctrl+n"}).problems
     assert "Ctrl+N" in problem
     assert "chat.new" in problem
+    assert "chat.models" in problem
+
+
+def test_a_search_and_the_input_may_share_a_key_but_the_screen_may_not() -> None:
+    assert with_overrides({"find.older": "up", "find.newer": "enter"}).problems == ()
+    (problem,) = with_overrides({"find.older": "ctrl+l"}).problems
+    assert "find.older" in problem
     assert "chat.models" in problem
 
 

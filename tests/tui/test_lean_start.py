@@ -24,6 +24,8 @@ HEAVY = (
     "ollm_tui.providers",
     "ollm_tui.chat",
     "ollm_tui.config.schema",
+    "ollm_tui.tui.screens.finder",
+    "ollm_tui.tui.widgets.search",
     "ollm_tui.runtime.compose",
 )
 PROGRAM = """

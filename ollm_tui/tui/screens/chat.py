@@ -14,7 +14,8 @@ from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.messages import InputReady
 from ollm_tui.tui.screens.hint_line import HintLine, queue_line
 from ollm_tui.tui.screens.prompt import Prompt
-from ollm_tui.tui.screens.transcript_keys import FLASH_S, TranscriptKeys
+from ollm_tui.tui.screens.searching import Searching
+from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.widgets.completions import Completions
 from ollm_tui.tui.widgets.composer import Composer
@@ -44,7 +45,7 @@ def _desk_class() -> "type[Desk]":
     return Desk
 
 
-class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
+class ChatScreen(Searching, TranscriptSelection[None]):
     """Nearly always the only screen a person sees."""
 
     DEFAULT_CSS = """
@@ -54,7 +55,7 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         & > Transcript { width: 100%; }  /* a share would be less by the margin of the prompt */
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat")]
+    BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat", "find")]
 
     header = getters.query_one(ChatHeader)
     completions = getters.query_one(Completions)
@@ -180,8 +181,8 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         """Leave keys to the input where they mean nothing here."""
         match action:
             case "stop":
-                # an open list of suggestions is closed first
-                return self._can_stop and not self.composer.has_menu
+                # an open list of suggestions is closed first, and so is a search
+                return self._can_stop and not (self.composer.has_menu or self.is_searching)
             case "retry_error":
                 return self.desk is not None and self.desk.turns.failed and not self.desk.is_busy
             case "go_on":
@@ -189,8 +190,10 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
             case "toggle_tools":
                 # the same key unfolds a pasted text
                 return not self.composer.check_action("expand_paste", ())
+            case "find_close":
+                return self.finder is not None and (self.is_searching or not self.composer.has_menu)
             case _:
-                return True
+                return super().check_action(action, parameters)
 
     def action_stop(self) -> None:
         """Stop the answer; what was queued goes back to the editor."""
@@ -207,6 +210,8 @@ class ChatScreen(TranscriptKeys, TranscriptSelection[None]):
         """Stop, else copy, else clear the input, else quit when pressed twice."""
         if self._can_stop:
             self.action_stop()
+        elif self.is_searching and not self.selections:
+            self.action_find_close()
         elif selected := self.get_selected_text() or self.composer.selected_value:
             self.copy(selected)
             self.clear_selection()

@@ -62,6 +62,11 @@ class PictureSource:
         """One line about it."""
         return self.caption()
 
+    @property
+    def size(self) -> int:
+        """No text of it ever changes."""
+        return 0
+
     def painter(self, canvas: Canvas) -> PicturePainter:
         """A painter of this picture, whatever of it is decoded."""
         return PicturePainter(canvas, self)

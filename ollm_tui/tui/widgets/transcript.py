@@ -133,12 +133,14 @@ class Transcript(PictureRows):
         """Take away a block and all after it."""
         self._cut(self.shelf.index(block_id))
 
-    def toggle_fold(self, block_id: str) -> None:
+    def toggle_fold(self, block_id: str, *, only_open: bool = False) -> None:
         """Fold or unfold one block of thinking, or the output of a tool."""
         block = self.shelf.block(block_id)
         if block.kind is BlockKind.THINKING:
-            block.fold(not block.folded)
+            block.fold(not block.folded and not only_open)
             self._refold(block)
+        elif only_open:
+            self._fold_tool(block, "open")
         elif isinstance(block.painter, ToolPainter):
             self._fold_tool(block, block.painter.next_fold())
 
@@ -175,7 +177,7 @@ class Transcript(PictureRows):
                 block.fold(not self.show_thinking)
                 self.shelf.measure(index)
         self._rows_moved(0)
-        self._anchor = None
+        self._let_go()
 
     def source(self, block_id: str) -> str:
         """The text of a block as it was given."""

@@ -18,6 +18,11 @@ _ESTIMATED = -2
 """First numbers of anchors that are no place in the text."""
 
 
+def exact_row(row: int) -> tuple[int, int, int]:
+    """An anchor that is the row with this number, whatever it says."""
+    return _AROUND, row, 0
+
+
 class BlockKind(StrEnum):
     """What a block says, and so how it is marked."""
 
@@ -142,7 +147,7 @@ class Block:
     def anchor(self, row: int) -> tuple[int, int, int]:
         """A place in the text that outlives painting at another width."""
         if row < self.lead or not self.row_count:
-            return _AROUND, row, 0
+            return exact_row(row)
         place = min(row - self.lead, self.row_count - 1)
         if self.painter is None or place >= self.painter.row_count:
             return _ESTIMATED, place, self.row_count

@@ -14,5 +14,5 @@ class Marks(Protocol):
     """Says what of a row stands out."""
 
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterable[Span]:
-        """The marked parts of one row: `offset` is its place in the block with that index."""
+        """The marked parts of one row, in order; `offset` is its place in that block."""
         ...

@@ -15,7 +15,7 @@ _ON_BLOCK: Final = frozenset(
 """Styles used on a code block: only what they set themselves, so the block's background stays."""
 
 COMPONENTS: Final = frozenset(PREFIX + field.name for field in fields(Palette)) | {
-    "transcript--marker-new"
+    PREFIX + name for name in ("marker-new", "found", "found-current")
 }
 
 CSS: Final = """
@@ -51,6 +51,10 @@ Transcript {
     & > .transcript--inserted { color: $text-success; }
     & > .transcript--deleted { color: $text-error; }
     & > .transcript--marker-new { background: $primary; color: $background; text-style: bold; }
+    & > .transcript--found { background: $warning-muted; color: $text-warning; }
+    & > .transcript--found-current {
+        background: $warning; color: $background; text-style: bold;
+    }
 
     &:ansi {
         background: ansi_default;
@@ -74,6 +78,20 @@ Transcript {
         & > .transcript--deleted { color: ansi_red; }
         & > .transcript--marker-new {
             background: ansi_default; color: ansi_default; text-style: reverse;
+        }
+        & > .transcript--found {
+            background: transparent; color: ansi_yellow; text-style: underline;
+        }
+        & > .transcript--found-current {
+            background: transparent; color: ansi_yellow; text-style: bold reverse;
+        }
+    }
+    &:nocolor {
+        & > .transcript--found {
+            background: transparent; color: $foreground; text-style: underline;
+        }
+        & > .transcript--found-current {
+            background: transparent; color: $foreground; text-style: bold reverse;
         }
     }
 }

@@ -23,6 +23,11 @@ class Source(Protocol):
         """What it says, as it was given."""
         ...
 
+    @property
+    def size(self) -> int:
+        """Characters so far, at no cost: another one means that there is something new."""
+        ...
+
     def painter(self, canvas: Canvas) -> Painter:
         """A painter that was given all there is so far."""
         ...
@@ -48,6 +53,11 @@ class TextSource:
         if len(self.pieces) > 1:
             self.pieces = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
+
+    @property
+    def size(self) -> int:
+        """Characters so far."""
+        return self._chars
 
     def append(self, piece: str) -> None:
         """Take more of it."""
@@ -83,6 +93,11 @@ class ToolSource:
     def text(self) -> str:
         """One line about the call."""
         return " ".join(part for part in (self.name, self.argument, self.outcome) if part)
+
+    @property
+    def size(self) -> int:
+        """Characters of the output."""
+        return len(self.output)
 
     def end(self, outcome: ToolOutcome, seconds: float | None, output: str) -> None:
         """Take note of how it ended; what failed opens by itself."""

@@ -43,14 +43,31 @@ def copied(spans: Iterable[tuple[Row, tuple[int, int]]]) -> str:
 
 def restyled(segments: Iterable[Segment], start: int, end: int, style: Style) -> list[Segment]:
     """Lay a style over the code points from `start` to `end`."""
+    return restyled_all(segments, [(start, end, style)])
+
+
+def restyled_all(
+    segments: Iterable[Segment], spans: Iterable[tuple[int, int, Style]]
+) -> list[Segment]:
+    """Lay styles over many spans in one go; they come in order, where two meet the first wins."""
     out: list[Segment] = []
+    waiting = iter(spans)
+    span = next(waiting, None)
     position = 0
     for text, base, control in segments:
-        low = min(max(start - position, 0), len(text))
-        high = min(max(end - position, low), len(text))
-        pieces = ((text[:low], base), (text[low:high], _over(base, style)), (text[high:], base))
-        out += [Segment(piece, look, control) for piece, look in pieces if piece]
-        position += len(text)
+        size, done = len(text), 0
+        while span is not None and span[0] < position + size:
+            low = max(span[0] - position, done)
+            high = max(min(span[1] - position, size), low)
+            pieces = ((text[done:low], base), (text[low:high], _over(base, span[2])))
+            out += [Segment(piece, look, control) for piece, look in pieces if piece]
+            done = high
+            if span[1] > position + size:
+                break
+            span = next(waiting, None)
+        if done < size:
+            out.append(Segment(text[done:], base, control))
+        position += size
     return out
 
 

@@ -17,10 +17,11 @@ from textual.widget import Widget
 from ollm_tui.tui.widgets.painters.palette import Canvas
 from ollm_tui.tui.widgets.painters.rows import BLANK, Row
 from ollm_tui.tui.widgets.transcript_block import MARGIN, Block
+from ollm_tui.tui.widgets.transcript_hold import Hold
 from ollm_tui.tui.widgets.transcript_palette import COMPONENTS, PREFIX, palette_from
 from ollm_tui.tui.widgets.transcript_queue import PaintQueue
 from ollm_tui.tui.widgets.transcript_shelf import Shelf
-from ollm_tui.tui.widgets.transcript_strips import draw, restyled
+from ollm_tui.tui.widgets.transcript_strips import draw, restyled_all
 
 if TYPE_CHECKING:
     from ollm_tui.tui.widgets.transcript_marks import Marks
@@ -86,7 +87,7 @@ class RowView(ScrollView, can_focus=False):
         self._frame_timer: TimerHandle | None = None
         self._painted_at = 0.0
         self._placing = False
-        self._anchor: tuple[int, tuple[int, int, int]] | None = None
+        self._anchor: Hold | None = None
         self._strips: dict[Row, Strip] = {}
         self._looked_at: tuple[Canvas, int, int, int] | None = None
 
@@ -94,6 +95,11 @@ class RowView(ScrollView, can_focus=False):
     def busy(self) -> bool:
         """Is anything still to be painted?"""
         return self._frame_timer is not None or bool(self._queue)
+
+    @property
+    def canvas(self) -> Canvas | None:
+        """What the rows are painted for; None before there is a size."""
+        return self._canvas
 
     # Painting
 
@@ -127,7 +133,7 @@ class RowView(ScrollView, can_focus=False):
         if self._queue:
             self._paint_in(PAUSE_S)
         else:
-            self._anchor = None
+            self._let_go()
             low, high = self._in_view
             self._queue.let_sleep(low, high, 2 * NEAR_ROWS)
 
@@ -159,7 +165,7 @@ class RowView(ScrollView, can_focus=False):
         low, high = max(first, top), min(end, bottom)
         if low < high:
             self.refresh_lines(low, high - low)
-        if self.pinned and top >= self.max_scroll_y:
+        if self.pinned and top >= self.max_scroll_y and not self.holds_row:
             self.pinned = False
         if self.pinned and end >= bottom and self._queue.is_growing:
             self.unseen = True
@@ -185,15 +191,20 @@ class RowView(ScrollView, can_focus=False):
     def _keep_everything(self) -> None:
         if self.pinned and self._anchor is None and self.shelf.blocks:
             index, row = self.shelf.find(self.scroll_offset.y)
-            self._anchor = index, self.shelf.blocks[index].anchor(row)
+            self._anchor = Hold.of(self.shelf, index, row)
 
     def _place(self) -> None:
         """Go on showing the end, or what was at the top."""
         if not self.pinned:
             self._scroll_rows(self.max_scroll_y)
         elif self._anchor is not None:
-            index, anchor = self._anchor
-            self._scroll_rows(self.shelf.start(index) + self.shelf.blocks[index].locate(anchor))
+            row = self._anchor.top(self.shelf)
+            self._scroll_rows(min(max(row, 0), self.max_scroll_y))
+
+    def _let_go(self) -> None:
+        """Nothing moves any more by itself."""
+        if not self.holds_row:
+            self._anchor = None
 
     def _scroll_rows(self, row: int) -> None:
         if row == self.scroll_y:
@@ -219,17 +230,36 @@ class RowView(ScrollView, can_focus=False):
             self._wake()
 
     def show_row(self, index: int, offset: int) -> None:
-        """Scroll a row of a block into view, with some rows around it."""
-        block = self.shelf.blocks[index]
-        if self._canvas is not None:
-            block.paint_for(self._canvas, offset, offset + self.size.height)
-        number = self.shelf.start(index) + offset
-        top, bottom = self._in_view
-        around = min(2, self.size.height // 4)
-        if number < top + around:
-            self.scroll_to(y=number - self.size.height // 3, animate=False)
+        """Scroll a row of a block into view, with some rows around it.
+
+        There it stays, whatever is painted or added, until somebody scrolls or `release_row`.
+        """
+        if self._canvas is None:
+            return
+        self._queue.put(index, is_new=False)
+        number, (top, bottom) = self.shelf.start(index) + offset, self._in_view
+        height = bottom - top
+        around = min(2, height // 4)
+        below = number - top
+        if below < around and top > 0:
+            below = height // 3
         elif number >= bottom - around:
-            self.scroll_to(y=number - self.size.height * 2 // 3, animate=False)
+            below = height * 2 // 3
+        self._anchor = Hold.at(index, offset, below)
+        self.pinned = True
+        self._place()
+        self._paint_slice()
+
+    @property
+    def holds_row(self) -> bool:
+        """Is the view where `show_row` has put it?"""
+        return self._anchor is not None and self._anchor.lasts
+
+    def release_row(self) -> None:
+        """Let the view be where it is; at the end it follows again."""
+        if self.holds_row:
+            self._anchor = None
+            self.pinned = self.scroll_offset.y < self.max_scroll_y
 
     def watch_pinned(self, pinned: bool) -> None:
         """Tell the screen."""
@@ -272,6 +302,8 @@ class RowView(ScrollView, can_focus=False):
             self._place()
             self._wake()
             return
+        if self._anchor is not None:
+            self._anchor = self._anchor.in_text(self.shelf)
         self._keep_everything()
         self._strips.clear()
         self._canvas = canvas
@@ -319,9 +351,12 @@ class RowView(ScrollView, can_focus=False):
         row, block = found
         index, offset = self.shelf.find(number)
         for marks in self.marks:
-            for start, end, name in marks.spans(block, index, offset, row):
-                style = self.get_component_rich_style(name, partial=True)
-                strip = Strip(restyled(strip, start, end, style), strip.cell_length)
+            spans = [
+                (start, end, self._partial_style(name))
+                for start, end, name in marks.spans(block, index, offset, row)
+            ]
+            if spans:
+                strip = Strip(restyled_all(strip, spans), strip.cell_length)
         return strip
 
     def _with_marker(self, strip: Strip) -> Strip:

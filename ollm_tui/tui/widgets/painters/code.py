@@ -129,7 +129,8 @@ def code_rows(lines: Iterable[str], language: str, canvas: Canvas) -> Iterator[S
             if len(coloured) % _AT_ONCE == 0:
                 yield None
         done = 0
-        for spans in highlighted(coloured, language, canvas.palette) if coloured else ():
+        lexed_as = language if canvas.highlights else ""
+        for spans in highlighted(coloured, lexed_as, canvas.palette) if coloured else ():
             done += 1
             yield from line_rows(spans, canvas)
         rest = chain(coloured[done:], [] if stopper is None else [stopper], rest)

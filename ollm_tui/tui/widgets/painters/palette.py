@@ -54,3 +54,5 @@ class Canvas:
     palette: Palette
     has_colours: bool = True
     """May rows show colours of their own? Not where a person wants none, or the terminal's."""
+    highlights: bool = True
+    """Whether code gets colours; they are most of its cost, and change no text."""

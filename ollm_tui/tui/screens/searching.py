@@ -1,0 +1,67 @@
+"""The keys of a screen that searches in its transcript."""
+
+from typing import TYPE_CHECKING
+
+from ollm_tui.tui.keymap import Keymap
+from ollm_tui.tui.screens.transcript_keys import TranscriptKeys
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.screens.finder import Finder
+    from ollm_tui.tui.widgets.search_bar import SearchBar
+
+
+class Searching(TranscriptKeys):
+    """Opens one search at a time; the words of the last one are kept for the next."""
+
+    keymap: Keymap
+    finder: "Finder | None" = None
+    _searched_for = ""
+
+    @property
+    def is_searching(self) -> bool:
+        """Do keys go to a search?"""
+        return self.finder is not None and self.finder.has_focus
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the keys of a search to others while there is none."""
+        if action in {"find_older", "find_newer"}:
+            return self.is_searching
+        return super().check_action(action, parameters)
+
+    def action_find(self) -> None:
+        """Open the search, or begin to write another needle."""
+        self.find()
+
+    def find(self, text: str = "") -> None:
+        """Search for a text; an empty one is asked for."""
+        text = text or self._searched_for
+        if self.finder is None:
+            # loaded with the first search: the first screen needs nothing of it
+            from ollm_tui.tui.screens.finder import Finder
+
+            self.finder = Finder(self)
+            self.finder.open(text)
+        else:
+            self.finder.ask(text)
+
+    def action_find_older(self) -> None:
+        """Go to the match before this one."""
+        if self.finder is not None:
+            self.finder.step(-1)
+
+    def action_find_newer(self) -> None:
+        """Go to the match after this one."""
+        if self.finder is not None:
+            self.finder.step(1)
+
+    def on_search_bar_changed(self, event: "SearchBar.Changed") -> None:
+        """Search for what is written."""
+        if self.finder is not None:
+            self.finder.seek(event.text)
+
+    def action_find_close(self) -> None:
+        """End the search where it is; the input has the focus again."""
+        finder, self.finder = self.finder, None
+        if finder is not None:
+            self._searched_for = finder.text
+            finder.close()

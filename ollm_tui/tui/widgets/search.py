@@ -1,0 +1,265 @@
+"""A search through a transcript, in slices: from the view to the oldest, then the newer ones.
+
+Folded thinking and folded output of tools are searched as if they were open. A block is painted
+for the search alone, unless it is painted anyway; so nothing that sleeps is woken.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Final, Literal, TypeAlias
+
+from ollm_tui.tui.widgets.painters.painter import Painter
+from ollm_tui.tui.widgets.painters.palette import Canvas
+from ollm_tui.tui.widgets.painters.tool_call import MOST_OUTPUT, ToolPainter
+from ollm_tui.tui.widgets.search_index import Looked, SearchIndex
+from ollm_tui.tui.widgets.search_matches import search_rows
+from ollm_tui.tui.widgets.search_needle import Needle
+from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
+from ollm_tui.tui.widgets.transcript_source import ToolSource
+
+Direction: TypeAlias = Literal[-1, 1]
+OLDER: Final[Direction] = -1
+NEWER: Final[Direction] = 1
+ANYWHERE: Final = 1 << 31
+"""A row below all others."""
+_STEP_S = 0.004
+_MOST_SIFTED = 262_144
+"""A source longer than this is painted without asking whether that can be of use."""
+_AS_GIVEN = frozenset({BlockKind.USER, BlockKind.THINKING, BlockKind.ANSWER})
+"""What shows its source and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What is known of the matches."""
+
+    rank: int | None
+    """Which one is the current, 1 is the newest; None when there is none."""
+    total: int
+    is_done: bool
+    """Has everything been looked at?"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """On the way to a match: the block that is asked next."""
+
+    direction: Direction
+    index: int
+    number: int | None
+    """The match of that block that is meant if it has so many; None: its nearest."""
+    row: int | None = None
+    """The nearest is one that begins above this row."""
+    left: int = 0
+    """Blocks that may still be asked."""
+
+
+class Search:
+    """One needle in one list of blocks, painted for one canvas."""
+
+    def __init__(self, needle: Needle, blocks: Sequence[Block], canvas: Canvas) -> None:
+        self.needle = needle
+        self.index = SearchIndex()
+        self.current: tuple[int, int] | None = None
+        """Index of a block and number of a match in it."""
+        self._blocks = blocks
+        self._canvas = replace(canvas, highlights=False)
+        self._todo: deque[int] = deque()
+        self._looking: dict[int, tuple[Block, Iterator[Looked | None]]] = {}
+        self._move: _Move | None = None
+
+    # What is asked
+
+    @property
+    def tally(self) -> Tally:
+        """How it stands."""
+        current = self.current
+        rank = None if current is None or self.place is None else self.index.rank(*current)
+        is_done = not self._todo and not self._looking
+        return Tally(rank, self.index.total, is_done)
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Block and row, without what is above the painter's, of the current match."""
+        if self.current is None:
+            return None
+        looked = self.index.get(self.current[0])
+        if looked is None or looked.matches is None or self.current[1] >= len(looked.matches):
+            return None
+        return self.current[0], looked.matches[self.current[1]][0][0]
+
+    # What is wanted
+
+    def begin(self, index: int, row: int) -> None:
+        """Go to the newest match above a row; go on looking from there to the oldest."""
+        self.index.follow(self._blocks)
+        count = len(self._blocks)
+        index = min(index, count - 1)
+        self._todo = deque([*range(index, -1, -1), *range(count - 1, index, -1)])
+        self._looking.clear()
+        self.current = None
+        self._move = _Move(OLDER, index, None, row, count) if count else None
+
+    def step(self, direction: Direction) -> None:
+        """Go to the next match that is older or newer, round the ends."""
+        count = len(self._blocks)
+        if self._move is not None or not count:
+            return
+        index, number = self.current or (0, 0)
+        if self.current is not None:
+            self._move = _Move(direction, index, number + direction, left=count)
+        else:
+            self._move = _Move(direction, count - 1 if direction == OLDER else 0, None, left=count)
+        self._follow_move()
+
+    def repaint(self, canvas: Canvas) -> None:
+        """Look at everything again for another canvas, the current match first."""
+        current = self.current
+        self._canvas = replace(canvas, highlights=False)
+        self.index.clear()
+        self.begin(*((current[0], 0) if current else (len(self._blocks), ANYWHERE)))
+        if current is not None and self._move is not None:
+            self._move = replace(self._move, number=current[1])
+
+    def is_for(self, canvas: Canvas) -> bool:
+        """Is what it knows of this canvas?"""
+        return self._canvas == replace(canvas, highlights=False)
+
+    @property
+    def width(self) -> int:
+        """The width it is done for."""
+        return self._canvas.width
+
+    def follow(self) -> None:
+        """Take note of blocks that are new, have changed or are gone."""
+        changed = self.index.follow(self._blocks)
+        count = len(self._blocks)
+        self._looking = {
+            index: looking
+            for index, looking in self._looking.items()
+            if index < count and self._blocks[index] is looking[0]
+        }
+        kept = [index for index in self._todo if index < count]
+        waiting = {*kept, *self._looking}
+        new = [index for index in changed if index not in waiting]
+        self._todo = deque([*reversed(new), *kept])
+        if self.current is not None and self.current[0] >= count:
+            self.current = None
+        if self._move is not None and self._move.index >= count:
+            self._move = None
+
+    # Looking
+
+    def work(self, deadline: float) -> bool:
+        """Look on until the deadline (of `time.monotonic`); True when there is more to do."""
+        if len(self._blocks) != len(self.index):
+            self.follow()
+        while True:
+            index = self._next()
+            if index is None:
+                return False
+            self._look_on(index, min(monotonic() + _STEP_S, deadline))
+            if monotonic() >= deadline:
+                return True
+
+    def _next(self) -> int | None:
+        """The block to look at now."""
+        index = self._follow_move()
+        if index is not None:
+            return index
+        if self._looking:
+            return next(iter(self._looking))
+        while self._todo:
+            index = self._todo.popleft()
+            looked = self.index.get(index)
+            if looked is None or looked.is_stale:
+                return index
+        return None
+
+    def _look_on(self, index: int, deadline: float) -> None:
+        block = self._blocks[index]
+        if index not in self._looking:
+            self._looking[index] = block, self._look_at(block)
+        for looked in self._looking[index][1]:
+            if looked is not None:
+                del self._looking[index]
+                if not self.index.put(index, looked):
+                    self.follow()
+                return
+            if monotonic() >= deadline:
+                return
+
+    def _look_at(self, block: Block) -> Iterator[Looked | None]:
+        size, finished = block.source.size, block.finished
+        if not self._may_hold(block):
+            yield Looked(block, size, finished, None)
+            return
+        painter = self._painter(block)
+        while painter.work(monotonic() + _STEP_S):
+            yield None
+        for found in search_rows(painter, self.needle):
+            if found is not None:
+                yield Looked(block, size, finished, found if len(found) else None)
+                return
+            yield None
+
+    def _may_hold(self, block: Block) -> bool:
+        if not self.needle:
+            return False
+        source = block.source
+        if isinstance(source, ToolSource):
+            painter = source.painter(self._canvas)
+            if isinstance(painter, ToolPainter):
+                painter.set_fold("folded")
+            painter.work(0.0)
+            return self.needle.may_be_in(f"{painter.row(0).text}\n{source.output[:MOST_OUTPUT]}")
+        if block.kind not in _AS_GIVEN or source.size > _MOST_SIFTED:
+            return True
+        return self.needle.may_be_in(source.text)
+
+    def _painter(self, block: Block) -> Painter:
+        own, canvas = block.painter, block.canvas
+        is_open = not isinstance(own, ToolPainter)
+        if own is not None and is_open and canvas is not None and canvas.width == self.width:
+            return own
+        painter = block.source.painter(self._canvas)
+        if isinstance(painter, ToolPainter):
+            painter.set_fold("open")
+        return painter
+
+    # Moving
+
+    def _follow_move(self) -> int | None:
+        """Go on to the match that is wanted; gives a block that has to be looked at before."""
+        while self._move is not None:
+            move = self._move
+            if move.index >= len(self._blocks):
+                self._move = None
+                break
+            looked = self.index.get(move.index)
+            if looked is None:
+                return move.index
+            number = _chosen(move, looked)
+            if number is not None:
+                self.current, self._move = (move.index, number), None
+            elif move.left:
+                index = (move.index + move.direction) % len(self._blocks)
+                self._move = _Move(move.direction, index, None, left=move.left - 1)
+            else:
+                self._move = None
+        return None
+
+
+def _chosen(move: _Move, looked: Looked) -> int | None:
+    """The match of a block that a move ends at."""
+    matches = looked.matches
+    if matches is None:
+        return None
+    if move.row is not None:
+        before = matches.before_row(move.row) if move.number is None else move.number + 1
+        return min(before, len(matches)) - 1 if before else None
+    if move.number is not None:
+        return move.number if 0 <= move.number < len(matches) else None
+    return len(matches) - 1 if move.direction == OLDER else 0
