@@ -4,7 +4,7 @@ BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
 .PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
-.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-tools bench-pictures bench-hostile
+.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ bench-kill: need-python  ## Kill a program that saves chats 200 times, and count
 bench-aborts: need-python  ## Abort prompts at random moments 500 times (ARGS="TIMES SEED"), and count what is left
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.aborts $(ARGS)
+
+bench-search: need-python  ## Search a chat of 5,000 messages and 20 MB: time to all matches, longest stall
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.search $(ARGS)
 
 bench-parsers: need-python  ## Time that hostile texts cost the parsers: ten times the text, at most twelve times the time
 	@$(BOOTSTRAP) test

@@ -1,0 +1,161 @@
+"""Searching a long chat: time to the first and to all matches, and the longest stall meanwhile.
+
+    python -m benchmarks.search [MESSAGES] [MEGABYTES]
+
+The reference of each needle is one pass of `str.count` over the folded text of all messages, which
+is what a search would cost that looked at the source instead of at what is painted. A stall is what
+a task that wants to run every millisecond waits beyond that; what this thread computed meanwhile is
+given beside it, and is the figure to look at where other programs are running.
+"""
+
+import gc
+import sys
+import time
+
+import anyio
+from textual.app import App, ComposeResult
+
+from ollm_tui.tui.keymap import Keymap
+from ollm_tui.tui.screens.hint_line import HintLine
+from ollm_tui.tui.screens.searching import Searching
+from ollm_tui.tui.widgets.transcript import Transcript
+
+MESSAGES = 5000
+MEGABYTES = 20.0
+TICK_S = 0.001
+LIMIT_S = 0.1
+PARAGRAPH = (
+    "At noon sunlight crosses **little air**, so only `short` waves are scattered and the rest "
+    "goes on to the ground, which is why the sky is blue above us and not at its edge. "
+)
+LISTED = "- violet and blue *scatter* most\n- red scatters [least](http://localhost/red)\n\n"
+TABLE = "| angle | path | colour |\n|---|---:|---|\n| 90° | 1 | blue |\n| 5° | 10 | red |\n\n"
+CODE = (
+    "```python\n" + "def path(angle: float) -> float:\n    return 1 / sin(angle)\n" * 6 + "```\n\n"
+)
+NEEDLES = ("sky", "scatters least", "needle in message 17", "nowhere to be found")
+
+
+class Room(Searching):
+    """A transcript and what a search needs."""
+
+    keymap = Keymap()
+
+    def compose(self) -> ComposeResult:
+        """Give the transcript the whole screen."""
+        yield Transcript()
+        yield HintLine()
+
+
+class House(App[None]):
+    """Shows the one screen."""
+
+    def get_default_screen(self) -> Room:
+        """Give it."""
+        return Room()
+
+
+def message(number: int, size: int) -> str:
+    """One answer of about that many characters, with everything that Markdown has."""
+    whole = f"{PARAGRAPH * 4}\n\n{LISTED}{TABLE}{CODE}"
+    return f"needle in message {number}\n\n" + whole * max(1, round(size / len(whole)))
+
+
+def fill(transcript: Transcript, messages: int, megabytes: float) -> int:
+    """Add a chat; gives its characters."""
+    size = round(megabytes * 1e6 / (messages // 2))
+    total = 0
+    for number in range(messages // 2):
+        transcript.add_user(f"u{number}", f"question {number}")
+        transcript.add_answer(f"a{number}")
+        transcript.append(f"a{number}", message(number, size))
+        transcript.finish(f"a{number}")
+        total += transcript.shelf.block(f"a{number}").source.size
+    return total
+
+
+async def stalls(worst: list[float]) -> None:
+    """Note the longest time that nothing else could run."""
+    while True:
+        before, busy = time.perf_counter(), time.thread_time()
+        await anyio.sleep(TICK_S)
+        worst[0] = max(worst[0], time.perf_counter() - before - TICK_S)
+        worst[1] = max(worst[1], time.thread_time() - busy)
+
+
+async def searched(room: Room, needle: str) -> tuple[float, float, int, list[float]]:
+    """Seconds to the first match and to all of them, how many, and the longest stall."""
+    worst, first, done, count = [0.0, 0.0], 0.0, 0.0, 0
+    async with anyio.create_task_group() as group:
+        group.start_soon(stalls, worst)
+        await anyio.sleep(0.05)
+        worst[:] = [0.0, 0.0]
+        begun = time.perf_counter()
+        room.find(needle)
+        while not done:
+            await anyio.sleep(TICK_S)
+            tally = room.finder.tally if room.finder is not None else None
+            passed = time.perf_counter() - begun
+            if tally is not None and tally.rank is not None and not first:
+                first = passed
+            if tally is not None and tally.is_done:
+                done, count = passed, tally.total
+        group.cancel_scope.cancel()
+    room.action_find_close()
+    return first or done, done, count, worst
+
+
+def counted(transcript: Transcript, needle: str) -> float:
+    """Seconds that counting in the source takes, without any painting."""
+    begun = time.perf_counter()
+    for block in transcript.shelf.blocks:
+        block.source.text.casefold().count(needle)
+    return time.perf_counter() - begun
+
+
+async def run(messages: int, megabytes: float) -> float:
+    """Search a chat for every needle; gives the longest time that this thread was busy."""
+    worst = 0.0
+    app = House()
+    async with app.run_test(size=(120, 40)) as pilot:
+        room = app.screen
+        assert isinstance(room, Room)
+        transcript = room.transcript
+        total = fill(transcript, messages, megabytes)
+        while transcript.busy:
+            await pilot.pause()
+        room.find("warm up: loads what the first search needs")
+        await pilot.pause()
+        room.action_find_close()
+        gc.collect()
+        gc.freeze()
+        idle = [0.0, 0.0]
+        with anyio.move_on_after(2):
+            await stalls(idle)
+        print(f"{messages} messages, {total / 1e6:.1f} million characters")
+        print(f"longest stall in 2 s without a search: {idle[0] * 1000:.1f} ms")
+        print(
+            f"{'':24}{'first':>9}{'all':>9}{'matches':>10}{'stall':>10}{'busy':>10}{'reference':>11}"
+        )
+        for needle in NEEDLES:
+            reference = counted(transcript, needle)
+            first, done, count, stall = await searched(room, needle)
+            worst = max(worst, stall[1])
+            figures = f"{first:7.2f} s{done:7.2f} s{count:10,}"
+            stalled = "".join(f"{seconds * 1000:7.1f} ms" for seconds in stall)
+            print(
+                f"{needle:24}{figures}{stalled}{reference:9.3f} s  x{done / reference:.1f}",
+                flush=True,
+            )
+    return worst
+
+
+def main() -> int:
+    """Print the figures; fail when anything waited too long."""
+    messages = int(sys.argv[1]) if len(sys.argv) > 1 else MESSAGES
+    megabytes = float(sys.argv[2]) if len(sys.argv) > 2 else MEGABYTES
+    return int(anyio.run(run, messages, megabytes) > LIMIT_S)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
