@@ -12,10 +12,12 @@ from textual.binding import Binding
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.widgets.composer_keys import EDITING_KEYS, PRIMARY_KEYS
+from ollm_tui.tui.widgets.reader_keys import CARET_KEYS, CURSOR_KEYS
 from ollm_tui.tui.widgets.status_line import KeyHint
 
-Scope: TypeAlias = Literal["chat", "composer", "find"]
-"""Who answers to the key: the chat screen, the input, or the screen while it searches."""
+Scope: TypeAlias = Literal["chat", "composer", "find", "cursor", "caret"]
+"""Who answers to the key: the chat screen, the input, the screen while it searches, or the chat
+that somebody goes through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Key:
     id: str
     keys: str
     action: str
-    """The screen's action; empty where a widget brings its own binding."""
+    """The screen's action, or the transcript's; empty where a widget brings its own binding."""
     description: str
     label: str = ""
     """The word for the status line, where space is short."""
@@ -67,6 +69,9 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
     Key("chat.tools", "ctrl+o", "toggle_tools", "Show or fold what tools gave", in_palette=True),
     Key("chat.find", "ctrl+f", "find", "Search in this chat", "find", in_palette=True,
         command="find"),
+    Key("chat.messages", "alt+up", "go_through(-1)", "Go through the messages", "messages",
+        in_palette=True),
+    Key("chat.messages_down", "alt+down", "go_through(1)", "Go through them downwards"),
     Key("chat.page_up", "pageup", "scroll_page(-1)", "Scroll up a page"),
     Key("chat.page_down", "pagedown", "scroll_page(1)", "Scroll down a page"),
     Key("chat.line_up", "shift+up", "scroll_line(-1)", "Scroll up a line"),
@@ -93,7 +98,13 @@ _WHEN: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 _LABELS: Final[Mapping[str, str]] = MappingProxyType(
-    {"composer.submit": "send", "composer.newline": "newline"}
+    {
+        "composer.submit": "send",
+        "composer.newline": "newline",
+        "cursor.copy": "copy",
+        "cursor.fold": "fold",
+        "cursor.leave": "back",
+    }
 )
 
 
@@ -109,7 +120,14 @@ def _of_widget(binding: Binding) -> Key:
     )
 
 
-KEYS: Final = (*map(_of_widget, PRIMARY_KEYS), *_CHAT_KEYS, *_FIND_KEYS)
+def _of_reader(binding: Binding) -> Key:
+    return replace(_of_widget(binding), action=binding.action)
+
+
+READING: Final = tuple(map(_of_reader, (*CURSOR_KEYS, *CARET_KEYS)))
+"""What counts while somebody goes through the chat: the transcript itself looks them up."""
+
+KEYS: Final = (*map(_of_widget, PRIMARY_KEYS), *_CHAT_KEYS, *_FIND_KEYS, *READING)
 """What belongs to a chat."""
 
 EDITING: Final = tuple(map(_of_widget, EDITING_KEYS))
@@ -126,6 +144,8 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "ready": _IDLE,
         "error": ("chat.retry", *_IDLE),
         "asking": (),  # the question names its own keys
+        "message": ("cursor.copy", "cursor.leave"),
+        "foldable": ("cursor.copy", "cursor.fold", "cursor.leave"),
         **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
     }
 )
@@ -145,6 +165,19 @@ class Keymap:
             for key in self.keys
             if key.scope in scopes and key.action and key.id not in LETTERS
         ]
+
+    def actions(self, scope: Scope) -> Mapping[str, str]:
+        """Give the action of each key of a scope."""
+        return {name: key.action for key in self.keys if key.scope == scope for name in _names(key)}
+
+    def yielded_to(self, scope: Scope) -> frozenset[str]:
+        """Name the screen's actions whose keys mean something else in a scope."""
+        taken = self.actions(scope).keys()
+        return frozenset(
+            key.action.partition("(")[0]
+            for key in self.keys
+            if key.scope in {"chat", "find"} and taken & set(_names(key)) and key.id not in LETTERS
+        )
 
     def letters(self) -> Mapping[str, str]:
         """Give the keys that act only while the input is empty, with their actions."""
@@ -179,10 +212,6 @@ def _replaced(key: Key, keys: str | None) -> Key:
     return replace(key, keys=keys)
 
 
-_NEVER_BOTH: Final = frozenset({"composer", "find"})
-"""Scopes that never hear the same key: either the one has the focus or the other."""
-
-
 def _conflicts(keys: Iterable[Key], chosen: set[str]) -> list[str]:
     owners: dict[str, list[Key]] = {}
     problems = []
@@ -192,10 +221,21 @@ def _conflicts(keys: Iterable[Key], chosen: set[str]) -> list[str]:
             problems += [
                 f"[keymap] gives {display(name)} to both {other.id} and {key.id}."
                 for other in others
-                if {other.id, key.id} & chosen and {other.scope, key.scope} != _NEVER_BOTH
+                if {other.id, key.id} & chosen and _are_heard_together(other, key)
             ]
             others.append(key)
     return problems
+
+
+def _are_heard_together(one: Key, other: Key) -> bool:
+    """Can both keys be meant at the same time?"""
+    scopes = {one.scope, other.scope}
+    if len(scopes) == 1:
+        return True
+    if scopes & {"cursor", "caret"}:
+        return "chat" in scopes and not {one.id, other.id} & LETTERS
+    # Either the line of a search has the focus or the input.
+    return scopes != {"composer", "find"}
 
 
 def _names(key: Key) -> list[str]:
@@ -243,7 +283,11 @@ def reference_page() -> str:
             '"chat.models" = "f4"',
             "```",
             "",
-            *_rows(KEYS),
+            *_rows(key for key in KEYS if key not in READING),
+            "",
+            "## While going through the chat",
+            "",
+            *_rows(READING),
             "",
             "## While writing",
             "",

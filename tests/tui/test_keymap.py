@@ -1,10 +1,14 @@
 """The table of keys, a person's own keys in it, and the page made of it."""
 
 from pathlib import Path
+from typing import Literal
+
+import pytest
 
 from ollm_tui.tui.keymap import (
     EDITING,
     KEYS,
+    READING,
     Keymap,
     display,
     reference_page,
@@ -12,6 +16,7 @@ from ollm_tui.tui.keymap import (
     with_overrides,
 )
 from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.widgets.reader import Reader
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "keys.md"
 
@@ -20,15 +25,41 @@ def test_ids_are_unique_and_nothing_shares_a_key() -> None:
     assert len({key.id for key in KEYS}) == len(KEYS)
     # Esc closes the suggestions when no answer is there to stop; Ctrl+O unfolds a pasted text
     # where the cursor is on one; a search has the focus when it takes its keys.
-    taken = [
-        name for key in (*KEYS, *EDITING) if key.scope != "find" for name in key.keys.split(",")
-    ]
+    elsewhere = {"find", "cursor", "caret"}
+    listed = [key for key in (*KEYS, *EDITING) if key.scope not in elsewhere]
+    taken = [name for key in listed for name in key.keys.split(",")]
     assert {name for name in taken if taken.count(name) > 1} == {"escape", "ctrl+o"}
     searching = [name for key in KEYS if key.scope == "find" for name in key.keys.split(",")]
     assert len(set(searching)) == len(searching)
     assert {key.id for key in KEYS if key.scope == "chat" and key.keys in searching} == {
         "chat.stop"
     }
+
+
+@pytest.mark.parametrize("scope", ["cursor", "caret"])
+def test_a_key_means_one_thing_while_somebody_goes_through_the_chat(
+    scope: Literal["cursor", "caret"],
+) -> None:
+    own = [key for key in READING if key.scope == scope]
+    actions = Keymap().actions(scope)
+    assert len(actions) == sum(len(key.keys.split(",")) for key in own)
+    for action in actions.values():
+        assert hasattr(Reader, f"action_{action.partition('(')[0]}"), action
+
+
+def test_the_screen_gives_up_the_keys_that_mean_something_else_in_the_messages() -> None:
+    assert "stop" in Keymap().yielded_to("cursor")
+    assert "scroll_page" not in Keymap().yielded_to("cursor")
+    moved = with_overrides({"chat.stop": "f12"})
+    assert "stop" not in moved.yielded_to("cursor")
+    assert moved.problems == ()
+
+
+def test_a_key_is_shared_only_with_what_is_heard_at_the_same_time() -> None:
+    assert with_overrides({"cursor.copy": "h"}).problems == ()
+    assert with_overrides({"chat.models": "f4", "cursor.copy": "r"}).problems == ()
+    (problem,) = with_overrides({"cursor.copy": "ctrl+p"}).problems
+    assert "chat.palette and cursor.copy" in problem
 
 
 def test_every_binding_has_an_action_that_the_screen_has() -> None:

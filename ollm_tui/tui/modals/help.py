@@ -18,6 +18,7 @@ from ollm_tui.tui.palette import Described
 COLUMN = 22
 STACKED_BELOW = 40
 """In fewer cells what a key does stands below it."""
+_GOING_THROUGH = frozenset({"cursor", "caret"})
 
 
 class Help(Dialog[None]):
@@ -39,7 +40,8 @@ class Help(Dialog[None]):
         self, keys: Sequence[Key], editing: Sequence[Key], commands: Sequence[Described]
     ) -> None:
         super().__init__()
-        self._keys = keys
+        self._keys = [key for key in keys if key.scope not in _GOING_THROUGH]
+        self._reading = [key for key in keys if key.scope in _GOING_THROUGH]
         self._editing = editing
         self._commands = commands
 
@@ -58,12 +60,16 @@ class Help(Dialog[None]):
     def on_resize(self, event: Resize) -> None:
         """Write the page for the width there is."""
         width = min(84, event.size.width * 94 // 100) - 8
-        page = help_page(self._keys, self._editing, self._commands, width)
+        page = help_page(self._keys, self._reading, self._editing, self._commands, width)
         self.query_one("#page", Static).update(page)
 
 
 def help_page(
-    keys: Iterable[Key], editing: Iterable[Key], commands: Iterable[Described], width: int
+    keys: Iterable[Key],
+    reading: Iterable[Key],
+    editing: Iterable[Key],
+    commands: Iterable[Described],
+    width: int,
 ) -> Content:
     """Write all keys and commands in `width` cells."""
     command_rows = [(_call(command), command.help) for command in commands]
@@ -76,6 +82,9 @@ def help_page(
             *_table(command_rows, width),
             Content(""),
             Content.styled("A line that begins with // is sent with one slash.", "$text-muted"),
+            Content(""),
+            Content.styled("While going through the chat", "bold $primary"),
+            *_table(_key_rows(reading), width),
             Content(""),
             Content.styled("While writing", "bold $primary"),
             *_table(_key_rows(editing), width),

@@ -9,11 +9,11 @@ from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from ollm_tui.decode.clean import clean
 from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.messages import InputReady
 from ollm_tui.tui.screens.hint_line import HintLine, queue_line
 from ollm_tui.tui.screens.prompt import Prompt
+from ollm_tui.tui.screens.reading import Reading
 from ollm_tui.tui.screens.searching import Searching
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.services import Services
@@ -21,9 +21,9 @@ from ollm_tui.tui.widgets.completions import Completions
 from ollm_tui.tui.widgets.composer import Composer
 from ollm_tui.tui.widgets.header import ChatHeader
 from ollm_tui.tui.widgets.prompt_history import PromptHistory
+from ollm_tui.tui.widgets.reader import Reader
 from ollm_tui.tui.widgets.selection import TranscriptSelection
 from ollm_tui.tui.widgets.status_bar import StatusBar
-from ollm_tui.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from ollm_tui.commands.complete import Suggestions
@@ -45,7 +45,7 @@ def _desk_class() -> "type[Desk]":
     return Desk
 
 
-class ChatScreen(Searching, TranscriptSelection[None]):
+class ChatScreen(Reading, Searching, TranscriptSelection[None]):
     """Nearly always the only screen a person sees."""
 
     DEFAULT_CSS = """
@@ -59,13 +59,10 @@ class ChatScreen(Searching, TranscriptSelection[None]):
 
     header = getters.query_one(ChatHeader)
     completions = getters.query_one(Completions)
-    composer = getters.query_one(Prompt)
-    status = getters.query_one(StatusBar)
 
     def __init__(self, services: Services, problems: tuple[str, ...] = ()) -> None:
-        super().__init__()
+        super().__init__(with_overrides(services.keymap))
         self.services = services
-        self.keymap = with_overrides(services.keymap)
         self.problems = problems
         self.desk: Desk | None = None
         self._early: list[str] = []
@@ -74,7 +71,7 @@ class ChatScreen(Searching, TranscriptSelection[None]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield ChatHeader()
-        yield Transcript(streams_thinking=self.services.show_thinking)
+        yield self.make_reader(streams_thinking=self.services.show_thinking)
         yield HintLine()
         yield Completions()
         yield Prompt(
@@ -91,7 +88,7 @@ class ChatScreen(Searching, TranscriptSelection[None]):
         """Take keys at once; open the runtime behind the first frame."""
         self.set_focus(self.composer)
         self.post_message(InputReady())
-        self.status.show_keys(self.keymap.hints())
+        self.show_keys("ready")
         self.call_after_refresh(self.set_timer, SECOND_FRAME_S, self._open)
 
     @work(group="opening")
@@ -166,8 +163,8 @@ class ChatScreen(Searching, TranscriptSelection[None]):
         """Say how many prompts wait, and which."""
         self.hints.stand(queue_line(waiting))
 
-    @on(Transcript.LinkClicked)
-    def _ask_for_link(self, event: Transcript.LinkClicked) -> None:
+    @on(Reader.LinkClicked)
+    def _ask_for_link(self, event: Reader.LinkClicked) -> None:
         if self.desk is not None:
             self.desk.views.links.ask(event.address)
 
@@ -179,14 +176,14 @@ class ChatScreen(Searching, TranscriptSelection[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the input where they mean nothing here."""
+        if self.yields(action):
+            return False
         match action:
             case "stop":
                 # an open list of suggestions is closed first, and so is a search
                 return self._can_stop and not (self.composer.has_menu or self.is_searching)
-            case "retry_error":
-                return self.desk is not None and self.desk.turns.failed and not self.desk.is_busy
-            case "go_on":
-                return self.desk is not None and self.desk.turns.can_go_on
+            case "retry_error" | "go_on":
+                return self.desk is not None and self.desk.offers(action)
             case "toggle_tools":
                 # the same key unfolds a pasted text
                 return not self.composer.check_action("expand_paste", ())
@@ -215,6 +212,8 @@ class ChatScreen(Searching, TranscriptSelection[None]):
         elif selected := self.get_selected_text() or self.composer.selected_value:
             self.copy(selected)
             self.clear_selection()
+        elif self.transcript.mode is not None:
+            self.transcript.action_cursor_leave()
         elif not self.composer.stash():
             self._ask_to_quit()
 
@@ -230,11 +229,6 @@ class ChatScreen(Searching, TranscriptSelection[None]):
         """Leave the program, unless something would be lost that nobody was told of."""
         if self.desk is None or not self.desk.unsaved.holds_back():
             self.app.exit()
-
-    def copy(self, text: str) -> None:
-        """Hand a text to the terminal, which may or may not put it on the clipboard."""
-        self.app.copy_to_clipboard(clean(text))
-        self.hints.flash("Sent to the terminal's clipboard", FLASH_S)
 
     def action_retry_error(self) -> None:
         """Ask again what ended in an error."""

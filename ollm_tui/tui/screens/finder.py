@@ -81,7 +81,7 @@ class Finder:
         self._view.release_row()
         if self._bar is not None:
             self._bar.remove()
-        if self._back is not None and self._back.is_attached:
+        if self._back is not None and self._back.is_attached and self._back.focusable:
             self._screen.set_focus(self._back)
         else:
             self._screen.focus_next("Composer")

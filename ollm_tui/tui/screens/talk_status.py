@@ -20,7 +20,7 @@ class TalkStatus:
     def show_turn(self, state: TurnState) -> None:
         """Say what the answer is doing, and which keys matter now."""
         self._screen.status.show_turn(state)
-        self._screen.status.show_keys(self._screen.keymap.hints(state))
+        self._screen.show_keys(state)
         self._show_title()
 
     def show_speed(self, tokens_per_s: float | None) -> None:

@@ -4,7 +4,7 @@ from textual import getters
 from textual.screen import Screen
 
 from ollm_tui.tui.screens.hint_line import HintLine
-from ollm_tui.tui.widgets.transcript import Transcript
+from ollm_tui.tui.widgets.reader import Reader
 
 FLASH_S = 2.5
 """How long a word about the last key stays."""
@@ -14,7 +14,7 @@ class TranscriptKeys(Screen[None]):
     """What the scroll keys do, whatever has the focus."""
 
     hints = getters.query_one(HintLine)
-    transcript = getters.query_one(Transcript)
+    transcript = getters.query_one(Reader)
 
     def action_toggle_thinking(self) -> None:
         """Show or fold all thinking."""

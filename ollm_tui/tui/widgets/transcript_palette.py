@@ -15,7 +15,7 @@ _ON_BLOCK: Final = frozenset(
 """Styles used on a code block: only what they set themselves, so the block's background stays."""
 
 COMPONENTS: Final = frozenset(PREFIX + field.name for field in fields(Palette)) | {
-    PREFIX + name for name in ("marker-new", "found", "found-current")
+    PREFIX + name for name in ("marker-new", "found", "found-current", "cursor")
 }
 
 CSS: Final = """
@@ -55,6 +55,7 @@ Transcript {
     & > .transcript--found-current {
         background: $warning; color: $background; text-style: bold;
     }
+    & > .transcript--cursor { background: $primary; }
 
     &:ansi {
         background: ansi_default;
@@ -79,6 +80,7 @@ Transcript {
         & > .transcript--marker-new {
             background: ansi_default; color: ansi_default; text-style: reverse;
         }
+        & > .transcript--cursor { background: ansi_blue; }
         & > .transcript--found {
             background: transparent; color: ansi_yellow; text-style: underline;
         }
@@ -87,6 +89,7 @@ Transcript {
         }
     }
     &:nocolor {
+        & > .transcript--cursor { background: transparent; text-style: reverse; }
         & > .transcript--found {
             background: transparent; color: $foreground; text-style: underline;
         }

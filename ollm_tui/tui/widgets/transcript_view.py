@@ -261,6 +261,17 @@ class RowView(ScrollView, can_focus=False):
             self._anchor = None
             self.pinned = self.scroll_offset.y < self.max_scroll_y
 
+    def show_block(self, index: int) -> None:
+        """Scroll a whole block into view; its beginning where it is too high or still sleeps."""
+        block, start = self.shelf.blocks[index], self.shelf.start(index)
+        first, end = max(start + block.gap - 1, 0), start + block.height
+        top, bottom = self._in_view
+        is_painted = block.hides_its_rows or block.painter is not None
+        if first < top or not is_painted:
+            self.scroll_to(y=first, animate=False, immediate=True)
+        elif end > bottom:
+            self.scroll_to(y=min(first, end - self.size.height), animate=False, immediate=True)
+
     def watch_pinned(self, pinned: bool) -> None:
         """Tell the screen."""
         if not pinned:

@@ -205,7 +205,7 @@ async def test_control_c_copies_a_selection_and_says_where_it_went(config: Path)
         await stage.pilot.press("ctrl+c")
         await stage.settle()
         assert stage.app.clipboard == "copy me"
-        assert "Sent to the terminal's clipboard" in stage.screen_text
+        assert "Sent 1 line to the terminal's clipboard" in stage.screen_text
 
 
 async def test_quit_leaves(config: Path) -> None:

@@ -1,0 +1,75 @@
+"""Going through the chat by keys: what the screen does for its transcript."""
+
+from textual import getters, on
+
+from ollm_tui.decode.clean import clean
+from ollm_tui.tui.keymap import Keymap
+from ollm_tui.tui.screens.prompt import Prompt
+from ollm_tui.tui.screens.transcript_keys import FLASH_S, TranscriptKeys
+from ollm_tui.tui.widgets.reader import Reader, Typed
+from ollm_tui.tui.widgets.status_bar import StatusBar
+
+
+class Reading(TranscriptKeys):
+    """Gives the focus to the transcript and back, copies, and names the keys that count."""
+
+    composer = getters.query_one(Prompt)
+    status = getters.query_one(StatusBar)
+
+    def __init__(self, keymap: Keymap) -> None:
+        super().__init__()
+        self.keymap = keymap
+        self._turn = "ready"
+        self._hints: str | None = None
+        self._yielded = {mode: keymap.yielded_to(mode) for mode in ("cursor", "caret")}
+
+    def make_reader(self, *, streams_thinking: bool) -> Reader:
+        """Make the transcript."""
+        return Reader(
+            keys={mode: self.keymap.actions(mode) for mode in ("cursor", "caret")},
+            leave=self._type_on,
+            streams_thinking=streams_thinking,
+        )
+
+    def yields(self, action: str) -> bool:
+        """Whether the key of an action of this screen means something else now."""
+        mode = self.transcript.mode if self.focused is self.transcript else None
+        return mode is not None and action in self._yielded[mode]
+
+    def show_keys(self, state: str) -> None:
+        """Show the keys that matter: the transcript's while it has them, else those of a state."""
+        self._turn = state
+        self.status.show_keys(self.keymap.hints(self._hints or state))
+
+    def action_go_through(self, direction: int) -> None:
+        """Put the cursor on the newest message, or move it."""
+        if self.transcript.go_through(direction):
+            self.set_focus(self.transcript)
+        else:
+            self.hints.flash("There is no message yet", FLASH_S)
+
+    def _type_on(self, event: Typed | None) -> None:
+        """Go on in the input, with what was typed."""
+        self.set_focus(self.composer)
+        if event is not None:
+            self.composer.post_message(event)
+
+    @on(Reader.Moved)
+    def _name_keys(self, event: Reader.Moved) -> None:
+        self._hints = event.hints
+        self.show_keys(self._turn)
+
+    @on(Reader.CopyWanted)
+    def _copy_wanted(self, event: Reader.CopyWanted) -> None:
+        self.copy(event.text)
+
+    @on(Reader.Refused)
+    def _say_why(self, event: Reader.Refused) -> None:
+        self.hints.flash(event.why, FLASH_S)
+
+    def copy(self, text: str) -> None:
+        """Hand a text to the terminal, which may or may not put it on the clipboard."""
+        self.app.copy_to_clipboard(clean(text))
+        count = text.count("\n") + 1
+        lines = "1 line" if count == 1 else f"{count:,} lines"
+        self.hints.flash(f"Sent {lines} to the terminal's clipboard", FLASH_S)

@@ -1,0 +1,57 @@
+"""The cursor that goes over the messages of a transcript."""
+
+from collections.abc import Iterator
+
+from ollm_tui.tui.widgets.painters.rows import Row
+from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
+from ollm_tui.tui.widgets.transcript_marks import Span
+from ollm_tui.tui.widgets.transcript_shelf import Shelf
+
+STOPS = frozenset(
+    {BlockKind.USER, BlockKind.ANSWER, BlockKind.THINKING, BlockKind.TOOL, BlockKind.ERROR}
+)
+"""What somebody said or did; remarks and figures are passed over."""
+BAR = "transcript--cursor"
+
+
+class MessageCursor:
+    """On one block, or off; drawn as a bar in the first column."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self.block: Block | None = None
+
+    @property
+    def index(self) -> int | None:
+        """Where its block stands; None when it is off or the block is gone."""
+        block = self.block
+        return (
+            self._shelf.index(block.id) if block is not None and block.id in self._shelf else None
+        )
+
+    def step(self, direction: int) -> bool:
+        """Go to the next message in a direction, from nowhere to the newest; False without one."""
+        index = self.index
+        if index is None:
+            return self._take(range(len(self._shelf) - 1, -1, -1))
+        end = -1 if direction < 0 else len(self._shelf)
+        return self._take(range(index + direction, end, direction))
+
+    def edge(self, direction: int) -> bool:
+        """Go to the first or the last message."""
+        indexes = range(len(self._shelf))
+        return self._take(indexes if direction < 0 else reversed(indexes))
+
+    def _take(self, indexes: "range | Iterator[int]") -> bool:
+        for index in indexes:
+            block = self._shelf.blocks[index]
+            if block.kind in STOPS and block.height:
+                self.block = block
+                return True
+        return False
+
+    def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
+        """Mark all rows of the block but the gap above."""
+        del index, row
+        if block is self.block and offset >= block.gap:
+            yield 0, 1, BAR

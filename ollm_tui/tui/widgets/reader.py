@@ -1,0 +1,165 @@
+"""A transcript that somebody can go through by keys."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, TypeAlias
+
+from textual import events
+from textual.message import Message
+
+from ollm_tui.tui.widgets.message_cursor import MessageCursor
+from ollm_tui.tui.widgets.transcript import Transcript
+from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
+from ollm_tui.tui.widgets.transcript_source import ToolSource
+
+Mode: TypeAlias = Literal["cursor", "caret"]
+Typed: TypeAlias = events.Key | events.Paste
+_FOLDABLE: Final = frozenset({BlockKind.THINKING, BlockKind.TOOL})
+
+
+class Reader(Transcript):
+    """Takes the focus only while the cursor is on.
+
+    Modes: off -> cursor (on a message) -> off. A key that means nothing here turns it off and is
+    typed where prompts are written, as is everything that was still on its way to this widget.
+    """
+
+    class Moved(Message):
+        """The cursor went to another message, on or off."""
+
+        def __init__(self, hints: str | None) -> None:
+            self.hints = hints
+            """Which keys matter now; None when it is off."""
+            super().__init__()
+
+    class CopyWanted(Message):
+        """Somebody wants a text on the clipboard."""
+
+        def __init__(self, text: str) -> None:
+            self.text = text
+            super().__init__()
+
+    class Refused(Message):
+        """A key could do nothing, and why."""
+
+        def __init__(self, why: str) -> None:
+            self.why = why
+            super().__init__()
+
+    def __init__(
+        self,
+        *,
+        keys: Mapping[Mode, Mapping[str, str]],
+        leave: Callable[[Typed | None], None],
+        show_thinking: bool = False,
+        streams_thinking: bool = True,
+    ) -> None:
+        """Give each mode's keys with their actions, and what gives the focus back.
+
+        `leave` is called at once, not by a message, so that no key can overtake another.
+        """
+        super().__init__(show_thinking=show_thinking, streams_thinking=streams_thinking)
+        self._keys = keys
+        self._leave = leave
+        self.cursor = MessageCursor(self.shelf)
+
+    @property
+    def mode(self) -> Mode | None:
+        """What the keys are for; None while they are for the input."""
+        return None if self.cursor.block is None else "cursor"
+
+    def allow_focus(self) -> bool:
+        """A click never takes the focus from the input."""
+        return self.mode is not None
+
+    def go_through(self, direction: int) -> bool:
+        """Put the cursor on the newest message, or move it; False when there is none."""
+        moved = self.cursor.step(direction)
+        if self.cursor.block is not None:
+            self._show_cursor()
+        return moved or self.mode is not None
+
+    def turn_off(self) -> None:
+        """Take the cursor away."""
+        if self.mode is None:
+            return
+        self.cursor.block = None
+        self.marks.remove(self.cursor)
+        self.refresh()
+        self.post_message(self.Moved(None))
+
+    def _show_cursor(self) -> None:
+        if self.cursor not in self.marks:
+            self.marks.append(self.cursor)
+        if (index := self.cursor.index) is not None:
+            self.show_block(index)
+        self.refresh()
+        self.post_message(self.Moved(self._hints()))
+
+    def _hints(self) -> str:
+        block = self.cursor.block
+        return "foldable" if block is not None and block.kind in _FOLDABLE else "message"
+
+    def _cut(self, count: int) -> None:
+        super()._cut(count)
+        if self.cursor.block is not None and self.cursor.index is None:
+            self.turn_off()
+            self._leave(None)
+
+    # Keys
+
+    async def _on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        mode = self.mode
+        action = None if mode is None else self._keys[mode].get(event.key)
+        if action is not None:
+            await self.run_action(action)
+        elif mode is None or event.is_printable:
+            self._type_on(events.Key(event.key, event.character))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self._type_on(events.Paste(event.text))
+
+    def _type_on(self, event: Typed) -> None:
+        self.turn_off()
+        self._leave(event)
+
+    def on_blur(self) -> None:
+        """Another widget was clicked; a terminal that looks away changes nothing."""
+        if self.screen.focused is not None and self.screen.focused is not self:
+            self.turn_off()
+
+    def action_cursor_step(self, direction: int) -> None:
+        """Go to the next message."""
+        self.go_through(direction)
+
+    def action_cursor_edge(self, direction: int) -> None:
+        """Go to the first or the last message."""
+        self.cursor.edge(direction)
+        self._show_cursor()
+
+    def action_cursor_copy(self) -> None:
+        """Copy the message as it came."""
+        if self.cursor.block is not None:
+            self.post_message(self.CopyWanted(_wanted_text(self.cursor.block)))
+
+    def action_cursor_fold(self) -> None:
+        """Fold or unfold the message."""
+        block = self.cursor.block
+        if block is None or block.kind not in _FOLDABLE:
+            self.post_message(self.Refused("Only thinking and tools fold"))
+            return
+        self.toggle_fold(block.id)
+        self._show_cursor()
+
+    def action_cursor_leave(self) -> None:
+        """Go back to the input."""
+        self.turn_off()
+        self._leave(None)
+
+
+def _wanted_text(block: Block) -> str:
+    source = block.source
+    return source.output if isinstance(source, ToolSource) and source.output else source.text

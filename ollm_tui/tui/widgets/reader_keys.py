@@ -1,0 +1,29 @@
+"""The keys that go through the chat: over its messages, and with a caret over its text."""
+
+from typing import Final
+
+from textual.binding import Binding
+
+
+def _key(name: str, keys: str, action: str, description: str) -> Binding:
+    return Binding(keys, action, description, show=False, id=name)
+
+
+def _move(name: str, key: str, description: str) -> Binding:
+    shifted = f"ctrl+shift+{key.removeprefix('ctrl+')}" if "ctrl+" in key else f"shift+{key}"
+    return _key(f"caret.{name}", f"{key},{shifted}", f"caret_move('{name}')", description)
+
+
+CURSOR_KEYS: Final[tuple[Binding, ...]] = (
+    _key("cursor.up", "up", "cursor_step(-1)", "The message before"),
+    _key("cursor.down", "down", "cursor_step(1)", "The message after"),
+    _key("cursor.first", "home", "cursor_edge(-1)", "The first message"),
+    _key("cursor.last", "end", "cursor_edge(1)", "The last message"),
+    _key("cursor.copy", "c", "cursor_copy", "Copy the message, or the code block"),
+    _key("cursor.fold", "space", "cursor_fold", "Fold or unfold it"),
+    _key("cursor.leave", "escape", "cursor_leave", "Back to the input"),
+)
+"""While the cursor is on a message."""
+
+CARET_KEYS: Final[tuple[Binding, ...]] = ()
+"""While the caret is in the text."""

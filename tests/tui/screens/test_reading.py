@@ -1,0 +1,246 @@
+"""Going through the chat by keys: the cursor on its messages, and what is copied."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from textual import events
+
+from tests.support.screens import Stage, staged
+from tests.support.scripted import finish, text, thinking
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+async def two_answers(stage: Stage) -> None:
+    for number, question in enumerate(("one?", "two?"), 1):
+        await stage.ask(question)
+        stage.client.give(
+            thinking(f"thought {number}", f"t{number}"),
+            text(f"**answer** {number}", f"a{number}"),
+            finish(),
+        )
+        await stage.settle()
+
+
+def under_cursor(stage: Stage) -> str | None:
+    block = stage.chat.transcript.cursor.block
+    return None if block is None else block.source.text
+
+
+def barred(stage: Stage) -> list[str]:
+    """What stands in the rows that have the cursor's bar."""
+    view = stage.chat.transcript
+    style = view.get_component_rich_style("transcript--cursor", partial=True)
+    strips = [view.render_line(y) for y in range(view.size.height)]
+    return [
+        strip.text.strip()
+        for strip in strips
+        if (first := next(iter(strip)).style) is not None
+        and first.bgcolor == style.bgcolor
+        and bool(first.reverse) == bool(style.reverse)
+    ]
+
+
+async def press(stage: Stage, *keys: str) -> None:
+    await stage.pilot.press(*keys)
+    await stage.settle()
+
+
+async def test_the_cursor_begins_at_the_newest_message_and_passes_figures_over(
+    config: Path,
+) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up")
+        assert under_cursor(stage) == "**answer** 2"
+        assert barred(stage) == ["answer 2"]
+        assert stage.chat.focused is stage.chat.transcript
+        seen = []
+        for key in ("alt+up", "up", "up", "up", "up", "up"):
+            await press(stage, key)
+            seen.append(under_cursor(stage))
+        assert seen == ["thought 2", "two?", "**answer** 1", "thought 1", "one?", "one?"]
+        await press(stage, "alt+down")
+        assert under_cursor(stage) == "thought 1"
+        await press(stage, "end")
+        assert under_cursor(stage) == "**answer** 2"
+        await press(stage, "home")
+        assert under_cursor(stage) == "one?"
+
+
+async def test_keys_that_matter_are_named_while_the_cursor_is_on(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        assert "^P palette" in stage.screen_text
+        await press(stage, "alt+up")
+        last = stage.screen_text.splitlines()[-1]
+        assert "c copy" in last
+        assert "^P" not in last
+        await press(stage, "up")
+        assert "Space fold" in stage.screen_text.splitlines()[-1]
+        await press(stage, "escape")
+        assert "^P palette" in stage.screen_text
+
+
+async def test_the_message_is_copied_as_it_came(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up", "c")
+        assert stage.app.clipboard == "**answer** 2"
+        assert "Sent 1 line to the terminal's clipboard" in stage.screen_text
+        assert under_cursor(stage) == "**answer** 2"
+
+
+async def test_thinking_unfolds_under_the_cursor_and_an_answer_does_not(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up", "space")
+        assert "Only thinking and tools fold" in stage.screen_text
+        await press(stage, "up")
+        assert "thought 2" not in stage.screen_text
+        await press(stage, "space")
+        assert "thought 2" in stage.screen_text
+        assert "thought 2" in barred(stage)
+        await press(stage, "space")
+        assert "thought 2" not in stage.screen_text
+
+
+async def test_what_is_typed_goes_on_in_the_input_with_the_draft_intact(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await stage.type("draft ")
+        await press(stage, "alt+up", *"xyc!")
+        assert stage.chat.composer.value == "draft xyc!"
+        assert stage.chat.transcript.mode is None
+        assert stage.chat.focused is stage.chat.composer
+        assert barred(stage) == []
+
+
+async def test_escape_leaves_the_messages_first_and_stops_then(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await stage.ask("three?")
+        await press(stage, "alt+up", "escape")
+        assert stage.client.is_open
+        assert stage.chat.focused is stage.chat.composer
+        await press(stage, "escape")
+        assert not stage.client.is_open
+
+
+async def test_control_c_leaves_the_messages_and_keeps_the_draft(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await stage.type("draft")
+        await press(stage, "alt+up", "ctrl+c")
+        assert stage.chat.focused is stage.chat.composer
+        assert stage.chat.composer.value == "draft"
+
+
+async def test_a_paste_is_for_the_input(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up")
+        stage.app.post_message(events.Paste("pasted"))
+        await stage.settle()
+        assert stage.chat.composer.value == "pasted"
+        assert stage.chat.focused is stage.chat.composer
+
+
+async def test_keys_that_were_on_their_way_arrive_in_order(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up")
+        words = "zebras and other animals that graze"
+        for letter in words:
+            key = "space" if letter == " " else letter
+            stage.app.post_message(events.Key(key, letter))
+        await stage.settle()
+        with anyio.fail_after(5):
+            while len(stage.chat.composer.value) < len(words):
+                await stage.pilot.pause()
+        assert stage.chat.composer.value == words
+
+
+async def test_an_empty_chat_has_no_message_to_go_to(config: Path) -> None:
+    async with staged(config) as stage:
+        await press(stage, "alt+up")
+        assert "There is no message yet" in stage.screen_text
+        assert stage.chat.focused is stage.chat.composer
+
+
+async def test_a_new_chat_takes_the_cursor_away(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up", "ctrl+n")
+        assert stage.chat.transcript.mode is None
+        assert stage.chat.focused is stage.chat.composer
+        await stage.type("next")
+        assert stage.chat.composer.value == "next"
+
+
+async def test_a_click_on_the_chat_leaves_the_focus_where_it_is(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await stage.pilot.click(offset=(10, 5))
+        assert stage.chat.focused is stage.chat.composer
+        await press(stage, "alt+up")
+        await stage.pilot.click(stage.chat.composer)
+        await stage.settle()
+        assert stage.chat.transcript.mode is None
+        assert barred(stage) == []
+
+
+async def test_a_terminal_that_looks_away_keeps_the_cursor(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up")
+        stage.app.post_message(events.AppBlur())
+        await stage.settle()
+        stage.app.post_message(events.AppFocus())
+        await press(stage, "up")
+        assert under_cursor(stage) == "thought 2"
+
+
+async def test_a_long_message_is_shown_from_its_beginning_and_a_sleeping_one_wakes(
+    config: Path,
+) -> None:
+    async with staged(config) as stage:
+        view = stage.chat.transcript
+        for number in range(300):
+            view.add_user(f"u{number}", f"question {number}")
+            view.add_answer(f"w{number}")
+            view.append(f"w{number}", "\n\n".join(f"line {line}" for line in range(40)))
+            view.finish(f"w{number}")
+        await stage.settle()
+        await press(stage, "alt+up")
+        assert barred(stage)[0] == "line 0"
+        await press(stage, "home")
+        assert barred(stage) == ["▌ question 0"]
+        await press(stage, "end", "up")
+        assert barred(stage) == ["▌ question 299"]
+
+
+async def test_the_palette_puts_the_cursor_on(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "ctrl+p")
+        await stage.type("go through the messages")
+        await press(stage, "enter")
+        assert under_cursor(stage) == "**answer** 2"
+        assert stage.chat.focused is stage.chat.transcript
+
+
+async def test_the_bar_is_seen_without_colours(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with staged(config, theme="terminal") as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up")
+        view = stage.chat.transcript
+        assert view.get_component_rich_style("transcript--cursor", partial=True).reverse
+        assert barred(stage) == ["answer 2"]
