@@ -102,6 +102,7 @@ _LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "composer.submit": "send",
         "composer.newline": "newline",
         "cursor.copy": "copy",
+        "cursor.next_code": "code",
         "cursor.fold": "fold",
         "cursor.leave": "back",
     }
@@ -145,6 +146,7 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "error": ("chat.retry", *_IDLE),
         "asking": (),  # the question names its own keys
         "message": ("cursor.copy", "cursor.leave"),
+        "answer": ("cursor.copy", "cursor.next_code", "cursor.leave"),
         "foldable": ("cursor.copy", "cursor.fold", "cursor.leave"),
         **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
     }

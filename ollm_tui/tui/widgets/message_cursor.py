@@ -1,11 +1,15 @@
 """The cursor that goes over the messages of a transcript."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ollm_tui.tui.widgets.painters.rows import Row
-from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
+from ollm_tui.tui.widgets.transcript_block import MARGIN, Block, BlockKind
 from ollm_tui.tui.widgets.transcript_marks import Span
 from ollm_tui.tui.widgets.transcript_shelf import Shelf
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.widgets.code_steps import CodeSteps
 
 STOPS = frozenset(
     {BlockKind.USER, BlockKind.ANSWER, BlockKind.THINKING, BlockKind.TOOL, BlockKind.ERROR}
@@ -15,11 +19,13 @@ BAR = "transcript--cursor"
 
 
 class MessageCursor:
-    """On one block, or off; drawn as a bar in the first column."""
+    """On one block, or off; drawn as a bar in the margin."""
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self.block: Block | None = None
+        self.code: CodeSteps | None = None
+        """The code block of the answer that was gone to."""
 
     @property
     def index(self) -> int | None:
@@ -46,12 +52,12 @@ class MessageCursor:
         for index in indexes:
             block = self._shelf.blocks[index]
             if block.kind in STOPS and block.height:
-                self.block = block
+                self.block, self.code = block, None
                 return True
         return False
 
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
-        """Mark all rows of the block but the gap above."""
+        """Mark all rows of the block but the gap above, those of the code block more broadly."""
         del index, row
         if block is self.block and offset >= block.gap:
-            yield 0, 1, BAR
+            yield 0, MARGIN if self.code is not None and self.code.has_row(offset) else 1, BAR

@@ -7,8 +7,9 @@ from textual import events
 from textual.message import Message
 
 from ollm_tui.tui.widgets.message_cursor import MessageCursor
+from ollm_tui.tui.widgets.painters.copy_word import copies
 from ollm_tui.tui.widgets.transcript import Transcript
-from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
+from ollm_tui.tui.widgets.transcript_block import MARGIN, Block, BlockKind
 from ollm_tui.tui.widgets.transcript_source import ToolSource
 
 Mode: TypeAlias = Literal["cursor", "caret"]
@@ -97,7 +98,9 @@ class Reader(Transcript):
 
     def _hints(self) -> str:
         block = self.cursor.block
-        return "foldable" if block is not None and block.kind in _FOLDABLE else "message"
+        if block is None or block.kind is BlockKind.USER or block.kind is BlockKind.ERROR:
+            return "message"
+        return "foldable" if block.kind in _FOLDABLE else "answer"
 
     def _cut(self, count: int) -> None:
         super()._cut(count)
@@ -140,10 +143,42 @@ class Reader(Transcript):
         self.cursor.edge(direction)
         self._show_cursor()
 
+    def action_cursor_code(self, direction: int) -> None:
+        """Go to the next code block of the answer."""
+        # Brings the Markdown painters, which no first screen needs.
+        from ollm_tui.tui.widgets.code_steps import CodeSteps
+
+        block, index = self.cursor.block, self.cursor.index
+        if block is None or index is None:
+            return
+        self.cursor.code = self.cursor.code or CodeSteps(block)
+        found = self.cursor.code.step(direction)
+        if found is not None:
+            self.show_rows(index, block.lead + found.first, block.lead + found.end)
+        elif not self.cursor.code.count:
+            self.post_message(self.Refused("There is no code block in this message"))
+        self.refresh()
+
     def action_cursor_copy(self) -> None:
-        """Copy the message as it came."""
-        if self.cursor.block is not None:
-            self.post_message(self.CopyWanted(_wanted_text(self.cursor.block)))
+        """Copy the code block, or the message, as it came."""
+        block, code = self.cursor.block, self.cursor.code
+        if block is not None:
+            text = code.text if code is not None else None
+            self.post_message(self.CopyWanted(_wanted_text(block) if text is None else text))
+
+    def on_click(self, event: events.Click) -> None:
+        """Copy a code block at the word that says so."""
+        found = self.shelf.row_at(self.scroll_offset.y + event.y)
+        if event.chain > 1 or found is None or not copies(found[0], event.x - MARGIN):
+            return
+        # Brings the Markdown painters; there are some already, or there would be no such word.
+        from ollm_tui.tui.widgets.code_steps import code_at
+
+        _index, offset = self.shelf.find(self.scroll_offset.y + event.y)
+        text = code_at(found[1], offset)
+        if text is not None:
+            event.prevent_default()
+            self.post_message(self.CopyWanted(text))
 
     def action_cursor_fold(self) -> None:
         """Fold or unfold the message."""

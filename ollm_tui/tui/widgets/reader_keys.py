@@ -19,6 +19,8 @@ CURSOR_KEYS: Final[tuple[Binding, ...]] = (
     _key("cursor.down", "down", "cursor_step(1)", "The message after"),
     _key("cursor.first", "home", "cursor_edge(-1)", "The first message"),
     _key("cursor.last", "end", "cursor_edge(1)", "The last message"),
+    _key("cursor.next_code", "tab", "cursor_code(1)", "The next code block of the answer"),
+    _key("cursor.previous_code", "shift+tab", "cursor_code(-1)", "The code block before"),
     _key("cursor.copy", "c", "cursor_copy", "Copy the message, or the code block"),
     _key("cursor.fold", "space", "cursor_fold", "Fold or unfold it"),
     _key("cursor.leave", "escape", "cursor_leave", "Back to the input"),

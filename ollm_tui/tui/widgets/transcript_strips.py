@@ -32,6 +32,8 @@ def copied(spans: Iterable[tuple[Row, tuple[int, int]]]) -> str:
     """The text of the spans (end -1: the whole rest), with soft-wrapped rows joined again."""
     out: list[str] = []
     for row, (start, end) in spans:
+        if row.aside:
+            continue
         text = row.text
         low = max(start - MARGIN, row.gutter)
         high = len(text) if end < 0 else end - MARGIN

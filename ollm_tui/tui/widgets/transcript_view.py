@@ -263,14 +263,20 @@ class RowView(ScrollView, can_focus=False):
 
     def show_block(self, index: int) -> None:
         """Scroll a whole block into view; its beginning where it is too high or still sleeps."""
-        block, start = self.shelf.blocks[index], self.shelf.start(index)
-        first, end = max(start + block.gap - 1, 0), start + block.height
-        top, bottom = self._in_view
+        block = self.shelf.blocks[index]
         is_painted = block.hides_its_rows or block.painter is not None
-        if first < top or not is_painted:
-            self.scroll_to(y=first, animate=False, immediate=True)
-        elif end > bottom:
-            self.scroll_to(y=min(first, end - self.size.height), animate=False, immediate=True)
+        end = block.height if is_painted else block.gap + self.size.height
+        self.show_rows(index, max(block.gap - 1, 0), end)
+
+    def show_rows(self, index: int, first: int, end: int) -> None:
+        """Scroll rows of a block into view; the first ones where not all fit."""
+        start, height = self.shelf.start(index), self.size.height
+        top, bottom = self._in_view
+        if start + first < top:
+            self.scroll_to(y=start + first, animate=False, immediate=True)
+        elif start + end > bottom:
+            row = start + min(first, end - height)
+            self.scroll_to(y=max(row, 0), animate=False, immediate=True)
 
     def watch_pinned(self, pinned: bool) -> None:
         """Tell the screen."""

@@ -44,7 +44,13 @@ def rows(painter: Painter) -> list[Row]:
 
 
 def texts(painter: Painter) -> list[str]:
-    return [row.text.rstrip() for row in rows(painter)]
+    """The rows without what stands at their right edge: blanks, and the word that copies code."""
+    return [
+        "".join(
+            text for text, style, _ in row.segments if not (style and "copy" in style.meta)
+        ).rstrip()
+        for row in rows(painter)
+    ]
 
 
 def looks(painter: Painter) -> list[Look]:

@@ -219,7 +219,7 @@ def test_a_string_over_several_lines_is_coloured_as_one() -> None:
     painter.append(text)
     painter.finish()
     settle(painter)
-    assert [row.text for row in rows(painter)] == [
+    assert texts(painter) == [
         " python",
         ' x = """one',
         ' two"""',
@@ -389,7 +389,7 @@ BRACKETS = [
 @pytest.mark.parametrize("text", BRACKETS)
 def test_brackets_are_shown_exactly(text: str) -> None:
     assert texts(paint(text)) == [text]
-    assert texts(paint(f"```\n{text}\n```")) == [f" {text}"]
+    assert texts(paint(f"```\n{text}\n```")) == ["", f" {text}"]
     assert texts(paint(f"- {text}-")) in (
         [f"• {text}-"],
         [f"☐ {text[4:]}-"],

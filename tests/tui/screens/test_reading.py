@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 from textual import events
+from textual.selection import Selection
 
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text, thinking
@@ -244,3 +245,85 @@ async def test_the_bar_is_seen_without_colours(
         view = stage.chat.transcript
         assert view.get_component_rich_style("transcript--cursor", partial=True).reverse
         assert barred(stage) == ["answer 2"]
+
+
+CODE = "Two:\n\n```py\none\n\tx  \n```\n\nand\n\n- item\n\n  ```\n  two\n  ```\n"
+
+
+async def with_code(stage: Stage) -> None:
+    await stage.ask("code?")
+    stage.client.give(text(CODE), finish())
+    await stage.settle()
+
+
+def broadly_barred(stage: Stage) -> list[str]:
+    """What stands in the rows whose whole margin is marked."""
+    view = stage.chat.transcript
+    style = view.get_component_rich_style("transcript--cursor", partial=True)
+    found = []
+    for y in range(view.size.height):
+        strip = view.render_line(y)
+        margin = strip.crop(0, 3)
+        if all(one.style is not None and one.style.bgcolor == style.bgcolor for one in margin):
+            found.append(strip.crop(3, 60).text.strip())
+    return found
+
+
+async def test_tab_steps_through_the_code_blocks_and_copies_the_source(config: Path) -> None:
+    async with staged(config) as stage:
+        await with_code(stage)
+        await press(stage, "alt+up", "tab")
+        assert broadly_barred(stage) == ["py", "one", "x"]
+        await press(stage, "c")
+        assert stage.app.clipboard == "one\n\tx  "
+        assert "Sent 2 lines" in stage.screen_text
+        await press(stage, "tab", "c")
+        assert broadly_barred(stage) == ["", "two"]
+        assert stage.app.clipboard == "two"
+        await press(stage, "tab", "c")
+        assert broadly_barred(stage) == []
+        assert stage.app.clipboard == CODE
+        await press(stage, "shift+tab", "c")
+        assert stage.app.clipboard == "two"
+
+
+async def test_a_code_block_stays_chosen_at_another_width(config: Path) -> None:
+    async with staged(config) as stage:
+        await with_code(stage)
+        await press(stage, "alt+up", "tab", "tab")
+        await stage.pilot.resize_terminal(50, 20)
+        await stage.settle()
+        assert broadly_barred(stage)[-1] == "two"
+
+
+async def test_an_answer_without_code_says_so(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up", "tab")
+        assert "There is no code block in this message" in stage.screen_text
+        await press(stage, "up", "tab")
+        assert stage.chat.focused is stage.chat.transcript
+
+
+async def test_a_click_on_copy_copies_that_block(config: Path) -> None:
+    async with staged(config) as stage:
+        await with_code(stage)
+        for number, source in enumerate(["one\n\tx  ", "two"]):
+            # a word about the key may have moved the rows
+            lines = stage.screen_text.splitlines()
+            rows = [(line.rindex("copy"), y) for y, line in enumerate(lines) if "copy" in line]
+            x, y = rows[number]
+            await stage.pilot.click(offset=(x + 1, y))
+            await stage.settle()
+            assert stage.app.clipboard == source
+        assert stage.chat.focused is stage.chat.composer
+
+
+async def test_the_word_that_copies_is_never_in_a_selection(config: Path) -> None:
+    async with staged(config) as stage:
+        await with_code(stage)
+        stage.chat.selections = {stage.chat.transcript: Selection(None, None)}
+        selected = stage.chat.get_selected_text()
+        assert selected is not None
+        assert "copy" not in selected
+        assert "Two:\n\none\n    x\n\nand" in selected

@@ -307,8 +307,8 @@ async def test_the_mouse_selects_text_without_gutters_and_joins_wrapped_rows() -
         await settled(pilot, transcript)
         transcript.scroll_home(animate=False)
         await pilot.mouse_down(Transcript, offset=(7, 0))
-        await pilot.hover(Transcript, offset=(8, 6))
-        await pilot.mouse_up(Transcript, offset=(8, 6))
+        await pilot.hover(Transcript, offset=(8, 7))
+        await pilot.mouse_up(Transcript, offset=(8, 7))
         assert app.screen.get_selected_text() == (
             "two three four five six seven eight\n\nquoted words that are wrapped here\n\ncode"
         )

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
+from ollm_tui.tui.widgets.chrome import cut
+from ollm_tui.tui.widgets.painters.copy_word import copying
 from ollm_tui.tui.widgets.painters.lexing import find_lexer, tokens
 from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
 from ollm_tui.tui.widgets.painters.plain import GrowingTail, GrowingText, plain_rows
@@ -24,6 +27,7 @@ _OPEN_CHUNK = 24
 _OPEN_CHARS = 4096
 _AT_ONCE = 1024
 _PAD = " "
+_COPY = "copy"
 
 _STYLES: dict[tuple[str, ...], str] = {
     ("Keyword",): "keyword",
@@ -105,16 +109,18 @@ def long_line_rows(line: str, canvas: Canvas) -> Iterator[Row]:
 
 
 def label_row(language: str, canvas: Canvas) -> Row:
-    """The language above the code; no part of a copy."""
-    block = canvas.palette.block
-    text = f" {language[: max(canvas.width - 2, 1)]}"
-    return Row((Segment(text, block + canvas.palette.label),), gutter=len(text), fill=block)
+    """The language above the code, and the word that copies it; no part of a copy itself."""
+    look = canvas.palette.block + canvas.palette.label
+    left = f" {cut(language, canvas.width - len(_COPY) - 4)}"
+    gap = " " * max(canvas.width - cell_len(left) - len(_COPY) - 1, 1)
+    text = (Segment(left + gap, look), Segment(_COPY, copying(look)), Segment(" ", look))
+    gutter = len(left + gap) + len(_COPY) + 1
+    return Row(text, gutter=gutter, fill=canvas.palette.block, aside=True)
 
 
 def code_rows(lines: Iterable[str], language: str, canvas: Canvas) -> Iterator[Step]:
     """A whole code block from its lines without the fences."""
-    if language:
-        yield label_row(language, canvas)
+    yield label_row(language, canvas)
     rest = iter(lines)
     coloured: list[str] = []
     stopper: str | None = None
@@ -162,7 +168,7 @@ class GrowingCode:
     """
 
     def __init__(self, language: str, canvas: Canvas) -> None:
-        self.rows: list[Row] = [label_row(language, canvas)] if language else []
+        self.rows: list[Row] = [label_row(language, canvas)]
         self.settled = 0
         self._language = language
         self._canvas = canvas

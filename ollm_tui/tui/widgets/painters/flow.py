@@ -221,7 +221,8 @@ class FlowPainter:
             if (frame.decoration and not kept) or row.join is not None:
                 gutter = sum(len(segment.text) for segment in left)
         gutter += row.gutter if gutter == sum(len(segment.text) for segment in left) else 0
-        return Row((*left, *row.segments), gutter=gutter, join=row.join, fill=row.fill)
+        segments = (*left, *row.segments)
+        return Row(segments, gutter=gutter, join=row.join, fill=row.fill, aside=row.aside)
 
 
 def _closes_table(token: "Token") -> bool:

@@ -1,7 +1,7 @@
 """Paints a streamed Markdown answer: closed sections once, the open one at most once a frame."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -239,6 +239,10 @@ class MarkdownPainter:
     def row(self, index: int) -> Row:
         """One row; the gaps between sections are rows too."""
         return self._parts.row(index)
+
+    def sections(self) -> Iterator[tuple[Section, int, Sequence[Row]]]:
+        """The sections that are painted, each with the number of its first row."""
+        return self._parts.painted()
 
     def anchor(self, row: int) -> tuple[int, int, int]:
         """Section, line and characters before a row."""

@@ -1,5 +1,6 @@
 """The sections of one answer with their rows, one below the other."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ollm_tui.tui.widgets.painters.growing import Growing
@@ -120,6 +121,12 @@ class Parts:
     def row_count(self) -> int:
         """How many rows there are now."""
         return self._offsets.total
+
+    def painted(self) -> Iterator[tuple[Section, int, Sequence[Row]]]:
+        """The sections that have rows, each with the number of its first row."""
+        for index, part in enumerate(self._parts):
+            if part.section is not None and part.rows:
+                yield part.section, self._offsets.start(index) + part.gap, part.rows
 
     def find(self, row: int) -> int:
         """The part a row is in."""

@@ -21,6 +21,8 @@ class Row:
     """The text a soft wrap swallowed before this row; None when the row starts a line."""
     fill: Style | None = None
     """Style that fills the rest of the measure, such as a code background."""
+    aside: bool = False
+    """Nothing of it is ever copied, not even the end of its line."""
 
     @property
     def text(self) -> str:

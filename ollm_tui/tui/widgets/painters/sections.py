@@ -57,6 +57,8 @@ class Section:
     """The number an ordered item shows."""
     mark: str = ""
     """The list marker's last character: items of one list share it."""
+    first_line: int = 0
+    """The number of its first line in the text, from 0."""
 
     def add(self, line: str) -> None:
         """Put a line in."""
@@ -171,6 +173,7 @@ class Sectioner:
     def __init__(self) -> None:
         self.sections: list[Section] = []
         self._after_blank = False
+        self._line = 0
 
     @property
     def open(self) -> Section | None:
@@ -240,6 +243,7 @@ class Sectioner:
             case _:
                 pass
         self._after_blank = not line.strip(" ")
+        self._line += 1
 
     def _join(self, section: Section, line: str) -> None:
         section.add(line)
@@ -255,6 +259,7 @@ class Sectioner:
 
     def _start(self, section: Section, line: str) -> None:
         before = self.sections[-1] if self.sections else None
+        section.first_line = self._line
         if before is not None:
             before.closed = True
             section.gap = self._gap(before, section)
@@ -277,7 +282,7 @@ class Sectioner:
         head = section.lines.pop()
         section.chars -= len(head) + 1
         section.closed = True
-        table = Section(Kind.TABLE, gap=True)
+        table = Section(Kind.TABLE, gap=True, first_line=self._line - 1)
         table.add(head)
         table.add(line)
         self.sections.append(table)
