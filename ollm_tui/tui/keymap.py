@@ -105,6 +105,11 @@ _LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "cursor.next_code": "code",
         "cursor.fold": "fold",
         "cursor.leave": "back",
+        "cursor.select": "select",
+        "caret.mark": "select",
+        "caret.all": "all",
+        "caret.copy": "copy",
+        "caret.leave": "back",
     }
 )
 
@@ -145,9 +150,10 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "ready": _IDLE,
         "error": ("chat.retry", *_IDLE),
         "asking": (),  # the question names its own keys
-        "message": ("cursor.copy", "cursor.leave"),
-        "answer": ("cursor.copy", "cursor.next_code", "cursor.leave"),
-        "foldable": ("cursor.copy", "cursor.fold", "cursor.leave"),
+        "message": ("cursor.copy", "cursor.select", "cursor.leave"),
+        "answer": ("cursor.copy", "cursor.next_code", "cursor.select", "cursor.leave"),
+        "foldable": ("cursor.copy", "cursor.fold", "cursor.select", "cursor.leave"),
+        "caret": ("caret.mark", "caret.copy", "caret.all", "caret.leave"),
         **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
     }
 )

@@ -212,6 +212,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         elif selected := self.get_selected_text() or self.composer.selected_value:
             self.copy(selected)
             self.clear_selection()
+            self.transcript.action_caret_leave()
         elif self.transcript.mode is not None:
             self.transcript.action_cursor_leave()
         elif not self.composer.stash():

@@ -7,6 +7,12 @@ from ollm_tui.tui.keymap import Keymap
 from ollm_tui.tui.screens.prompt import Prompt
 from ollm_tui.tui.screens.transcript_keys import FLASH_S, TranscriptKeys
 from ollm_tui.tui.widgets.reader import Reader, Typed
+from ollm_tui.tui.widgets.reader_messages import (
+    CopyWanted,
+    Moved,
+    Refused,
+    SelectionCopyWanted,
+)
 from ollm_tui.tui.widgets.status_bar import StatusBar
 
 
@@ -54,17 +60,22 @@ class Reading(TranscriptKeys):
         if event is not None:
             self.composer.post_message(event)
 
-    @on(Reader.Moved)
-    def _name_keys(self, event: Reader.Moved) -> None:
+    @on(Moved)
+    def _name_keys(self, event: Moved) -> None:
         self._hints = event.hints
         self.show_keys(self._turn)
 
-    @on(Reader.CopyWanted)
-    def _copy_wanted(self, event: Reader.CopyWanted) -> None:
+    @on(CopyWanted)
+    def _copy_wanted(self, event: CopyWanted) -> None:
         self.copy(event.text)
 
-    @on(Reader.Refused)
-    def _say_why(self, event: Reader.Refused) -> None:
+    @on(SelectionCopyWanted)
+    def _copy_selection(self, event: SelectionCopyWanted) -> None:
+        text, _end = self.transcript.get_selection(event.selection) or ("", "")
+        self.copy(text)
+
+    @on(Refused)
+    def _say_why(self, event: Refused) -> None:
         self.hints.flash(event.why, FLASH_S)
 
     def copy(self, text: str) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from textual import events
-from textual.message import Message
 
 from ollm_tui.tui.widgets.message_cursor import MessageCursor
 from ollm_tui.tui.widgets.painters.copy_word import copies
-from ollm_tui.tui.widgets.transcript import Transcript
+from ollm_tui.tui.widgets.reader_caret import CaretReader
+from ollm_tui.tui.widgets.reader_messages import CopyWanted, Moved, Refused
 from ollm_tui.tui.widgets.transcript_block import MARGIN, Block, BlockKind
 from ollm_tui.tui.widgets.transcript_source import ToolSource
 
@@ -17,34 +17,13 @@ Typed: TypeAlias = events.Key | events.Paste
 _FOLDABLE: Final = frozenset({BlockKind.THINKING, BlockKind.TOOL})
 
 
-class Reader(Transcript):
+class Reader(CaretReader):
     """Takes the focus only while the cursor is on.
 
-    Modes: off -> cursor (on a message) -> off. A key that means nothing here turns it off and is
-    typed where prompts are written, as is everything that was still on its way to this widget.
+    Modes: off <-> cursor (on a message) <-> caret (in its text); caret -> off. A key that means
+    nothing here turns it off and is typed where prompts are written, as is everything that was
+    still on its way to this widget.
     """
-
-    class Moved(Message):
-        """The cursor went to another message, on or off."""
-
-        def __init__(self, hints: str | None) -> None:
-            self.hints = hints
-            """Which keys matter now; None when it is off."""
-            super().__init__()
-
-    class CopyWanted(Message):
-        """Somebody wants a text on the clipboard."""
-
-        def __init__(self, text: str) -> None:
-            self.text = text
-            super().__init__()
-
-    class Refused(Message):
-        """A key could do nothing, and why."""
-
-        def __init__(self, why: str) -> None:
-            self.why = why
-            super().__init__()
 
     def __init__(
         self,
@@ -66,7 +45,9 @@ class Reader(Transcript):
     @property
     def mode(self) -> Mode | None:
         """What the keys are for; None while they are for the input."""
-        return None if self.cursor.block is None else "cursor"
+        if self.cursor.block is None:
+            return None
+        return "cursor" if self.caret is None else "caret"
 
     def allow_focus(self) -> bool:
         """A click never takes the focus from the input."""
@@ -74,6 +55,7 @@ class Reader(Transcript):
 
     def go_through(self, direction: int) -> bool:
         """Put the cursor on the newest message, or move it; False when there is none."""
+        self.take_caret()
         moved = self.cursor.step(direction)
         if self.cursor.block is not None:
             self._show_cursor()
@@ -83,10 +65,11 @@ class Reader(Transcript):
         """Take the cursor away."""
         if self.mode is None:
             return
+        self.take_caret()
         self.cursor.block = None
         self.marks.remove(self.cursor)
         self.refresh()
-        self.post_message(self.Moved(None))
+        self.post_message(Moved(None))
 
     def _show_cursor(self) -> None:
         if self.cursor not in self.marks:
@@ -94,10 +77,12 @@ class Reader(Transcript):
         if (index := self.cursor.index) is not None:
             self.show_block(index)
         self.refresh()
-        self.post_message(self.Moved(self._hints()))
+        self.post_message(Moved(self._hints()))
 
     def _hints(self) -> str:
         block = self.cursor.block
+        if self.caret is not None:
+            return "caret"
         if block is None or block.kind is BlockKind.USER or block.kind is BlockKind.ERROR:
             return "message"
         return "foldable" if block.kind in _FOLDABLE else "answer"
@@ -116,6 +101,7 @@ class Reader(Transcript):
         mode = self.mode
         action = None if mode is None else self._keys[mode].get(event.key)
         if action is not None:
+            self.is_shifted = "shift" in event.key.split("+")
             await self.run_action(action)
         elif mode is None or event.is_printable:
             self._type_on(events.Key(event.key, event.character))
@@ -156,7 +142,7 @@ class Reader(Transcript):
         if found is not None:
             self.show_rows(index, block.lead + found.first, block.lead + found.end)
         elif not self.cursor.code.count:
-            self.post_message(self.Refused("There is no code block in this message"))
+            self.post_message(Refused("There is no code block in this message"))
         self.refresh()
 
     def action_cursor_copy(self) -> None:
@@ -164,7 +150,7 @@ class Reader(Transcript):
         block, code = self.cursor.block, self.cursor.code
         if block is not None:
             text = code.text if code is not None else None
-            self.post_message(self.CopyWanted(_wanted_text(block) if text is None else text))
+            self.post_message(CopyWanted(_wanted_text(block) if text is None else text))
 
     def on_click(self, event: events.Click) -> None:
         """Copy a code block at the word that says so."""
@@ -178,16 +164,31 @@ class Reader(Transcript):
         text = code_at(found[1], offset)
         if text is not None:
             event.prevent_default()
-            self.post_message(self.CopyWanted(text))
+            self.post_message(CopyWanted(text))
 
     def action_cursor_fold(self) -> None:
         """Fold or unfold the message."""
         block = self.cursor.block
         if block is None or block.kind not in _FOLDABLE:
-            self.post_message(self.Refused("Only thinking and tools fold"))
+            self.post_message(Refused("Only thinking and tools fold"))
             return
         self.toggle_fold(block.id)
         self._show_cursor()
+
+    async def action_cursor_select(self) -> None:
+        """Put the caret where the message begins."""
+        index = self.cursor.index
+        if index is None:
+            return
+        if await self.put_caret(index):
+            self.post_message(Moved(self._hints()))
+        else:
+            self.post_message(Refused("There is no text to select"))
+
+    def action_caret_leave(self) -> None:
+        """Go back to the message."""
+        super().action_caret_leave()
+        self.post_message(Moved(self._hints() if self.mode else None))
 
     def action_cursor_leave(self) -> None:
         """Go back to the input."""

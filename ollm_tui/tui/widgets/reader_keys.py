@@ -22,10 +22,28 @@ CURSOR_KEYS: Final[tuple[Binding, ...]] = (
     _key("cursor.next_code", "tab", "cursor_code(1)", "The next code block of the answer"),
     _key("cursor.previous_code", "shift+tab", "cursor_code(-1)", "The code block before"),
     _key("cursor.copy", "c", "cursor_copy", "Copy the message, or the code block"),
+    _key("cursor.select", "v", "cursor_select", "Select text from here"),
     _key("cursor.fold", "space", "cursor_fold", "Fold or unfold it"),
     _key("cursor.leave", "escape", "cursor_leave", "Back to the input"),
 )
 """While the cursor is on a message."""
 
-CARET_KEYS: Final[tuple[Binding, ...]] = ()
+CARET_KEYS: Final[tuple[Binding, ...]] = (
+    _move("left", "left", "Left; with Shift it selects, as all that follow"),
+    _move("right", "right", "Right"),
+    _move("up", "up", "Up"),
+    _move("down", "down", "Down"),
+    _move("word_left", "ctrl+left", "Word left"),
+    _move("word_right", "ctrl+right", "Word right"),
+    _move("line_start", "home", "Start of the row"),
+    _move("line_end", "end", "End of the row"),
+    _move("page_up", "pageup", "A page up"),
+    _move("page_down", "pagedown", "A page down"),
+    _move("top", "ctrl+home", "Beginning of the chat"),
+    _move("bottom", "ctrl+end", "End of the chat"),
+    _key("caret.mark", "v,space", "caret_mark", "Begin selecting, or end it"),
+    _key("caret.all", "a", "caret_all", "Select everything"),
+    _key("caret.copy", "c,enter", "caret_copy", "Copy what is selected"),
+    _key("caret.leave", "escape", "caret_leave", "Back to the message"),
+)
 """While the caret is in the text."""

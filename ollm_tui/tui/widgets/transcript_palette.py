@@ -15,7 +15,7 @@ _ON_BLOCK: Final = frozenset(
 """Styles used on a code block: only what they set themselves, so the block's background stays."""
 
 COMPONENTS: Final = frozenset(PREFIX + field.name for field in fields(Palette)) | {
-    PREFIX + name for name in ("marker-new", "found", "found-current", "cursor")
+    PREFIX + name for name in ("marker-new", "found", "found-current", "cursor", "caret")
 }
 
 CSS: Final = """
@@ -56,6 +56,7 @@ Transcript {
         background: $warning; color: $background; text-style: bold;
     }
     & > .transcript--cursor { background: $primary; }
+    & > .transcript--caret { text-style: reverse; }
 
     &:ansi {
         background: ansi_default;

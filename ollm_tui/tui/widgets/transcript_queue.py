@@ -77,7 +77,7 @@ class PaintQueue:
         self.is_growing = False
         newest_first = list(reversed(self._waiting))
         for index in sorted(newest_first, key=self._is_refining):
-            one = self._work_on(index, canvas, view, deadline)
+            one = self.work_on(index, canvas, view, deadline)
             if one is not None:
                 change = one if change is None else change.merge(one)
             if monotonic() > deadline:
@@ -89,9 +89,15 @@ class PaintQueue:
         # most have no painter yet, and asking for the protocol costs more than that
         return painter is not None and isinstance(painter, Refining) and painter.refining
 
-    def _work_on(
+    def lacks(self, canvas: Canvas, index: int) -> bool:
+        """Has a block rows that are not painted yet?"""
+        is_waiting = index in self._waiting and not self._is_refining(index)
+        return is_waiting or _needs_paint(self._shelf.blocks[index], canvas)
+
+    def work_on(
         self, index: int, canvas: Canvas, view: tuple[int, int], deadline: float
     ) -> Change | None:
+        """Let one block paint until the deadline; gives the rows that look different."""
         block = self._shelf.blocks[index]
         self.is_growing |= index in self._grown
         top, bottom = (row - self._shelf.start(index) for row in view)
@@ -101,8 +107,10 @@ class PaintQueue:
             block.settle()
         painter = block.paint_for(canvas, top, bottom)
         self._awake[index] = None
-        if not painter.work(deadline):
-            del self._waiting[index]
+        if painter.work(deadline):
+            self._waiting.setdefault(index)
+        else:
+            self._waiting.pop(index, None)
             self._grown.discard(index)
         if index not in self._waiting or self._is_refining(index):
             block.settle()

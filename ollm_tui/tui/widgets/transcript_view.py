@@ -5,6 +5,7 @@ from asyncio import TimerHandle
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
+import anyio.lowlevel
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Size
@@ -31,6 +32,8 @@ FRAME_S = 1 / 30
 SLICE_S = 0.012
 """Most time one painting may take before keys get their turn."""
 PAUSE_S = 0.003
+MOST_WAIT_S = 0.3
+"""Most time a key waits for rows that it needs."""
 WIDEST = 100
 """The text measure on a wide screen."""
 NEAR_ROWS = 1500
@@ -136,6 +139,19 @@ class RowView(ScrollView, can_focus=False):
             self._let_go()
             low, high = self._in_view
             self._queue.let_sleep(low, high, 2 * NEAR_ROWS)
+
+    async def paint_block(self, index: int) -> None:
+        """Paint a block that somebody is about to go into, for as long as nobody minds."""
+        canvas, until = self._canvas, monotonic() + MOST_WAIT_S
+        while canvas is not None and canvas is self._canvas and index < len(self.shelf):
+            if not self._queue.lacks(canvas, index) or monotonic() > until:
+                break
+            self._keep_everything()
+            change = self._queue.work_on(index, canvas, self._in_view, monotonic() + SLICE_S)
+            if change is not None:
+                self._show_change(change.first, change.end)
+            await anyio.lowlevel.checkpoint()
+        self._wake()
 
     @property
     def _in_view(self) -> tuple[int, int]:
