@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rich.cells import split_graphemes
+from rich.style import Style
 from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
@@ -34,8 +35,14 @@ class SelectableRows(RowView):
         end = length if end < 0 else min(end, length)
         if start >= end:
             return strip
-        style = self.screen.get_component_rich_style("screen--selection")
-        return Strip(restyled(strip, start, end, style), strip.cell_length)
+        return Strip(restyled(strip, start, end, self._selection_style), strip.cell_length)
+
+    @property
+    def _selection_style(self) -> Style:
+        """The mixed background; a text colour only where the theme has one that can be seen."""
+        full = self.screen.get_component_rich_style("screen--selection")
+        own = self.screen.get_component_rich_style("screen--selection", partial=True)
+        return Style.from_color(own.color, full.bgcolor) + own.without_color
 
     def text_place(self, x: int, y: int) -> Offset:
         """The place in the text at a cell of the view."""

@@ -440,3 +440,18 @@ async def test_another_width_takes_the_caret_back_to_its_message(config: Path) -
         assert stage.chat.selections == {}
         await press(stage, "v")
         assert carets(stage) == ["a"]
+
+
+@pytest.mark.parametrize("theme", ["dusk", "paper", "contrast", "ember", "terminal"])
+async def test_selected_text_can_be_read_in_every_theme(config: Path, theme: str) -> None:
+    async with staged(config, theme=theme) as stage:
+        await two_answers(stage)
+        await press(stage, "alt+up", "v", "shift+right", "shift+right")
+        view = stage.chat.transcript
+        y = next(y for y in range(view.size.height) if "answer 2" in view.render_line(y).text)
+        (style,) = {one.style for one in view.render_line(y) if one.text == "an"}
+        plain = next(one.style for one in view.render_line(y) if one.text.startswith("wer"))
+        assert style is not None
+        assert plain is not None
+        assert style.bgcolor != plain.bgcolor
+        assert style.color != style.bgcolor
