@@ -4,7 +4,7 @@ BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
 .PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
-.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile
+.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile bench-copying
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,10 @@ bench-parsers: need-python  ## Time that hostile texts cost the parsers: ten tim
 bench-hostile: need-python  ## Documents that cost far more than they look like: stalls, keys, Esc (ARGS="NAME")
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.hostile_documents $(ARGS)
+
+bench-copying: need-python  ## The longest stall while a chat of 20 MB is selected and copied
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.copying $(ARGS)
 
 bench-tools: need-python  ## Four tools of one turn against one tool
 	@$(BOOTSTRAP) test

@@ -43,6 +43,7 @@ async def _main(flags: Flags) -> int:
         themes=ThemeShelf((bundled_folder(), paths.themes_dir)),
         keymap=early.keymap,
         history_file=paths.state_dir / "prompts.jsonl",
+        copies=paths.data_dir / "copies",
         show_thinking=early.show_thinking,
     )
     app = OllmApp(

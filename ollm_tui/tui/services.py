@@ -174,6 +174,8 @@ class Services:
     keymap: Mapping[str, str] = field(default_factory=dict)
     history_file: Path | None = None
     """Where sent prompts are kept for the Up key; None keeps them in memory only."""
+    copies: Path | None = None
+    """The folder for copies that no clipboard takes; None offers none."""
     show_thinking: bool = True
     """Whether reasoning is shown while it streams; it folds when the answer starts."""
     approver: ScreenApprover = field(default_factory=ScreenApprover)

@@ -89,6 +89,7 @@ def services(
     show_thinking: bool = True,
     history: Path | None = None,
     opener: RecordingOpener | None = None,
+    copies: Path | None = None,
 ) -> Services:
     async def give() -> Runtime:
         if opened is not None:
@@ -102,6 +103,7 @@ def services(
         config_file,
         history_file=history,
         show_thinking=show_thinking,
+        copies=copies,
         opener=opener or RecordingOpener(),
     )
 
@@ -117,6 +119,7 @@ async def staged(
     show_thinking: bool = True,
     history: Path | None = None,
     opener: RecordingOpener | None = None,
+    copies: Path | None = None,
 ) -> AsyncIterator[Stage]:
     runtime = runtime or ScriptedRuntime()
     opener = opener or RecordingOpener()
@@ -126,6 +129,7 @@ async def staged(
         opened,
         show_thinking=show_thinking,
         history=history,
+        copies=copies,
         opener=opener,
     )
     app = OllmApp(served, theme)

@@ -61,7 +61,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
     completions = getters.query_one(Completions)
 
     def __init__(self, services: Services, problems: tuple[str, ...] = ()) -> None:
-        super().__init__(with_overrides(services.keymap))
+        super().__init__(with_overrides(services.keymap), services.copies)
         self.services = services
         self.problems = problems
         self.desk: Desk | None = None
@@ -204,18 +204,12 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
             self.composer.prepend(back)
 
     def action_interrupt(self) -> None:
-        """Stop, else copy, else clear the input, else quit when pressed twice."""
+        """Stop, else copy, else go to the input, else clear it, else quit when pressed twice."""
         if self._can_stop:
             self.action_stop()
         elif self.is_searching and not self.selections:
             self.action_find_close()
-        elif selected := self.get_selected_text() or self.composer.selected_value:
-            self.copy(selected)
-            self.clear_selection()
-            self.transcript.action_caret_leave()
-        elif self.transcript.mode is not None:
-            self.transcript.action_cursor_leave()
-        elif not self.composer.stash():
+        elif not (self.copy_selected() or self.leave_messages() or self.composer.stash()):
             self._ask_to_quit()
 
     def _ask_to_quit(self) -> None:

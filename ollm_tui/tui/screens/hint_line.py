@@ -57,6 +57,12 @@ class HintLine(Static):
         self._say(text)
         self._leaving = self.set_timer(seconds, self._back)
 
+    def hush(self) -> None:
+        """Take away at once what was to be shown for a moment."""
+        if self._leaving is not None:
+            self._leaving.stop()
+            self._back()
+
     def _back(self) -> None:
         self._leaving = None
         self._say(self._standing)

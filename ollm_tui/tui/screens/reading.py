@@ -1,9 +1,12 @@
 """Going through the chat by keys: what the screen does for its transcript."""
 
+from itertools import count
+from pathlib import Path
+
 from textual import getters, on
 
-from ollm_tui.decode.clean import clean
 from ollm_tui.tui.keymap import Keymap
+from ollm_tui.tui.screens.copying import Copying
 from ollm_tui.tui.screens.prompt import Prompt
 from ollm_tui.tui.screens.transcript_keys import FLASH_S, TranscriptKeys
 from ollm_tui.tui.widgets.reader import Reader, Typed
@@ -22,8 +25,11 @@ class Reading(TranscriptKeys):
     composer = getters.query_one(Prompt)
     status = getters.query_one(StatusBar)
 
-    def __init__(self, keymap: Keymap) -> None:
+    def __init__(self, keymap: Keymap, copies: Path | None) -> None:
+        """Make a screen; `copies` is the folder for what is too large for a clipboard."""
         super().__init__()
+        self._copying = Copying(self, copies)
+        self._numbers = count(1)
         self.keymap = keymap
         self._turn = "ready"
         self._hints: str | None = None
@@ -71,8 +77,7 @@ class Reading(TranscriptKeys):
 
     @on(SelectionCopyWanted)
     def _copy_selection(self, event: SelectionCopyWanted) -> None:
-        text, _end = self.transcript.get_selection(event.selection) or ("", "")
-        self.copy(text)
+        self._copying.selection(event.selection)
 
     @on(Refused)
     def _say_why(self, event: Refused) -> None:
@@ -80,7 +85,38 @@ class Reading(TranscriptKeys):
 
     def copy(self, text: str) -> None:
         """Hand a text to the terminal, which may or may not put it on the clipboard."""
-        self.app.copy_to_clipboard(clean(text))
-        count = text.count("\n") + 1
-        lines = "1 line" if count == 1 else f"{count:,} lines"
-        self.hints.flash(f"Sent {lines} to the terminal's clipboard", FLASH_S)
+        self._copying.text(text)
+
+    def copy_selected(self) -> bool:
+        """Copy what is selected, here or in the input; False when nothing is."""
+        selection = self.transcript.text_selection
+        if selection is not None and self.transcript.has_selected_text():
+            self._copying.selection(selection)
+        elif selection is None and (text := self._selected_elsewhere()):
+            self.copy(text)
+        else:
+            return False
+        self.clear_selection()
+        if self.transcript.mode == "caret":
+            self.transcript.action_caret_leave()
+        return True
+
+    def leave_messages(self) -> bool:
+        """Go back from the messages to the input; False when that has the keys."""
+        is_on = self.transcript.mode is not None
+        if is_on:
+            self.transcript.action_cursor_leave()
+        return is_on
+
+    def _selected_elsewhere(self) -> str | None:
+        return self.get_selected_text() or self.composer.selected_value
+
+    def action_copy_text(self) -> None:
+        """Copy as Textual's own key for it would, without holding up the screen."""
+        self.copy_selected()
+
+    def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
+        """Show where a copy is, so that it stays to be read."""
+        self.transcript.add_note(
+            f"copy-{next(self._numbers)}", words, "error" if is_error else "info"
+        )

@@ -1,6 +1,8 @@
 """Selecting text in painted rows: places, words, lines, links, and what is copied."""
 
 from collections.abc import Iterator
+from copy import copy
+from itertools import islice
 
 from rich.cells import split_graphemes
 from rich.style import Style
@@ -13,8 +15,17 @@ from ollm_tui.tui.widgets.painters.rows import Row
 from ollm_tui.tui.widgets.transcript_block import MARGIN, Block
 from ollm_tui.tui.widgets.transcript_links import address_at
 from ollm_tui.tui.widgets.transcript_shelf import address, unpacked
-from ollm_tui.tui.widgets.transcript_strips import copied, restyled, word_around
+from ollm_tui.tui.widgets.transcript_strips import (
+    Selected,
+    copied,
+    copied_lines,
+    restyled,
+    word_around,
+)
 from ollm_tui.tui.widgets.transcript_view import RowView
+
+_LOOKED_AT = 500
+"""Rows in which something is looked for that can be copied."""
 
 
 class SelectableRows(RowView):
@@ -93,14 +104,15 @@ class SelectableRows(RowView):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text: gutters left out, soft-wrapped rows joined."""
-        return copied(pair for pair in self.selected_rows(selection) if pair is not None), "\n"
+        return copied(self.selected_rows(selection)), "\n"
 
-    def selected_rows(self, selection: Selection) -> Iterator[tuple[Row, tuple[int, int]] | None]:
+    def selected_rows(self, selection: Selection) -> Iterator[Selected | None]:
         """The selected rows with their spans; None now and then while a block is painted.
 
         What sleeps is painted for this alone, so that a caller with a long way to go can pause.
+        What is taken away meanwhile is in it all the same.
         """
-        canvas, blocks = self._canvas, self.shelf.blocks
+        canvas, blocks = self._canvas, list(self.shelf.blocks)
         if canvas is None or not blocks:
             return
         first = 0 if selection.start is None else unpacked(max(selection.start.y, 0))[0]
@@ -112,6 +124,14 @@ class SelectableRows(RowView):
                 elif span := selection.get_span(address(index, offset)):
                     yield row, span
 
+    def has_selected_text(self) -> bool:
+        """Is there anything to copy, as far as can be told at once?"""
+        selection = self.text_selection
+        if selection is None:
+            return False
+        lines = copied_lines(islice(self.selected_rows(selection), _LOOKED_AT))
+        return any(lines)
+
     def selection_updated(self, selection: Selection | None) -> None:
         """Show the selection; the strips themselves stay as they are."""
         del selection
@@ -120,13 +140,12 @@ class SelectableRows(RowView):
 
 def _rows_of(block: Block, canvas: Canvas) -> Iterator[tuple[int, Row | None]]:
     """All rows of a block with their places; None while there is more to paint."""
-    was_asleep = block.painter is None and not block.hides_its_rows
-    if was_asleep:
+    if block.painter is None and not block.hides_its_rows:
+        # Of a copy, so that a block that comes into view meanwhile has a painter of its own.
+        block = copy(block)
         painter = block.paint_for(canvas, 0, 0)
         while painter.work(0.0):
             yield 0, None
         block.settle()
     for offset in range(block.height):
         yield offset, block.row(offset)
-    if was_asleep:
-        block.sleep()

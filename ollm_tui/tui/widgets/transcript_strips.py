@@ -1,7 +1,8 @@
 """From painted rows to strips and copied text."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style
@@ -11,6 +12,8 @@ from ollm_tui.tui.widgets.painters.palette import Canvas
 from ollm_tui.tui.widgets.painters.rows import Row, row_cells
 from ollm_tui.tui.widgets.transcript_block import MARGIN
 
+Selected: TypeAlias = tuple[Row, tuple[int, int]]
+"""A row, and the first and last selected code point of its strip; -1 is the whole rest."""
 _WORD = re.compile(r"[\w./:@~-]+")
 
 
@@ -28,19 +31,33 @@ def draw(row: Row, margin: Segment, canvas: Canvas, width: int) -> Strip:
     return strip if used <= width else strip.crop(0, width)
 
 
-def copied(spans: Iterable[tuple[Row, tuple[int, int]]]) -> str:
-    """The text of the spans (end -1: the whole rest), with soft-wrapped rows joined again."""
-    out: list[str] = []
-    for row, (start, end) in spans:
-        if row.aside:
+def copied(spans: Iterable[Selected | None]) -> str:
+    """The text of the spans, with soft-wrapped rows joined again."""
+    return "\n".join(line for line in copied_lines(spans) if line is not None)
+
+
+def copied_lines(spans: Iterable[Selected | None]) -> Iterator[str | None]:
+    """The lines of that text one by one; None where the caller may pause."""
+    line: list[str] | None = None
+    for each in spans:
+        if each is None or each[0].aside:
+            yield None
             continue
+        row, (start, end) = each
         text = row.text
         low = max(start - MARGIN, row.gutter)
         high = len(text) if end < 0 else end - MARGIN
-        if out:
-            out.append("\n" if row.join is None else row.join)
-        out.append(text[low : max(high, low)])
-    return "\n".join(line.rstrip() for line in "".join(out).split("\n"))
+        if line is None:
+            line = []
+        elif row.join is None:
+            yield "".join(line).rstrip()
+            line = []
+        else:
+            line.append(row.join)
+        line.append(text[low : max(high, low)])
+        yield None
+    if line is not None:
+        yield "".join(line).rstrip()
 
 
 def restyled(segments: Iterable[Segment], start: int, end: int, style: Style) -> list[Segment]:

@@ -1,0 +1,84 @@
+"""Copying for a screen: to the terminal's clipboard, or to a file where that is too small."""
+
+import logging
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from textual.selection import Selection
+
+from ollm_tui.tui.copies import cleaned, fits_a_terminal, joined_lines, pieces, write_copy
+from ollm_tui.tui.screens.transcript_keys import FLASH_S
+from ollm_tui.tui.widgets.transcript_strips import copied_lines
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.screens.reading import Reading
+
+logger = logging.getLogger(__name__)
+_SOON_S = 0.3
+"""A copy that takes longer says that it is under way."""
+_LONG_S = 60.0
+
+
+class Copying:
+    """One copy at a time; a further one takes the place of one that is under way."""
+
+    def __init__(self, screen: "Reading", folder: Path | None) -> None:
+        self._screen = screen
+        self._folder = folder
+
+    def text(self, text: str) -> None:
+        """Copy a text as it is."""
+        self._begin(pieces(text))
+
+    def selection(self, selection: Selection) -> None:
+        """Copy what is selected in the transcript, however much that is."""
+        rows = self._screen.transcript.selected_rows(selection)
+        self._begin(joined_lines(copied_lines(rows)), ends="\n")
+
+    def _begin(self, parts: Iterable[str | None], ends: str = "") -> None:
+        self._screen.run_worker(self._copy(parts, ends), group="copy", exclusive=True)
+
+    async def _copy(self, parts: Iterable[str | None], ends: str) -> None:
+        began, is_said, found = time.monotonic(), False, []
+        async for part in cleaned(parts):
+            found.append(part)
+            if not is_said and time.monotonic() - began > _SOON_S:
+                is_said = True
+                self._say("Collecting the text", _LONG_S)
+        text = "".join(found).rstrip(ends) if ends else "".join(found)
+        if not text:
+            self._say("There is nothing to copy")
+        elif fits_a_terminal(text):
+            self._screen.app.copy_to_clipboard(text)
+            count = text.count("\n") + 1
+            lines = "1 line" if count == 1 else f"{count:,} lines"
+            self._say(f"Sent {lines} to the terminal's clipboard")
+        else:
+            await self._offer_file(text)
+
+    async def _offer_file(self, text: str) -> None:
+        """Ask first: what is said in a chat is written nowhere unasked."""
+        # Not needed before there is such a copy.
+        from ollm_tui.tui.modals.save_copy import SaveCopy, short_path
+
+        if self._folder is None:
+            self._say("This is too much for the terminal's clipboard")
+            return
+        self._screen.hints.hush()
+        question = SaveCopy(text.count("\n") + 1, len(text), self._folder)
+        if not await self._screen.app.push_screen_wait(question):
+            return
+        try:
+            path = await anyio.to_thread.run_sync(write_copy, self._folder, text)
+        except OSError as error:
+            logger.warning("A copy could not be written: %s", error)
+            reason = error.strerror or type(error).__name__
+            self._screen.say_of_copy(f"The copy could not be written: {reason}.", is_error=True)
+        else:
+            self._screen.say_of_copy(f"The copy is in {short_path(path)}.")
+
+    def _say(self, words: str, seconds: float = FLASH_S) -> None:
+        self._screen.hints.flash(words, seconds)
