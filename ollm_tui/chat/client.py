@@ -89,6 +89,19 @@ class ChatClient:
         """
         return self._asking(None, options or ChatOptions(), signal, rewind=False)
 
+    def rewind(self, kept: int) -> None:
+        """Go on after the first `kept` messages; a saved chat keeps the others as another branch.
+
+        Raises:
+            AIError: CONFLICT while a prompt is being answered, BAD_REQUEST when there are fewer.
+        """
+        if self._busy:
+            raise _still_answering()
+        if not 0 <= kept <= len(self.conversation.messages):
+            raise AIError(ErrorCode.BAD_REQUEST, "The chat has no such message any more.")
+        self.conversation.rewind(kept)
+        self.saving.rewind(kept)
+
     @asynccontextmanager
     async def _asking(
         self,
@@ -117,7 +130,7 @@ class ChatClient:
 
     def _begin(self, question: Message | None, *, rewind: bool) -> None:
         if self._busy:
-            raise AIError(ErrorCode.CONFLICT, "The last prompt is still being answered.")
+            raise _still_answering()
         if question is not None:
             self.conversation.messages.append(question)
         elif not self.conversation.messages or (
@@ -156,6 +169,10 @@ class ChatClient:
                 end = await run.run(emit)
                 group.cancel_scope.cancel()
         return end
+
+
+def _still_answering() -> AIError:
+    return AIError(ErrorCode.CONFLICT, "The last prompt is still being answered.")
 
 
 def _unexpected(error: Exception) -> AIError:

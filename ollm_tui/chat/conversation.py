@@ -51,10 +51,17 @@ class Conversation:
         for position in range(len(self.messages) - 1, -1, -1):
             message = self.messages[position]
             if message.role == "user" and not message.metadata.get("correction"):
-                self.dropped_call_ids = self.call_ids()
-                del self.messages[position + 1 :]
+                self.rewind(position + 1)
                 return True
         return False
+
+    def rewind(self, kept: int) -> None:
+        """Drop all but the first `kept` messages."""
+        self.dropped_call_ids = self.call_ids()
+        del self.messages[kept:]
+        # Else turns that were asked since would be left out with those that are gone.
+        turns = sum(message.role == "user" for message in self.messages)
+        self.turns_left_out = min(self.turns_left_out, turns)
 
     def call_ids(self) -> set[str]:
         """Give the ids of all tool calls so far, of dropped ones too."""

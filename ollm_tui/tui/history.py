@@ -36,13 +36,15 @@ class HistoryPainter:
         """The block and the text of the newest question."""
         self.pictures: tuple[ImageContent, ...] = ()
         """What was shown with it."""
+        self.questions: dict[str, int] = {}
+        """The block of each question, and its place among the messages."""
 
     def show(self, messages: Sequence[Message]) -> None:
         """Show them all; a call that has no result was stopped."""
-        for message in messages:
+        for position, message in enumerate(messages):
             match message.role:
                 case "user":
-                    self._user(message)
+                    self._user(message, position)
                 case "assistant":
                     self._assistant(message)
                 case "tool":
@@ -54,7 +56,7 @@ class HistoryPainter:
         for block in self._calls.values():
             self._transcript.end_tool(block, "stopped", None, "")
 
-    def _user(self, message: Message) -> None:
+    def _user(self, message: Message, position: int) -> None:
         if message.metadata.get("correction"):
             self._note("The model was told that its tool call could not be read.")
             return
@@ -65,6 +67,7 @@ class HistoryPainter:
         block = self._next_id()
         self._transcript.add_user(block, text)
         self.prompt, self.pictures = (block, text), pictures
+        self.questions[block] = position
         for picture in pictures:
             show_picture(self._transcript, self._next_id(), picture)
 

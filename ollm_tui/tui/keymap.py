@@ -45,6 +45,8 @@ class Key:
 
 _CHAT_KEYS: Final[tuple[Key, ...]] = (
     Key("chat.stop", "escape", "stop", "Stop the answer", "stop", "while an answer comes"),
+    Key("chat.back", "escape", "escape", "Twice: edit your last message", "",
+        "nothing to stop, input empty"),
     Key("chat.interrupt", "ctrl+c", "interrupt", "Stop, copy, clear the input, or twice: quit"),
     Key("chat.retry", "r", "retry_error", "Try again", "retry", "after an error, input empty",
         command="retry"),
@@ -106,6 +108,8 @@ _LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "cursor.fold": "fold",
         "cursor.leave": "back",
         "cursor.select": "select",
+        "cursor.edit": "edit",
+        "cursor.again": "again",
         "caret.mark": "select",
         "caret.all": "all",
         "caret.copy": "copy",
@@ -150,10 +154,15 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "ready": _IDLE,
         "error": ("chat.retry", *_IDLE),
         "asking": (),  # the question names its own keys
-        "message": ("cursor.copy", "cursor.select", "cursor.leave"),
-        "answer": ("cursor.copy", "cursor.next_code", "cursor.select", "cursor.leave"),
-        "foldable": ("cursor.copy", "cursor.fold", "cursor.select", "cursor.leave"),
-        "caret": ("caret.mark", "caret.copy", "caret.all", "caret.leave"),
+        "message": ("cursor.leave", "cursor.copy", "cursor.again", "cursor.select"),
+        "question": (
+            *("cursor.leave", "cursor.copy", "cursor.edit", "cursor.again", "cursor.select"),
+        ),
+        "answer": (
+            *("cursor.leave", "cursor.copy", "cursor.next_code", "cursor.again", "cursor.select"),
+        ),
+        "foldable": ("cursor.leave", "cursor.copy", "cursor.fold", "cursor.select"),
+        "caret": ("caret.leave", "caret.mark", "caret.copy", "caret.all"),
         **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
     }
 )

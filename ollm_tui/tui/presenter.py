@@ -68,11 +68,14 @@ class TurnPresenter:
         self._numbers = itertools.count(1)
         self._prompt: tuple[str, str] | None = None
         self._pictures: Sequence[ImageContent] = ()
+        self.questions: dict[str, int] = {}
+        """The block of each question, and its place among the messages of the chat."""
         self._begin_turn()
 
     def forget(self) -> None:
         """Take note that the transcript was cleared; what still comes is not shown."""
         self._prompt = None
+        self.questions = {}
         self._begin_turn()
         self._over = True
 
@@ -82,6 +85,24 @@ class TurnPresenter:
         painter = HistoryPainter(self._transcript, lambda: f"past-{next(self._numbers)}")
         painter.show(messages)
         self._prompt, self._pictures = painter.prompt, painter.pictures
+        self.questions = painter.questions
+
+    def choose(self, block: str, text: str, pictures: Sequence["ImageContent"] = ()) -> None:
+        """Take an earlier question as the newest: asking again then means this one."""
+        place = self.questions[block]
+        self.questions = {one: at for one, at in self.questions.items() if at <= place}
+        self._begin_turn()
+        self._over = True
+        self._prompt, self._pictures = (block, text), pictures
+
+    def take_back(self, block: str) -> None:
+        """Take away a question that is asked in other words, and all that came after it."""
+        place = self.questions[block]
+        self.questions = {one: at for one, at in self.questions.items() if at < place}
+        self._begin_turn()
+        self._over = True
+        self._prompt = None
+        self._transcript.remove_from(block)
 
     def _begin_turn(self) -> None:
         self._open: dict[str, float] = {}
@@ -103,14 +124,15 @@ class TurnPresenter:
         """Show a sentence below what is there."""
         self._transcript.add_note(f"note-{next(self._numbers)}", text, kind, hint)
 
-    def begin(self, prompt: str | None) -> None:
-        """Show that a prompt was sent; None is the last one again.
+    def begin(self, prompt: str | None, place: int | None = None) -> None:
+        """Show that a prompt was sent, which message it is; None is the last one again.
 
         An answer that is asked for again goes from the history, so it goes from the screen; an
         error stays where it is.
         """
         if prompt is None and self._prompt is not None and not self.failed:
             block, prompt = self._prompt
+            place = self.questions.pop(block, None)
             self._transcript.remove_from(block)
         elif prompt is not None:
             self._pictures = ()
@@ -118,6 +140,8 @@ class TurnPresenter:
         if prompt is not None:
             block = f"prompt-{next(self._numbers)}"
             self._prompt = (block, prompt)
+            if place is not None:
+                self.questions[block] = place
             self._transcript.add_user(block, prompt)
             for picture in self._pictures:
                 show_picture(self._transcript, f"picture-{next(self._numbers)}", picture)

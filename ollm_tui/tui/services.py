@@ -55,6 +55,14 @@ class Client(Protocol):
         """Go on where the turns ran out."""
         ...
 
+    def rewind(self, kept: int) -> None:
+        """Go on after the first `kept` messages.
+
+        Raises:
+            AIError: an answer is still coming, or there are fewer.
+        """
+        ...
+
 
 class Catalog(Protocol):
     """The models of all providers."""

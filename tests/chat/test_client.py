@@ -234,6 +234,33 @@ async def test_retry_replaces_the_answer_to_the_newest_question() -> None:
     assert [m.text for m in client.conversation.messages] == ["hi", "good"]
 
 
+async def test_a_chat_goes_on_from_before_an_earlier_question() -> None:
+    provider = ScriptedProvider(script=[TextDelta("one"), Finish("stop")])
+    client = client_over(provider)
+    for question in ("a", "b", "c"):
+        await ask(client, question)
+    client.conversation.turns_left_out = 2
+    client.rewind(2)
+    assert [m.text for m in client.conversation.messages] == ["a", "one"]
+    assert client.conversation.turns_left_out == 1
+    await ask(client, "instead of b")
+    assert [m.text for m in client.conversation.messages] == ["a", "one", "instead of b", "one"]
+
+
+async def test_going_back_is_refused_while_an_answer_comes_and_beyond_the_end() -> None:
+    gate = anyio.Event()
+    client = client_over(ScriptedProvider(script=[TextDelta("one"), gate, Finish("stop")]))
+    with anyio.fail_after(5):
+        async with client.chat("a") as events:
+            await anext(events)
+            with pytest.raises(AIError, match="still being answered"):
+                client.rewind(0)
+    before = list(client.conversation.messages)
+    with pytest.raises(AIError, match="no such message"):
+        client.rewind(len(before) + 1)
+    assert client.conversation.messages == before
+
+
 async def test_retry_before_any_question_is_refused() -> None:
     client = client_over(ScriptedProvider())
     with pytest.raises(AIError, match="Nothing was asked"):

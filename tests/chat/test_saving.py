@@ -143,6 +143,19 @@ async def test_asking_again_goes_back_in_the_journal_to_the_question() -> None:
     assert journal.steps[at + 1] == ("begin", "ok")
 
 
+async def test_going_back_goes_back_in_the_journal_before_the_next_question() -> None:
+    journal = ListJournal()
+    client = client_over(ScriptedProvider(script=[TextDelta("ok"), Finish("stop")]), journal)
+    for question in ("one", "two"):
+        async with client.chat(question) as events:
+            assert [e async for e in events]
+    client.rewind(2)
+    async with client.chat("three") as events:
+        assert [e async for e in events]
+    at = journal.steps.index(("rewind", "2"))
+    assert journal.steps[at + 1] == ("begin", "three")
+
+
 async def test_what_came_before_a_stall_is_handed_over() -> None:
     journal, gate = ListJournal(), anyio.Event()
     provider = ScriptedProvider(

@@ -159,6 +159,26 @@ async def test_a_rewound_chat_goes_on_in_a_branch_and_keeps_the_old_one(path: Pa
     assert parents == [(chat.messages[0].id,)] * 2
 
 
+@pytest.mark.parametrize("kept", [0, 2])
+async def test_a_question_in_other_words_leaves_the_old_branch_in_the_file(
+    path: Path, kept: int
+) -> None:
+    async with open_store(path) as store:
+        journal = store.journal(SETTINGS)
+        for question in ("one", "two", "three"):
+            await journal.begin(asked(question))
+            await journal.finish(await journal.begin(answered("to")), answered(f"to {question}"))
+        before = await store.load(journal.conversation_id)
+        journal.rewind(kept)
+        assert len((await store.load(journal.conversation_id)).history) == 6
+        await journal.begin(asked("other"))
+        after = await store.load(journal.conversation_id)
+    assert [m.text for m in after.history] == [m.text for m in before.history[:kept]] + ["other"]
+    stored = rows(path, "SELECT id FROM messages")
+    assert {one.id for one in before.messages} < {key for (key,) in stored}
+    assert len(stored) == 7
+
+
 async def test_a_loaded_chat_goes_on_where_it_ended(path: Path) -> None:
     async with open_store(path) as store:
         chat_id = await save_chat(store, "One")

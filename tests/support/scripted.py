@@ -47,6 +47,7 @@ class ScriptedClient:
         self.signals: list[AbortSignal | None] = []
         self.hangs_on_abort = False
         self.went_on = 0
+        self.rewound: list[int] = []
         self._send: MemoryObjectSendStream[ChatEvent] | None = None
 
     def chat(
@@ -65,6 +66,10 @@ class ScriptedClient:
     ) -> ChatStream:
         self.went_on += 1
         return self._stream(None, signal)
+
+    def rewind(self, kept: int) -> None:
+        self.rewound.append(kept)
+        self.conversation.rewind(kept)
 
     @property
     def is_open(self) -> bool:

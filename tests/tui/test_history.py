@@ -57,6 +57,7 @@ def test_every_kind_of_message_has_its_place() -> None:
     ]
     assert painter.prompt == ("0", "why?")
     assert painter.pictures == (ImageContent(url="x"),)
+    assert painter.questions == {"0": 1}
 
 
 @pytest.mark.parametrize(

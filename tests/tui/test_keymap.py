@@ -32,7 +32,8 @@ def test_ids_are_unique_and_nothing_shares_a_key() -> None:
     searching = [name for key in KEYS if key.scope == "find" for name in key.keys.split(",")]
     assert len(set(searching)) == len(searching)
     assert {key.id for key in KEYS if key.scope == "chat" and key.keys in searching} == {
-        "chat.stop"
+        "chat.stop",
+        "chat.back",
     }
 
 
@@ -57,7 +58,7 @@ def test_the_screen_gives_up_the_keys_that_mean_something_else_in_the_messages()
 
 def test_a_key_is_shared_only_with_what_is_heard_at_the_same_time() -> None:
     assert with_overrides({"cursor.copy": "h"}).problems == ()
-    assert with_overrides({"chat.models": "f4", "cursor.copy": "r"}).problems == ()
+    assert with_overrides({"chat.models": "f4", "cursor.copy": "g"}).problems == ()
     (problem,) = with_overrides({"cursor.copy": "ctrl+p"}).problems
     assert "chat.palette and cursor.copy" in problem
 

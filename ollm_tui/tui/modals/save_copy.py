@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.tui.copies import counted_lines
 from ollm_tui.tui.modals.dialog import Dialog
 
 
@@ -25,8 +26,8 @@ class SaveCopy(Dialog[bool]):
     def __init__(self, lines: int, characters: int, folder: Path) -> None:
         super().__init__()
         self._words = (
-            f"{lines:,} lines with {characters:,} characters are more than terminals are known to"
-            f" take as their clipboard.\n\nWrite them to a file in {short_path(folder)}? Nobody"
+            f"{characters:,} characters in {counted_lines(lines)} are more than terminals are known"
+            f" to take as their clipboard.\n\nWrite them to a file in {short_path(folder)}? Nobody"
             " else can read it."
         )
 

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 
 from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.messages import InputReady
+from ollm_tui.tui.screens.escapes import AGAIN_WITHIN_S, Escapes
 from ollm_tui.tui.screens.hint_line import HintLine, queue_line
 from ollm_tui.tui.screens.prompt import Prompt
 from ollm_tui.tui.screens.reading import Reading
@@ -22,6 +23,7 @@ from ollm_tui.tui.widgets.composer import Composer
 from ollm_tui.tui.widgets.header import ChatHeader
 from ollm_tui.tui.widgets.prompt_history import PromptHistory
 from ollm_tui.tui.widgets.reader import Reader
+from ollm_tui.tui.widgets.reader_messages import AgainWanted
 from ollm_tui.tui.widgets.selection import TranscriptSelection
 from ollm_tui.tui.widgets.status_bar import StatusBar
 
@@ -64,6 +66,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         super().__init__(with_overrides(services.keymap), services.copies)
         self.services = services
         self.problems = problems
+        self.escapes = Escapes()
         self.desk: Desk | None = None
         self._early: list[str] = []
         self._quit_asked_at = float("-inf")
@@ -71,7 +74,9 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield ChatHeader()
-        yield self.make_reader(streams_thinking=self.services.show_thinking)
+        yield self.make_reader(
+            edit=self._edit_message, streams_thinking=self.services.show_thinking
+        )
         yield HintLine()
         yield Completions()
         yield Prompt(
@@ -130,6 +135,9 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         wanted = desk.read(text)
         if not isinstance(wanted, str):
             self._run_command(wanted)
+        elif desk.is_busy and desk.rewriting.is_editing:
+            self.composer.prepend(wanted)
+            self.hints.flash("An answer is still coming", FLASH_S)
         elif desk.is_busy:
             desk.turns.enqueue(wanted)
         else:
@@ -161,7 +169,8 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
 
     def show_queue(self, waiting: Sequence[str]) -> None:
         """Say how many prompts wait, and which."""
-        self.hints.stand(queue_line(waiting))
+        editing = self.desk.rewriting.line if self.desk is not None else ""
+        self.hints.stand(queue_line(waiting) or editing)
 
     @on(Reader.LinkClicked)
     def _ask_for_link(self, event: Reader.LinkClicked) -> None:
@@ -174,14 +183,20 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
     def _can_stop(self) -> bool:
         return bool(self._early) or (self.desk is not None and self.desk.turns.can_stop)
 
+    @property
+    def _can_go_back(self) -> bool:
+        is_editing = self.desk is not None and self.desk.rewriting.is_editing
+        return self.finder is None and (is_editing or not self.composer.text)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the input where they mean nothing here."""
         if self.yields(action):
             return False
         match action:
-            case "stop":
+            case "stop" | "escape":
                 # an open list of suggestions is closed first, and so is a search
-                return self._can_stop and not (self.composer.has_menu or self.is_searching)
+                can_act = self._can_stop if action == "stop" else self._can_go_back
+                return can_act and not (self.composer.has_menu or self.is_searching)
             case "retry_error" | "go_on":
                 return self.desk is not None and self.desk.offers(action)
             case "toggle_tools":
@@ -194,6 +209,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
 
     def action_stop(self) -> None:
         """Stop the answer; what was queued goes back to the editor."""
+        self.escapes.stopped()
         back = "\n\n".join(self._early)
         self._early.clear()
         if self.desk is not None:
@@ -202,6 +218,27 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         self.show_queue(())
         if back:
             self.composer.prepend(back)
+
+    def action_escape(self) -> None:
+        """Give an edit up; twice: edit the newest question."""
+        rewriting = self.desk.rewriting if self.desk is not None else None
+        if rewriting is None or self._can_stop:
+            return
+        if rewriting.is_editing:
+            rewriting.cancel()
+        elif rewriting.has_question and (is_second := self.escapes.is_second()) is not None:
+            if is_second:
+                rewriting.edit_newest()
+            else:
+                self.hints.flash("Esc again edits your last message", AGAIN_WITHIN_S)
+
+    def _edit_message(self, block_id: str) -> bool:
+        return self.desk is not None and self.desk.rewriting.edit(block_id)
+
+    @on(AgainWanted)
+    def _ask_question_again(self, event: AgainWanted) -> None:
+        if self.desk is not None:
+            self.desk.rewriting.again(event.block_id)
 
     def action_interrupt(self) -> None:
         """Stop, else copy, else go to the input, else clear it, else quit when pressed twice."""

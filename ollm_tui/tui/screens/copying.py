@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from textual.selection import Selection
 
-from ollm_tui.tui.copies import cleaned, fits_a_terminal, joined_lines, pieces, write_copy
+from ollm_tui.decode.clean import clean
+from ollm_tui.tui.copies import (
+    cleaned,
+    counted_lines,
+    fits_a_terminal,
+    joined_lines,
+    pieces,
+    write_copy,
+)
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.widgets.transcript_strips import copied_lines
 
@@ -30,8 +38,11 @@ class Copying:
         self._folder = folder
 
     def text(self, text: str) -> None:
-        """Copy a text as it is."""
-        self._begin(pieces(text))
+        """Copy a text as it is; a short one at once."""
+        if fits_a_terminal(text):
+            self._send(clean(text))
+        else:
+            self._begin(pieces(text))
 
     def selection(self, selection: Selection) -> None:
         """Copy what is selected in the transcript, however much that is."""
@@ -49,15 +60,18 @@ class Copying:
                 is_said = True
                 self._say("Collecting the text", _LONG_S)
         text = "".join(found).rstrip(ends) if ends else "".join(found)
-        if not text:
-            self._say("There is nothing to copy")
-        elif fits_a_terminal(text):
-            self._screen.app.copy_to_clipboard(text)
-            count = text.count("\n") + 1
-            lines = "1 line" if count == 1 else f"{count:,} lines"
-            self._say(f"Sent {lines} to the terminal's clipboard")
+        if fits_a_terminal(text):
+            self._send(text)
         else:
             await self._offer_file(text)
+
+    def _send(self, text: str) -> None:
+        if not text:
+            self._say("There is nothing to copy")
+            return
+        self._screen.app.copy_to_clipboard(text)
+        lines = counted_lines(text.count("\n") + 1)
+        self._say(f"Sent {lines} to the terminal's clipboard")
 
     async def _offer_file(self, text: str) -> None:
         """Ask first: what is said in a chat is written nowhere unasked."""

@@ -11,6 +11,7 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.faces import NoteKind
 from ollm_tui.tui.presenter import Hints, TurnPresenter
+from ollm_tui.tui.screens.rewriting import Rewriting
 from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
@@ -45,6 +46,7 @@ class Desk:
         self.commands = COMMANDS
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)
+        self.rewriting = Rewriting(screen, self)
         self.unsaved = Unsaved(runtime, self.say)
         screen.services.approver.attach(
             screen.app, lambda is_open: self.presenter.ask(is_open=is_open)
@@ -114,6 +116,8 @@ class Desk:
         if self.talk.model is None:
             self._give_back(prompt)
             return
+        if prompt is not None:
+            self.rewriting.commit()
         await self.turns.run(self.talk.client, prompt)
         await self._after_answers()
 
@@ -168,6 +172,7 @@ class Desk:
 
     def _leave(self) -> None:
         self.turns.stop()
+        self.rewriting.forget()
         self.turns.failed = False
         self._screen.services.approver.permissions.forget()
         self._screen.transcript.clear()

@@ -1,5 +1,6 @@
 """Going through the chat by keys: what the screen does for its transcript."""
 
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -35,11 +36,12 @@ class Reading(TranscriptKeys):
         self._hints: str | None = None
         self._yielded = {mode: keymap.yielded_to(mode) for mode in ("cursor", "caret")}
 
-    def make_reader(self, *, streams_thinking: bool) -> Reader:
-        """Make the transcript."""
+    def make_reader(self, *, edit: Callable[[str], bool], streams_thinking: bool) -> Reader:
+        """Make the transcript; `edit` puts one of its questions into the input."""
         return Reader(
             keys={mode: self.keymap.actions(mode) for mode in ("cursor", "caret")},
             leave=self._type_on,
+            edit=edit,
             streams_thinking=streams_thinking,
         )
 

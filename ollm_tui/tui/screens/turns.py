@@ -103,7 +103,8 @@ class Turns:
                 else client.chat(prompt, signal=signal)
             )
 
-        await self._follow(ask, lambda: self._presenter.begin(prompt))
+        place = len(client.conversation.messages)
+        await self._follow(ask, lambda: self._presenter.begin(prompt, place))
 
     async def _follow(
         self, ask: "Callable[[AbortSignal], ChatStream]", begin: Callable[[], None]

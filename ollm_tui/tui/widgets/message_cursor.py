@@ -56,6 +56,12 @@ class MessageCursor:
                 return True
         return False
 
+    def question(self) -> Block | None:
+        """The message of one's own that is under the cursor, or the one it answers."""
+        index = self.index
+        above = () if index is None else reversed(self._shelf.blocks[: index + 1])
+        return next((block for block in above if block.kind is BlockKind.USER), None)
+
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
         """Mark all rows of the block but the gap above, those of the code block more broadly."""
         del index, row

@@ -8,7 +8,7 @@ from textual import events
 from ollm_tui.tui.widgets.message_cursor import MessageCursor
 from ollm_tui.tui.widgets.painters.copy_word import copies
 from ollm_tui.tui.widgets.reader_caret import CaretReader
-from ollm_tui.tui.widgets.reader_messages import CopyWanted, Moved, Refused
+from ollm_tui.tui.widgets.reader_messages import AgainWanted, CopyWanted, Moved, Refused
 from ollm_tui.tui.widgets.transcript_block import MARGIN, Block, BlockKind
 from ollm_tui.tui.widgets.transcript_source import ToolSource
 
@@ -30,16 +30,19 @@ class Reader(CaretReader):
         *,
         keys: Mapping[Mode, Mapping[str, str]],
         leave: Callable[[Typed | None], None],
+        edit: Callable[[str], bool],
         show_thinking: bool = False,
         streams_thinking: bool = True,
     ) -> None:
-        """Give each mode's keys with their actions, and what gives the focus back.
+        """Give each mode's keys with their actions, and what to do to leave or edit a message.
 
-        `leave` is called at once, not by a message, so that no key can overtake another.
+        `leave` gives the focus back; `edit` puts a message into the input, if it can. Both are
+        called at once, not by a message, so that no key can overtake another.
         """
         super().__init__(show_thinking=show_thinking, streams_thinking=streams_thinking)
         self._keys = keys
         self._leave = leave
+        self._edit = edit
         self.cursor = MessageCursor(self.shelf)
 
     @property
@@ -83,8 +86,10 @@ class Reader(CaretReader):
         block = self.cursor.block
         if self.caret is not None:
             return "caret"
-        if block is None or block.kind is BlockKind.USER or block.kind is BlockKind.ERROR:
+        if block is None or block.kind is BlockKind.ERROR:
             return "message"
+        if block.kind is BlockKind.USER:
+            return "question"
         return "foldable" if block.kind in _FOLDABLE else "answer"
 
     def _cut(self, count: int) -> None:
@@ -174,6 +179,22 @@ class Reader(CaretReader):
             return
         self.toggle_fold(block.id)
         self._show_cursor()
+
+    def action_cursor_edit(self) -> None:
+        """Put a message of one's own into the input, to be sent in other words."""
+        block = self.cursor.block
+        if block is None or block.kind is not BlockKind.USER:
+            self.post_message(Refused("Only your own messages can be edited"))
+        elif self._edit(block.id):
+            self.action_cursor_leave()
+
+    def action_cursor_again(self) -> None:
+        """Ask the question of this message once more."""
+        question = self.cursor.question()
+        if question is None:
+            self.post_message(Refused("Nothing was asked here"))
+        else:
+            self.post_message(AgainWanted(question.id))
 
     async def action_cursor_select(self) -> None:
         """Put the caret where the message begins."""

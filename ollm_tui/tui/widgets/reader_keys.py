@@ -23,6 +23,8 @@ CURSOR_KEYS: Final[tuple[Binding, ...]] = (
     _key("cursor.previous_code", "shift+tab", "cursor_code(-1)", "The code block before"),
     _key("cursor.copy", "c", "cursor_copy", "Copy the message, or the code block"),
     _key("cursor.select", "v", "cursor_select", "Select text from here"),
+    _key("cursor.edit", "e", "cursor_edit", "Edit your message, and go on from there"),
+    _key("cursor.again", "r", "cursor_again", "Ask again, and go on from there"),
     _key("cursor.fold", "space", "cursor_fold", "Fold or unfold it"),
     _key("cursor.leave", "escape", "cursor_leave", "Back to the input"),
 )

@@ -13,6 +13,15 @@ class Moved(Message):
         super().__init__()
 
 
+class AgainWanted(Message):
+    """Somebody wants a question asked once more."""
+
+    def __init__(self, block_id: str) -> None:
+        self.block_id = block_id
+        """The block of the question."""
+        super().__init__()
+
+
 class CopyWanted(Message):
     """Somebody wants a text on the clipboard."""
 
