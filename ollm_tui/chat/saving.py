@@ -6,6 +6,7 @@ from functools import partial
 
 import anyio
 
+from ollm_tui.protocol.blocks import content_to_text
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ChatJournal
@@ -13,8 +14,15 @@ from ollm_tui.protocol.ports import ChatJournal
 logger = logging.getLogger(__name__)
 PACE_S = 0.1
 """How often a growing answer is handed to the journal."""
+CHARACTERS_PER_S = 4_000_000
+"""How much of an answer is handed over in a second: one of 10 MB is written every 2.5 s."""
 FINISH_S = 2.0
 Make = Callable[[], Message | None]
+
+
+def pause_after(size: int) -> float:
+    """Give the seconds until so many characters are handed over again."""
+    return max(PACE_S, size / CHARACTERS_PER_S)
 
 
 class Saving:
@@ -55,13 +63,15 @@ class Saving:
         self._grown.set()
 
     async def keep_pace(self) -> None:
-        """Hand the open message over a few times a second while it grows; runs beside a prompt."""
+        """Hand the open message over a few times a second while it grows; runs beside a prompt.
+
+        Each time all of it is written anew, so a very long one is handed over less often.
+        """
         while self._journal is not None:
             await self._grown.wait()
             self._grown = anyio.Event()
-            if self._growing is not None:
-                await self._growing.hand_over()
-            await anyio.sleep(PACE_S)
+            size = await self._growing.hand_over() if self._growing is not None else 0
+            await anyio.sleep(pause_after(size))
 
     async def guarded(self, write: Callable[[Message], Awaitable[str]], message: Message) -> str:
         """Write; a failure is kept and gives an empty id."""
@@ -92,16 +102,17 @@ class GrowingMessage:
             self._make = make
             self._saving.has_grown()
 
-    async def hand_over(self) -> None:
-        """Give the journal what has come so far."""
+    async def hand_over(self) -> int:
+        """Give the journal what has come so far; gives its length in characters."""
         async with self._lock:
             journal, message = self._journal, self._make() if self._make else None
             if journal is None or message is None:
-                return
+                return 0
             if self._id:
                 await self._saving.guarded(partial(_update, journal, self._id), message)
             else:
                 self._id = await self._saving.guarded(journal.begin, message)
+        return len(content_to_text(message.content))
 
     async def finish(self, message: Message | None) -> None:
         """Write the answer's last form; it is safe on return, and not cut short by a cancel."""

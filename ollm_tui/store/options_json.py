@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Literal
 
+from ollm_tui.decode.json_pieces import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.request import GenerationOptions
@@ -14,7 +15,7 @@ from ollm_tui.protocol.thinking import (
     ThinkingEffort,
     ThinkingMode,
 )
-from ollm_tui.store.rows import ConversationSettings, repaired
+from ollm_tui.store.rows import ConversationSettings
 
 _MODES: tuple[ThinkingMode, ...] = ("off", "last", "first", "deep")
 _EFFORTS: tuple[ThinkingEffort, ...] = ("low", "medium", "high")

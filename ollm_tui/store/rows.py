@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 
+from ollm_tui.decode.json_pieces import json_slices, repaired
 from ollm_tui.protocol.blocks import UnknownContent
 from ollm_tui.protocol.codec import message_from_json, message_to_json
 from ollm_tui.protocol.errors import AIError
@@ -141,22 +142,13 @@ def ended_state(message: Message) -> MessageState:
     return _ENDINGS.get(ended, "complete") if isinstance(ended, str) else "complete"
 
 
-def repaired(text: str) -> str:
-    """Give text that UTF-8 can hold: half surrogate pairs become U+FFFD, whole ones a character."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def column(text: str | None) -> str | None:
     """Give text for a column of its own, where SQLite's functions end at a NUL."""
     return None if text is None else repaired(text).replace("\0", "\ufffd")
 
 
-def encoded(message: Message) -> str:
-    """Give a message as JSON; one that JSON cannot hold keeps its text."""
+def encoded(message: Message) -> bytes:
+    """Give a message as JSON in UTF-8; one that JSON cannot hold keeps its text."""
     try:
         return _json(message_to_json(message))
     except (RecursionError, TypeError, ValueError) as error:
@@ -209,5 +201,7 @@ def summary_of(row: Sequence[str | int | None]) -> ConversationSummary:
     )
 
 
-def _json(value: JsonValue) -> str:
-    return repaired(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+def _json(value: JsonValue) -> bytes:
+    """Give compact JSON; in slices, so that the event loop runs while a long answer is encoded."""
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    return b"".join(json_slices(value, encoder))

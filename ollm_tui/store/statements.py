@@ -35,9 +35,10 @@ SELECT m.id, m.role, m.state, m.body FROM path JOIN messages AS m ON m.number = 
 ORDER BY path.depth
 """
 
+# The body comes as UTF-8: Python would encode a long one in one go, and nothing else ran meanwhile.
 _UPSERT = """
 INSERT INTO messages (id, conversation_id, parent_id, depth, role, state, writer, model,
-  created_ms, updated_ms, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  created_ms, updated_ms, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT))
 ON CONFLICT (id) DO UPDATE SET role = excluded.role, state = excluded.state,
   writer = excluded.writer, updated_ms = excluded.updated_ms, body = excluded.body
 """

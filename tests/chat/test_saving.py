@@ -9,6 +9,7 @@ import pytest
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.saving import pause_after
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -168,3 +169,13 @@ async def test_what_came_before_a_stall_is_handed_over() -> None:
                     await anyio.lowlevel.checkpoint()
                 break
     assert journal.steps[-1] == ("finish 2", "one two three")
+
+
+@pytest.mark.parametrize("size", [1, 50_000, 400_000])
+def test_an_answer_of_ordinary_length_is_handed_over_ten_times_a_second(size: int) -> None:
+    assert pause_after(size) == 0.1
+
+
+@pytest.mark.parametrize("size", [1_000_000, 10_000_000, 10**9])
+def test_what_a_long_answer_costs_in_a_second_does_not_grow_with_it(size: int) -> None:
+    assert size / pause_after(size) == pytest.approx(4_000_000)

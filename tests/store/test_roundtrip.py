@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ollm_tui.decode.json_pieces import repaired
 from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store.conversations import ConversationStore
-from ollm_tui.store.rows import repaired
 from tests.store.rig import SETTINGS, on_connection, open_parts
 from tests.support.strategies import messages
 
