@@ -4,7 +4,7 @@ BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
 .PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
-.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile bench-copying
+.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile bench-copying bench-long-chat
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ bench-abort: need-python  ## From the Esc byte to the disconnect, 200 times
 bench-kill: need-python  ## Kill a program that saves chats 200 times, and count what is lost
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.kill_store
+
+bench-long-chat: need-python  ## Open a chat of 20 MB, ask in it, save an answer of 10 MB: how long the event loop stands still
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.long_chat $(ARGS)
 
 bench-aborts: need-python  ## Abort prompts at random moments 500 times (ARGS="TIMES SEED"), and count what is left
 	@$(BOOTSTRAP) test

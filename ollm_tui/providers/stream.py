@@ -194,8 +194,11 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
 
     async def _ask_with(self, body: JsonObject) -> AIError | None:
         self.close()
-        exchange = self._transport.start(self._group, "POST", self._question.path, body)
+        exchange = await self._transport.start(self._group, "POST", self._question.path, body)
         self._exchange = exchange
+        if self._aborted:  # while the request was made
+            exchange.close()
+            return None
         head = await exchange.head()
         if 200 <= head.status < 300:
             self._answering = True

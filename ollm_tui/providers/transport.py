@@ -14,7 +14,7 @@ import httpx
 from anyio.abc import TaskGroup
 
 from ollm_tui import __version__
-from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
+from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import is_loopback, is_plain_local, join, shown_address
@@ -22,6 +22,7 @@ from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import Place, fault, slow_reply, too_long, web_page
+from ollm_tui.providers.request_body import encoded_body
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -45,17 +46,19 @@ class Transport:
         self._headers = _checked({**keys, **spec.headers}, self.place)
         self._client: httpx.AsyncClient | None = None
 
-    def start(
+    async def start(
         self, group: TaskGroup, method: str, path: str, body: JsonMapping | None = None
     ) -> Exchange:
         """Send a request from a child task of `group`, which also reads and closes it.
 
+        It is on its way when this returns; making a large one takes a moment.
+
         Raises:
             AIError: BAD_REQUEST when the request cannot be made.
         """
+        content = None if body is None else await encoded_body(body, self.place)
         client = self._opened()
         url = path if "://" in path else join(self.url, path)
-        content = None if body is None else _encoded(body, self.place)
         headers = None if body is None else {"content-type": "application/json"}
         try:
             request = client.build_request(method, url, content=content, headers=headers)
@@ -83,7 +86,7 @@ class Transport:
         try:
             with anyio.fail_after(limit), single_error():
                 async with anyio.create_task_group() as group:
-                    exchange = self.start(group, method, path, body)
+                    exchange = await self.start(group, method, path, body)
                     try:
                         reply = await self._reply(exchange)
                     finally:
@@ -134,22 +137,6 @@ class Transport:
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=4),
             )
         return self._client
-
-
-def _encoded(body: JsonMapping, place: Place) -> bytes:
-    try:
-        text = dump_json(dict(body))
-    except BadJson as error:
-        raise place.error(
-            ErrorCode.BAD_REQUEST,
-            f"The request holds something that JSON cannot: {error}.",
-            None,
-            fault="request",
-        ) from error
-    try:
-        return text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, from an old file or a careless model
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import gzip
+import json
 import logging
 import re
 import socket
@@ -31,6 +32,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.content_encoding import BadEncoding, Inflater
 from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.request_body import encoded_body
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
@@ -457,6 +459,59 @@ async def test_half_a_character_pair_is_repaired_before_it_is_sent() -> None:
         request = Request(model="tiny", messages=[Message("user", "echo a\ud83dz")])
         events = await ask(spec_for(server.url), request)
     assert events[0] == TextDelta("a\ufffdz")
+
+
+@pytest.mark.parametrize("text", ["plain ", '\u2014 \U0001f600 "', "\ud83d half", "\ud83d\ude00"])
+async def test_a_large_request_arrives_whole(text: str) -> None:
+    async with serve(fake_ollama) as server:
+        request = Request(
+            model="tiny",
+            messages=[Message("user", f"{n} {text * 90_000}") for n in range(3)]
+            + [Message("user", "hello")],
+        )
+        events = await ask(spec_for(server.url), request)
+    assert isinstance(events[-1], Finish)
+    (asked,) = [r for r in server.received if r.path == "/api/chat"]
+    whole = (text * 90_000).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    messages = asked.json()["messages"]
+    assert isinstance(messages, list)
+    assert [m["content"] for m in messages[:3]] == [f"{n} {whole}" for n in range(3)]
+
+
+async def test_other_tasks_run_while_a_large_request_is_made() -> None:
+    turns, done = 0, False
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while not done:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(count_turns)
+        await anyio.lowlevel.checkpoint()
+        before = turns
+        made = await encoded_body({"messages": ["x" * 100_000] * 100}, PLACE)
+        during, done = turns - before, True
+    assert json.loads(made) == {"messages": ["x" * 100_000] * 100}
+    assert during >= len(made) / 1_000_000
+
+
+async def test_a_stop_while_a_large_request_is_made_sends_nothing() -> None:
+    signal = AbortSignal()
+    async with serve(fake_ollama) as server, connected(spec_for(server.url)) as provider:
+        messages = [Message("user", "x" * 1_000_000)] * 20
+        request = Request(model="tiny", messages=messages, signal=signal)
+        async with anyio.create_task_group() as group, provider.chat_stream(request) as stream:
+
+            async def stop() -> None:
+                signal.abort()
+
+            group.start_soon(stop)
+            with anyio.fail_after(5):
+                events = [event async for event in stream]
+    assert [e.reason for e in events if isinstance(e, Finish)] == ["abort"]
+    assert server.received == []
 
 
 async def test_a_setting_that_cannot_be_used_is_told_where_it_is_used() -> None:
