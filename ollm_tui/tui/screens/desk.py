@@ -42,7 +42,7 @@ class Desk:
             hints=_hints(screen),
             began=screen.services.approver.answered_at,
         )
-        self.turns = Turns(self.presenter, screen.show_queue)
+        self.turns = Turns(self.presenter, screen.show_queue, lambda: self.talk.client)
         self.commands = COMMANDS
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)
@@ -118,18 +118,18 @@ class Desk:
             return
         if prompt is not None:
             self.rewriting.commit()
-        await self.turns.run(self.talk.client, prompt)
+        await self.turns.run(prompt)
         await self._after_answers()
 
     async def go_on(self) -> None:
         """Let the model go on where its turns ran out."""
-        await self.turns.go_on(self.talk.client)
+        await self.turns.go_on()
         await self._after_answers()
 
     async def answer_queue(self) -> None:
         """Ask what was written before there was anyone to ask."""
         if self.talk.model is not None:
-            await self.turns.drain(self.talk.client)
+            await self.turns.drain()
         elif self.turns.is_waiting:
             self._give_back(None)
 
@@ -171,6 +171,8 @@ class Desk:
         self.turns.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
 
     def _leave(self) -> None:
+        if back := self.turns.take_back():  # it was meant for the chat that is left
+            self._screen.composer.prepend(back)
         self.turns.stop()
         self.rewriting.forget()
         self.turns.failed = False

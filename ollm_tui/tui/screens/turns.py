@@ -22,9 +22,14 @@ class Turns:
     """Asks the client what is submitted, in order, and stops when told."""
 
     def __init__(
-        self, presenter: TurnPresenter, queue_changed: Callable[[Sequence[str]], None]
+        self,
+        presenter: TurnPresenter,
+        queue_changed: Callable[[Sequence[str]], None],
+        client: Callable[[], Client],
     ) -> None:
+        """Ask whoever `client` gives when a prompt's turn has come: the chat may have changed."""
         self._presenter = presenter
+        self._client = client
         self._queue_changed = queue_changed
         self._waiting: deque[str] = deque()
         self._signal: AbortSignal | None = None
@@ -78,24 +83,27 @@ class Turns:
         if self._scope is not None:
             self._scope.deadline = anyio.current_time() + STOP_GRACE_S
 
-    async def run(self, client: Client, prompt: str | None) -> None:
+    async def run(self, prompt: str | None) -> None:
         """Ask, then ask what was queued meanwhile; None asks the newest question again."""
-        await self._ask(client, prompt)
-        await self.drain(client)
+        await self._ask(prompt)
+        await self.drain()
 
-    async def go_on(self, client: Client) -> None:
+    async def go_on(self) -> None:
         """Let the model go on where its turns ran out, then ask what was queued meanwhile."""
+        client = self._client()
         await self._follow(lambda signal: client.go_on(signal=signal), self._presenter.go_on)
-        await self.drain(client)
+        await self.drain()
 
-    async def drain(self, client: Client) -> None:
+    async def drain(self) -> None:
         """Ask everything that waits."""
         while self._waiting:
             text = self._waiting.popleft()
             self._queue_changed(tuple(self._waiting))
-            await self._ask(client, text)
+            await self._ask(text)
 
-    async def _ask(self, client: Client, prompt: str | None) -> None:
+    async def _ask(self, prompt: str | None) -> None:
+        client = self._client()
+
         def ask(signal: AbortSignal) -> "ChatStream":
             return (
                 client.retry(signal=signal)

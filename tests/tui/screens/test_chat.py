@@ -16,6 +16,7 @@ from ollm_tui.tui.modals.command_palette import Palette
 from ollm_tui.tui.modals.help import Help
 from ollm_tui.tui.modals.pick_model import PickModel
 from ollm_tui.tui.modals.pick_theme import PickTheme
+from ollm_tui.tui.screens import turns as turns_module
 from ollm_tui.tui.screens.chat import ChatScreen
 from tests.support.screens import services, staged
 from tests.support.scripted import (
@@ -597,3 +598,44 @@ async def test_help_on_a_narrow_screen_keeps_the_names_of_keys_whole(config: Pat
         await stage.pilot.press("f1")
         await stage.settle()
         assert "Ctrl+J, Shift+Enter" in stage.screen_text
+
+
+async def test_what_is_asked_in_a_new_chat_while_the_old_one_closes_is_asked_there(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns_module, "STOP_GRACE_S", 60.0)
+    async with staged(config) as stage:
+        old = stage.client
+        old.hangs_on_abort = True
+        await stage.ask("one")
+        old.give(text("first"))
+        await stage.settle()
+        await stage.pilot.press("escape", "ctrl+n")
+        await stage.settle()
+        new = stage.client
+        await stage.ask("two")
+        assert new is not old
+        assert "1 queued" in stage.screen_text
+        old.give(finish("abort"))
+        await stage.settle()
+        assert (old.prompts, new.prompts) == (["one"], ["two"])
+        new.answer("second")
+        await stage.settle()
+        assert "second" in stage.screen_text
+
+
+async def test_what_was_queued_in_a_chat_that_is_left_comes_back_to_the_editor(
+    config: Path,
+) -> None:
+    async with staged(config) as stage:
+        await stage.ask("one")
+        old = stage.client
+        old.give(text("first"))
+        await stage.settle()
+        await stage.ask("two")
+        assert "1 queued" in stage.screen_text
+        await stage.pilot.press("ctrl+n")
+        await stage.settle()
+        assert stage.chat.composer.draft == "two"
+        assert "queued" not in stage.screen_text
+        assert (old.prompts, stage.client.prompts) == (["one"], [])

@@ -17,7 +17,7 @@ class Stage:
         self.transcript = FakeTranscript()
         self.queue: list[object] = []
         presenter = TurnPresenter(self.transcript, FakeStatus())
-        self.turns = Turns(presenter, self.queue.append)
+        self.turns = Turns(presenter, self.queue.append, lambda: self.client)
 
 
 async def settled() -> None:
@@ -28,7 +28,7 @@ async def settled() -> None:
 async def test_queued_prompts_are_asked_in_order() -> None:
     stage = Stage()
     async with anyio.create_task_group() as group:
-        group.start_soon(stage.turns.run, stage.client, "one")
+        group.start_soon(stage.turns.run, "one")
         await settled()
         stage.turns.enqueue("two")
         stage.turns.enqueue("three")
@@ -43,7 +43,7 @@ async def test_queued_prompts_are_asked_in_order() -> None:
 async def test_stop_is_heard_at_once_and_the_queue_can_be_taken_back() -> None:
     stage = Stage()
     async with anyio.create_task_group() as group:
-        group.start_soon(stage.turns.run, stage.client, "one")
+        group.start_soon(stage.turns.run, "one")
         await settled()
         stage.client.give(text("par"))
         await settled()
@@ -62,7 +62,7 @@ async def test_a_client_that_does_not_stop_is_cancelled(monkeypatch: pytest.Monk
     stage.client.hangs_on_abort = True
     with anyio.fail_after(5):
         async with anyio.create_task_group() as group:
-            group.start_soon(stage.turns.run, stage.client, "one")
+            group.start_soon(stage.turns.run, "one")
             await settled()
             assert stage.turns.is_running
             stage.turns.stop()
@@ -73,7 +73,7 @@ async def test_a_second_stop_does_nothing() -> None:
     stage = Stage()
     stage.turns.stop()
     async with anyio.create_task_group() as group:
-        group.start_soon(stage.turns.run, stage.client, "one")
+        group.start_soon(stage.turns.run, "one")
         await settled()
         for _press in range(50):
             stage.turns.stop()
@@ -83,12 +83,12 @@ async def test_a_second_stop_does_nothing() -> None:
 async def test_an_error_is_remembered_until_the_next_answer() -> None:
     stage = Stage()
     async with anyio.create_task_group() as group:
-        group.start_soon(stage.turns.run, stage.client, "one")
+        group.start_soon(stage.turns.run, "one")
         await settled()
         stage.client.fail(AIError(ErrorCode.INTERNAL_ERROR, "Broken."))
         await settled()
         assert stage.turns.failed
-        group.start_soon(stage.turns.run, stage.client, None)
+        group.start_soon(stage.turns.run, None)
         await settled()
         stage.client.give(text("fine"), finish())
     assert not stage.turns.failed
@@ -98,7 +98,7 @@ async def test_an_error_is_remembered_until_the_next_answer() -> None:
 async def test_a_stream_without_an_end_is_an_error() -> None:
     stage = Stage()
     async with anyio.create_task_group() as group:
-        group.start_soon(stage.turns.run, stage.client, "one")
+        group.start_soon(stage.turns.run, "one")
         await settled()
         stage.client.give(text("par"))
         stage.client.hang_up()
