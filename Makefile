@@ -3,8 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
-.PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python
-.PHONY: bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile bench-copying bench-long-chat
+.PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile bench-copying bench-long-chat soak bench-idle
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +75,10 @@ bench-kill: need-python  ## Kill a program that saves chats 200 times, and count
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.kill_store
 
+bench-idle: need-python  ## What the idle program uses, writes and draws in a minute (ARGS="1800" for half an hour)
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.idle $(ARGS)
+
 bench-long-chat: need-python  ## Open a chat of 20 MB, ask in it, save an answer of 10 MB: how long the event loop stands still
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.long_chat $(ARGS)
@@ -107,6 +110,10 @@ bench-tools: need-python  ## Four tools of one turn against one tool
 bench-pictures: need-python  ## Longest pause of the screen while 12-megapixel pictures are decoded
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.pictures
+
+soak: need-python  ## 5,000 turns at full speed (ARGS="TURNS SEED"): what grows, and whether keys get slower
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.soak $(ARGS)
 
 coverage: need-python  ## What the tests of the runtime core reach of it: at least 95 % of lines, 90 % of branches
 	@$(BOOTSTRAP) test

@@ -218,6 +218,11 @@ class PtySession:
         with self._changed:
             return bytes(self._raw)
 
+    def forget(self) -> None:
+        """Drop what was printed so far; the screen stays. For sessions that go on for long."""
+        with self._changed:
+            self._raw.clear()
+
     def screen_text(self) -> str:
         """Return the lines of the screen that is shown now."""
         with self._changed:

@@ -1,0 +1,119 @@
+"""The person at the terminal: types prompts, presses Esc, begins chats and goes back to others."""
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import IO
+
+from benchmarks.soak.plan import TITLE, Turn
+from tests.support.pty_session import PtySession, wait_until
+
+PATIENCE_S = 15.0
+AGAIN_S = 0.2
+"""How long a pressed Esc may take to end the answer before it is pressed again."""
+ESC, CTRL_N, CTRL_R, DOWN, SHIFT_TAB = b"\x1b", b"\x0e", b"\x12", b"\x1b[B", b"\x1b[Z"
+
+
+class ServerLog:
+    """What the server has told so far."""
+
+    def __init__(self, lines: IO[str]) -> None:
+        self._lines = lines
+        self._told: set[tuple[str, str]] = set()
+        self._changed = threading.Condition()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self._lines:
+            word, _, value = line.strip().partition(" ")
+            with self._changed:
+                self._told.add((word, value))
+                self._changed.notify_all()
+
+    def has(self, word: str, number: int, within_s: float) -> bool:
+        """Wait for a line of the server."""
+        with self._changed:
+            return self._changed.wait_for(lambda: (word, str(number)) in self._told, within_s)
+
+
+@dataclass
+class Person:
+    """Does what a plan says and counts what was done."""
+
+    session: PtySession
+    log: ServerLog
+    done: Counter[str] = field(default_factory=Counter)
+
+    def take(self, turn: Turn) -> None:
+        """Ask one prompt and see it through to its end, or stop it."""
+        self.session.forget()
+        self.session.write(f"{turn.prompt}\r")
+        if turn.kind != "endless":
+            self._await("ASKED", turn.number)
+            self._await("ENDED", turn.number)
+            self.done[turn.kind] += 1
+        elif turn.is_early:
+            time.sleep(turn.press_after_s / 10)
+            self.session.write(ESC)
+            self._press_until_ended(turn.number)
+            self.done["stopped early"] += 1
+        else:
+            self._await("ASKED", turn.number)
+            time.sleep(turn.press_after_s)
+            self.session.write(ESC)
+            self._press_until_ended(turn.number)
+            self.done["stopped"] += 1
+
+    def begin_chat(self) -> None:
+        """Begin a new chat, in which tools that read need no yes."""
+        self.rest()
+        self.session.write(CTRL_N)
+        self.session.wait_for(lambda: TITLE not in self._first_line(), PATIENCE_S)
+        self._let_tools_read()
+        self.done["new chats"] += 1
+
+    def open_other(self, row: int) -> None:
+        """Go to another chat of the list and wait until it is there."""
+        self.rest()
+        self.session.write(CTRL_R)
+        self.session.wait_for("Enter open", PATIENCE_S)
+        self.session.write(DOWN * row)
+        self.session.write("\r")
+        self.session.wait_for(lambda: "Enter open" not in self.session.screen_text(), PATIENCE_S)
+        self._let_tools_read()
+        self.done["switches"] += 1
+
+    def rest(self) -> None:
+        """Wait until nothing comes any more."""
+        self.session.wait_for(self._is_at_rest, PATIENCE_S)
+        self.session.forget()
+
+    def settle(self) -> None:
+        """Wait until nothing was printed for a moment."""
+        for _ in range(20):
+            self.session.forget()
+            if not wait_until(lambda: bool(self.session.raw), 0.3):
+                return
+
+    def _let_tools_read(self) -> None:
+        self.session.write(SHIFT_TAB)
+        self.session.wait_for("reads free", PATIENCE_S)
+
+    def _press_until_ended(self, number: int) -> None:
+        """Press again where Esc came before there was anything to stop."""
+        while not self.log.has("ENDED", number, AGAIN_S):
+            if not self.log.has("ASKED", number, 0) and self._is_at_rest():
+                return  # stopped before the server saw it
+            self.session.write(ESC)
+
+    def _first_line(self) -> str:
+        return self.session.screen_text().partition("\n")[0]
+
+    def _is_at_rest(self) -> bool:
+        text = self.session.screen_text()
+        return "Esc stop" not in text and "queued" not in text
+
+    def _await(self, word: str, number: int) -> None:
+        if not self.log.has(word, number, PATIENCE_S):
+            raise SystemExit(f"turn {number}: no {word}\n{self.session.screen_text()}")
