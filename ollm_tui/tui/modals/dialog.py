@@ -1,5 +1,6 @@
 """The frame that dialogs share; its style is read when the first one opens."""
 
+from textual._styles_cache import StylesCache
 from textual.screen import ModalScreen, ScreenResultType
 
 LOW = 18
@@ -59,3 +60,10 @@ class Dialog(ModalScreen[ScreenResultType]):
         }
     }
     """
+
+    def on_unmount(self) -> None:
+        """Let go of what was drawn: Textual keeps the lines of a thousand closed widgets alive.
+
+        It remembers two colours for each by a cache whose keys hold all of the widget's lines.
+        """
+        StylesCache.get_inner_outer.cache_clear()
