@@ -77,3 +77,19 @@ def test_a_signature_belongs_to_its_thoughts_even_without_words() -> None:
     assert alone.message() == Message("assistant", [ThinkingContent("", "s2")])
     renewed = assembled(ThinkingDelta("a", signature="s1"), ThinkingDelta("b", signature="s2"))
     assert renewed.message() == Message("assistant", [ThinkingContent("ab", "s2")])
+
+
+def test_an_answer_of_very_many_pieces_can_be_looked_at_while_it_comes() -> None:
+    assembler = MessageAssembler()
+    pieces = [f"{number} \N{GRINNING FACE}" for number in range(5000)]
+    for number, piece in enumerate(pieces, 1):
+        assembler.add(TextDelta(piece))
+        if number in {1, 1023, 1024, 1025, 2049, 5000}:
+            assert assembler.message() == Message("assistant", "".join(pieces[:number]))
+    assembler.add(ThinkingDelta("so"))
+    kept = assembler.message()
+    assembler.add(ThinkingDelta(" on", signature="s"))
+    assert kept == Message("assistant", [TextContent("".join(pieces)), ThinkingContent("so")])
+    assert assembler.message() == Message(
+        "assistant", [TextContent("".join(pieces)), ThinkingContent("so on", "s")]
+    )
