@@ -10,6 +10,8 @@ from benchmarks.soak.plan import TITLE, Turn
 from tests.support.pty_session import PtySession, wait_until
 
 PATIENCE_S = 15.0
+SHOWN_S = 3.0
+"""How long a chat that was chosen may take to be on the screen."""
 AGAIN_S = 0.2
 """How long a pressed Esc may take to end the answer before it is pressed again."""
 ESC, CTRL_N, CTRL_R, DOWN, SHIFT_TAB = b"\x1b", b"\x0e", b"\x12", b"\x1b[B", b"\x1b[Z"
@@ -97,7 +99,9 @@ class Person:
                 return
 
     def _let_tools_read(self) -> None:
-        self.session.write(SHIFT_TAB)
+        """Allow it once the chat that was left is gone; where none was left it still stands."""
+        if wait_until(lambda: "free" not in self.session.screen_text(), SHOWN_S):
+            self.session.write(SHIFT_TAB)
         self.session.wait_for("reads free", PATIENCE_S)
 
     def _press_until_ended(self, number: int) -> None:

@@ -36,6 +36,7 @@ from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.journal import ConversationJournal
+from ollm_tui.tokens.encodings import Encodings
 from tests.store.rig import on_connection
 from tests.support.tools import ScriptedTool, runner_for
 
@@ -154,11 +155,18 @@ class AbortRig:
         self._router = router
         self._store = store
         self._chance = chance
+        # Shared as the runtime does it: a search for a tokenizer that is stopped leaves its thread
+        # to the pool, which then has one more for a while.
+        self._encodings = Encodings()
 
     def talk(self, provider: str) -> Talk:
         """Begin a chat."""
         weather = ScriptedTool("weather", _hang)
-        parts = ChatParts(router=self._router, tools=runner_for(weather, ScriptedTool("clock")))
+        parts = ChatParts(
+            router=self._router,
+            tools=runner_for(weather, ScriptedTool("clock")),
+            encodings=self._encodings,
+        )
         conversation = Conversation(model=MODELS[provider], tools=("weather", "clock"))
         journal = self._store.journal(conversation)
         slow = SlowJournal(journal, self._chance)
