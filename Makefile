@@ -3,6 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
+.PHONY: bench bench-stream bench-echo bench-open bench-documents bench-wire bench-peers
 .PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile bench-copying bench-long-chat soak bench-idle
 
 help:  ## Explain these targets
@@ -62,6 +63,35 @@ screenshot: need-python  ## Draw the pictures of the README from the app itself
 smoke: need-python  ## Drive `make run` on a pseudo-terminal as a newcomer would
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m scripts.smoke
+
+bench: need-python  ## All figures of docs/performance.md in about 15 minutes (ARGS="--help" lists choices)
+	@$(BOOTSTRAP) test
+	@missed=0; $(BIN)/python -m benchmarks.terminal $(ARGS) || missed=1; \
+	test -n "$(ARGS)" || $(BIN)/python -m benchmarks.wire || missed=1; exit $$missed
+
+bench-peers: need-python  ## Fetch the programs that `make bench` compares with, where they install
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.terminal.peers $(ARGS)
+
+bench-stream: need-python  ## CPU, lag and growth of streamed answers against bare Textual and cat
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.terminal stream $(ARGS)
+
+bench-echo: need-python  ## Keys and the longest stall while 1,000 tokens a second stream; scrolling
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.terminal echo scroll $(ARGS)
+
+bench-open: need-python  ## Opening saved chats of 200 and of 5,000 messages
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.terminal open $(ARGS)
+
+bench-documents: need-python  ## Stalls and keys while documents come that are known to stall
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.terminal documents $(ARGS)
+
+bench-wire: need-python  ## CPU of 100,000 streamed chunks against the official clients
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.wire $(ARGS)
 
 bench-startup: need-python  ## Time to a usable prompt, against a minimal Textual app
 	@$(BOOTSTRAP) test

@@ -11,6 +11,7 @@ machine only adds.
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 import anyio
@@ -62,6 +63,11 @@ def text(transcript: Transcript) -> None:
         transcript.add_user(f"u{number}", "\n".join(["word " * 20] * ROWS))
 
 
+def picture(data: bytes, transcript: Transcript) -> None:
+    """One picture."""
+    transcript.add_picture("p", data)
+
+
 async def measure(rounds: int) -> dict[str, tuple[float, float]]:
     noise = Image.frombytes("RGB", SIDES, Random(1).randbytes(SIDES[0] * SIDES[1] * 3))
     found = {"text": (1e9, 1e9)}
@@ -69,9 +75,7 @@ async def measure(rounds: int) -> dict[str, tuple[float, float]]:
         found["text"] = min(found["text"], await longest_pause(text))
         for kind in KINDS:
             data = saved(noise, kind)
-            one = await longest_pause(
-                lambda transcript, data=data: transcript.add_picture("p", data)
-            )
+            one = await longest_pause(partial(picture, data))
             found[kind] = min(found.get(kind, one), one)
     return found
 

@@ -1,0 +1,77 @@
+"""Run the suite and print its tables; exit status 1 when a limit is missed.
+
+python -m benchmarks.terminal                    everything that `make bench` runs
+python -m benchmarks.terminal startup echo       some groups
+python -m benchmarks.terminal --stream 20000@200 --rounds 3      other answers
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.terminal.cases import DEFAULT, GROUPS, Case, stream_case
+from benchmarks.terminal.peers import installed_peers
+from benchmarks.terminal.programs import MAKERS
+from benchmarks.terminal.report import all_reached, figures_table, programs_table
+from benchmarks.terminal.rows import Row, Rows
+from benchmarks.terminal.suite import Progress, Suite
+
+
+def arguments(typed: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.terminal",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("--stream", action="append", default=[], metavar="TOKENS@RATE")
+    parser.add_argument("--rounds", type=int, help="instead of each case's own")
+    parser.add_argument("--no-peers", action="store_true", help="leave installed peers out")
+    parser.add_argument("--peers", help="only these, with commas")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="add each row as a line of JSON")
+    read = parser.parse_args(typed)
+    if unknown := set(read.groups) - set(GROUPS):
+        parser.error(f"no such group: {', '.join(sorted(unknown))}; there are {', '.join(GROUPS)}")
+    return read
+
+
+def chosen(read: argparse.Namespace) -> list[Sequence[Case]]:
+    """Give the cases that the command line asks for, by group."""
+    names = read.groups or ([] if read.stream else DEFAULT)
+    groups: list[Sequence[Case]] = [GROUPS[name] for name in names]
+    if read.stream:
+        pairs = [text.split("@") for text in read.stream]
+        groups.append([stream_case(int(tokens), int(rate)) for tokens, rate in pairs])
+    if read.rounds:
+        groups = [[replace(case, rounds=read.rounds) for case in group] for group in groups]
+    return groups
+
+
+def main() -> int:
+    read = arguments()
+    others = {} if read.no_peers else installed_peers()
+    if read.peers:
+        others = {name: others[name] for name in read.peers.split(",") if name in others}
+    groups = chosen(read)
+    suite = Suite({**MAKERS, **others}, list(others))
+    expected = suite.seconds(groups)
+    print(f"peers: {', '.join(others) or 'none'}; about {expected / 60:.0f} minutes", flush=True)
+    progress, rows = Progress(expected), list[Row]()
+    for row in suite.run(groups):
+        rows.append(row)
+        print(progress.line(row), flush=True)
+        if read.rows:
+            with read.rows.open("a", encoding="utf-8") as file:
+                file.write(row.line() + "\n")
+    found = Rows(rows)
+    print("", figures_table(found), "", programs_table(found), sep="\n")
+    for error in found.errors():
+        print(f"- {error}")
+    return 0 if all_reached(found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

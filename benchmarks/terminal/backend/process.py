@@ -1,0 +1,58 @@
+"""The server as a child process, and what it noted."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from benchmarks.terminal.backend.record import Record
+from benchmarks.terminal.backend.server import LOG_PATH
+
+ROOT = Path(__file__).resolve().parents[3]
+_LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Backend:
+    """A server in a process of its own, so that its work is not the driver's."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "benchmarks.terminal.backend"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT)},
+        )
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def records(self) -> list[Record]:
+        """Give what the server noted, the oldest first."""
+        with _LOCAL.open(self.url + LOG_PATH, timeout=10) as reply:
+            return [Record(**row) for row in json.load(reply)]
+
+    def record(self, ident: int, timeout_s: float = 10.0) -> Record | None:
+        """Give what was noted about one answer, as soon as it was asked for."""
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            found = [record for record in self.records() if record.ident == ident]
+            if found:
+                return found[-1]
+            time.sleep(0.02)
+        return None

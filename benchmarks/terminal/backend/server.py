@@ -1,0 +1,200 @@
+"""The server's side of a connection: one thread each, so that it notices at once who leaves."""
+
+import json
+import select
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlsplit
+
+from benchmarks.terminal.backend.facts import fact
+from benchmarks.terminal.backend.job import Job, job_of, parse_job
+from benchmarks.terminal.backend.record import Record
+from benchmarks.terminal.backend.wire import (
+    OllamaWire,
+    OpenAIWire,
+    RawWire,
+    ResponsesWire,
+    Wire,
+    dumps,
+)
+
+ASIDE = ["Benchmark", " chat", " title"]
+LOG_PATH = "/bench/log"
+
+
+class BenchServer(ThreadingHTTPServer):
+    """The server and what it noted."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Connection)
+        self.records: list[Record] = []
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that leave: that is what is measured."""
+
+
+class Connection(BaseHTTPRequestHandler):
+    """One kept connection of a client."""
+
+    server: BenchServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 0
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Stay silent."""
+
+    def do_HEAD(self) -> None:
+        self._whole(200, b"", "text/plain")
+
+    def do_GET(self) -> None:
+        url = urlsplit(self.path)
+        if url.path == LOG_PATH:
+            self._json([asdict(record) for record in self.server.records])
+        elif url.path == "/raw":
+            job = parse_job(" ".join(f"{key}={value}" for key, value in parse_qsl(url.query)))
+            self._stream(job, RawWire(), framed=False)
+        else:
+            self._fact(url.path)
+
+    def do_POST(self) -> None:
+        body = self._body()
+        request = json.loads(body) if body.startswith(b"{") else {}
+        path = urlsplit(self.path).path
+        wire = wire_for(path, request)
+        if wire is None:
+            self._fact(path)
+            return
+        job = job_of(messages_of(path, request), has_tools=bool(request.get("tools")))
+        if request.get("stream", path.startswith("/api/")):
+            self._stream(job, wire)
+        else:
+            self._json(wire.whole("".join(job.pieces() if job else ASIDE)))
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("transfer-encoding", ""):
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        parts = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(parts)
+
+    def _fact(self, path: str) -> None:
+        found = fact(path.rstrip("/") or "/")
+        if isinstance(found, str):
+            self._whole(200, found.encode(), "text/plain")
+        elif found is not None:
+            self._json(found)
+        else:
+            self._json({"error": {"message": f"no such path: {path}"}}, 404)
+
+    def _json(self, value: object, status: int = 200) -> None:
+        self._whole(status, dumps(value), "application/json")
+
+    def _whole(self, status: int, data: bytes, content_type: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", content_type)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, job: Job | None, wire: Wire, *, framed: bool = True) -> None:
+        record = Record(job.ident if job else 0, self.path, time.monotonic())
+        self.server.records.append(record)
+        self.send_response(200)
+        self.send_header("content-type", wire.content_type)
+        if framed:
+            self.send_header("transfer-encoding", "chunked")
+        else:
+            self.send_header("connection", "close")
+        self.end_headers()
+        try:
+            Sender(self.connection, wire, record, framed=framed).send(job)
+        except OSError:
+            record.gone = record.gone or time.monotonic()
+        self.close_connection = self.close_connection or not (framed and record.complete)
+
+
+class Sender:
+    """Sends one answer at its rate."""
+
+    def __init__(
+        self, connection: socket.socket, wire: Wire, record: Record, *, framed: bool
+    ) -> None:
+        self._connection = connection
+        self._wire = wire
+        self._record = record
+        self._framed = framed
+
+    def send(self, job: Job | None) -> None:
+        """Send the answer to its end, or until the client leaves."""
+        pieces, rate = (job.pieces(), job.rate) if job else (ASIDE, 0.0)
+        for data in self._wire.begin():
+            self._write(data)
+        start = self._record.first = time.monotonic()
+        for at, piece in enumerate(pieces):
+            due = start + at / rate if rate else 0.0
+            if self._left_before(due):
+                self._record.gone = time.monotonic()
+                return
+            self._write(self._wire.token(piece))
+            self._record.last = time.monotonic()
+            self._record.sent = at + 1
+        for data in self._wire.end(len(pieces)):
+            self._write(data)
+        if self._framed:
+            self._connection.sendall(b"0\r\n\r\n")
+        self._record.complete = True
+
+    def _write(self, data: bytes) -> None:
+        framed = b"%x\r\n%b\r\n" % (len(data), data) if self._framed else data
+        self._connection.sendall(framed)
+
+    def _left_before(self, due: float) -> bool:
+        """Wait until a piece is due; true at once when the client hung up."""
+        readable, _, _ = select.select([self._connection], [], [], _until(due))
+        if not readable:
+            return False
+        if not self._connection.recv(1, socket.MSG_PEEK):
+            return True
+        time.sleep(_until(due))  # the client asked for more already
+        return False
+
+
+def _until(due: float) -> float:
+    return max(0.0, due - time.monotonic())
+
+
+def wire_for(path: str, request: Mapping[str, object]) -> Wire | None:
+    """Give the words of the API that a path belongs to."""
+    match path:
+        case "/api/chat" | "/api/generate":
+            return OllamaWire(request, generates=path.endswith("generate"))
+        case "/v1/chat/completions":
+            return OpenAIWire(request)
+        case "/v1/responses":
+            return ResponsesWire(request)
+        case _:
+            return None
+
+
+def messages_of(path: str, request: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """Give a request's conversation, whatever the API calls it."""
+    said = request.get("input" if path == "/v1/responses" else "messages")
+    if isinstance(said, list):
+        rules = {"role": "system", "content": request.get("instructions") or ""}
+        return [rules, *(message for message in said if isinstance(message, dict))]
+    return [{"role": "user", "content": said or request.get("prompt") or ""}]

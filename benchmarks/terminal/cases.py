@@ -1,0 +1,136 @@
+"""What `make bench` runs, by group: each case with its programs and rounds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from benchmarks.terminal.documents import DOCUMENTS
+from benchmarks.terminal.programs import BARE, CAT, OLLM
+from benchmarks.terminal.run import Run
+from benchmarks.terminal.scenarios.abort import Abort
+from benchmarks.terminal.scenarios.document import Document
+from benchmarks.terminal.scenarios.echo import Echo
+from benchmarks.terminal.scenarios.opening import CHATS, Opening
+from benchmarks.terminal.scenarios.scroll import Scroll
+from benchmarks.terminal.scenarios.startup import idle, startup
+from benchmarks.terminal.scenarios.stream import Stream
+from benchmarks.terminal.scenarios.values import Values
+
+FEW, SOME, MANY = 1, 3, 10
+BOTH = (OLLM, BARE)
+ALL = (OLLM, BARE, CAT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One thing to measure, of several programs in turn."""
+
+    name: str
+    scenario: Callable[[Run], Values]
+    rounds: int = SOME
+    programs: Sequence[str] = BOTH
+    peers: bool = False
+    """Whether the peers are measured too, in one round."""
+    has_heart: bool = False
+    """Whether the program runs with a heart in its event loop."""
+    chat: int | None = None
+    """Messages of the saved chat in the program's home."""
+    seconds: float
+    """About how long one program takes in one round, with its start."""
+
+
+def stream_name(tokens: int, rate: int) -> str:
+    """Name a stream: tokens, and tokens a second."""
+    size = f"{tokens // 1000}k" if tokens >= 1000 and tokens % 1000 == 0 else str(tokens)
+    return f"stream {size}@{rate or 'unlimited'}"
+
+
+def stream_case(tokens: int, rate: int, rounds: int = SOME, *, peers: bool = False) -> Case:
+    """Make the case of one answer."""
+    return Case(
+        name=stream_name(tokens, rate),
+        scenario=Stream(tokens, rate),
+        rounds=rounds,
+        programs=ALL,
+        peers=peers,
+        seconds=6 + (tokens / rate if rate else tokens / 1500),
+    )
+
+
+STARTUP = "start-up"
+ECHO = "echo@1000"
+ABORT = "abort"
+SCROLL = "scroll@200"
+IDLE = "idle"
+STREAMS = (
+    stream_case(1000, 50, FEW),
+    stream_case(1000, 200, peers=True),
+    stream_case(1000, 1000),
+    stream_case(1000, 0, FEW),
+    stream_case(5000, 200, FEW),
+    stream_case(5000, 1000, peers=True),
+    stream_case(5000, 0),
+    stream_case(20_000, 1000, 2),
+    stream_case(20_000, 0, FEW),
+)
+
+
+def opening_name(messages: int) -> str:
+    """Name the opening of a saved chat."""
+    return f"open {messages}"
+
+
+def document_name(document: str, *, whole: bool) -> str:
+    """Name a stalling document, whole or in pieces."""
+    return f"document {document} {'whole' if whole else 'in pieces'}"
+
+
+GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
+    {
+        "startup": (
+            Case(
+                name=STARTUP, scenario=startup, rounds=MANY, peers=True, seconds=2.5, programs=ALL
+            ),
+        ),
+        "stream": STREAMS,
+        "echo": (
+            Case(
+                name=ECHO,
+                scenario=Echo(1000, 150),
+                rounds=FEW,
+                peers=True,
+                has_heart=True,
+                seconds=40,
+            ),
+        ),
+        "abort": (
+            Case(name=ABORT, scenario=Abort(200, 200), rounds=FEW, programs=(OLLM,), seconds=260),
+        ),
+        "scroll": (Case(name=SCROLL, scenario=Scroll(200, 12), rounds=FEW, seconds=45),),
+        "open": tuple(
+            Case(
+                name=opening_name(messages),
+                scenario=Opening(messages),
+                programs=(OLLM,),
+                rounds=5,
+                chat=messages,
+                seconds=3,
+            )
+            for messages in CHATS
+        ),
+        "idle": (Case(name=IDLE, scenario=idle, rounds=FEW, seconds=11),),
+        "documents": tuple(
+            Case(
+                name=document_name(document, whole=whole),
+                scenario=Document(document, whole=whole),
+                programs=(OLLM,),
+                rounds=FEW,
+                has_heart=True,
+                seconds=10,
+            )
+            for document in DOCUMENTS
+            for whole in (True, False)
+        ),
+    }
+)
+DEFAULT = ("startup", "stream", "echo", "abort", "scroll", "open", "idle")

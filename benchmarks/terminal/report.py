@@ -1,0 +1,84 @@
+"""The tables: figures with their limits, and all programs side by side."""
+
+from collections.abc import Iterable, Sequence
+
+from benchmarks.terminal.cases import ECHO, STARTUP, stream_name
+from benchmarks.terminal.figures import FIGURES, Figure, Measured
+from benchmarks.terminal.rows import Rows, percentile
+
+HEAD = ("what", "ollm", "reference", "figure", "limit", "")
+PROGRAMS_HEAD = (
+    "program",
+    "start, s",
+    "memory, MB",
+    "CPU ms/token, 1k at 200/s",
+    "CPU ms/token, 5k at 1,000/s",
+    "lag at 1,000/s, s",
+    "bytes/token",
+    "key echo at 1,000/s, p50 / p99 ms",
+)
+NOTHING = "-"
+
+
+def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Write a Markdown table."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def figures_run(rows: Rows, figures: Sequence[Figure] = FIGURES) -> list[Figure]:
+    """Give the figures whose cases were run, well or not."""
+    ran = {row.case for row in rows.all}
+    return [figure for figure in figures if ran.issuperset(figure.cases)]
+
+
+def figures_table(rows: Rows, figures: Sequence[Figure] = FIGURES) -> str:
+    """Write the figures that were run with their limits and verdicts."""
+    return markdown(
+        HEAD, (_line(figure, figure.measure(rows)) for figure in figures_run(rows, figures))
+    )
+
+
+def all_reached(rows: Rows, figures: Sequence[Figure] = FIGURES) -> bool:
+    """Tell whether every figure that was run could be measured and is within its limit."""
+    verdicts = (figure.verdict(figure.measure(rows)) for figure in figures_run(rows, figures))
+    return all(verdict in {"ok", ""} for verdict in verdicts)
+
+
+def _line(figure: Figure, measured: Measured | None) -> Sequence[str]:
+    limit = NOTHING if figure.limit is None else f"{figure.limit:g} {figure.unit}"
+    if measured is None:
+        return (figure.what, NOTHING, NOTHING, NOTHING, limit, figure.verdict(None))
+    value = f"{measured.figure:.2f} {figure.unit}"
+    theirs = measured.theirs or NOTHING
+    return (figure.what, measured.ours, theirs, value, limit, figure.verdict(measured))
+
+
+def programs_table(rows: Rows) -> str:
+    """Write all programs side by side; empty when nothing was run that they are compared by."""
+    compared = {STARTUP, ECHO, stream_name(1000, 200), stream_name(5000, 1000)}
+    names = list(dict.fromkeys(row.program for row in rows.all if row.case in compared))
+    if not names:
+        return ""
+    return markdown(PROGRAMS_HEAD, (_program(rows, name) for name in names))
+
+
+def _program(rows: Rows, name: str) -> Sequence[str]:
+    slow, fast = stream_name(1000, 200), stream_name(5000, 1000)
+    echoes = rows.every(name, ECHO, "echo_ms")
+    return (
+        name,
+        _number(rows.median(name, STARTUP, "usable_s"), 2),
+        _number(rows.median(name, STARTUP, "memory_mb"), 0),
+        _number(rows.median(name, slow, "cpu_ms_per_token"), 2),
+        _number(rows.median(name, fast, "cpu_ms_per_token"), 2),
+        _number(rows.median(name, fast, "lag_s"), 2),
+        _number(rows.median(name, fast, "bytes_per_token"), 0),
+        f"{_number(percentile(echoes, 0.5), 0)} / {_number(percentile(echoes, 0.99), 0)}"
+        if echoes
+        else NOTHING,
+    )
+
+
+def _number(value: float | None, digits: int) -> str:
+    return NOTHING if value is None else f"{value:.{digits}f}"

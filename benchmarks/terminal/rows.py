@@ -1,0 +1,74 @@
+"""What was measured: one row for each program, case and round."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+from benchmarks.terminal.scenarios.values import Values
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one start of one program gave, or why it gave nothing."""
+
+    program: str
+    case: str
+    round: int
+    values: Values = field(default_factory=dict)
+    error: str = ""
+
+    def line(self) -> str:
+        """Give the row as a line of JSON."""
+        return json.dumps(asdict(self))
+
+
+class Rows:
+    """All rows, with the ways to look at them."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.all = list(rows)
+
+    def by_round(self, program: str, case: str, key: str) -> dict[int, float]:
+        """Give a number by round, where there is one."""
+        return {
+            row.round: value
+            for row in self._of(program, case)
+            if isinstance(value := row.values.get(key), float | int)
+        }
+
+    def every(self, program: str, case: str, key: str) -> list[float]:
+        """Give what was measured many times in each round, all rounds together."""
+        found: list[float] = []
+        for row in self._of(program, case):
+            value = row.values.get(key)
+            found += value if isinstance(value, list) else []
+        return found
+
+    def median(self, program: str, case: str, key: str) -> float | None:
+        """Give the median over the rounds."""
+        values = self.by_round(program, case, key).values()
+        return statistics.median(values) if values else None
+
+    def largest(self, program: str, case: str, key: str) -> float | None:
+        """Give the largest of the rounds."""
+        return max(self.by_round(program, case, key).values(), default=None)
+
+    def ratio(self, ours: dict[int, float], theirs: dict[int, float]) -> float | None:
+        """Give the median of the ratios within a round: a slow moment hits both."""
+        ratios = [ours[at] / theirs[at] for at in ours.keys() & theirs.keys() if theirs[at]]
+        return statistics.median(ratios) if ratios else None
+
+    def errors(self) -> list[str]:
+        """Say once what went wrong where."""
+        said = [f"{row.program}, {row.case}: {row.error}" for row in self.all if row.error]
+        return list(dict.fromkeys(said))
+
+    def _of(self, program: str, case: str) -> list[Row]:
+        return [row for row in self.all if row.program == program and row.case == case]
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """Give the value that `share` of all do not pass; None of nothing."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None

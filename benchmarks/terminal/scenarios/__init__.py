@@ -1,0 +1,1 @@
+"""What is done with a running program, and what is measured meanwhile."""

@@ -1,0 +1,63 @@
+"""From a key to its character while an answer streams, and the loop's longest stall."""
+
+import random
+import time
+from dataclasses import dataclass
+
+from benchmarks.terminal.emulator import Emulator
+from benchmarks.terminal.run import Failed, Run
+from benchmarks.terminal.scenarios.stalls import stalls
+from benchmarks.terminal.scenarios.under_load import under_load
+from benchmarks.terminal.scenarios.values import Values
+from benchmarks.terminal.session import Seen, now
+
+LOST_S = 5.0
+LETTERS = "abcdefghijkmnoprstuvwxyz"
+LINE = 40
+SECONDS_PER_KEY = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """So many keys at a token rate."""
+
+    rate: int
+    keys: int
+
+    def __call__(self, run: Run) -> Values:
+        if not run.program.types_while_streaming:
+            raise Failed("one cannot type while it streams")
+        under_load(run, self.rate, self.keys * SECONDS_PER_KEY + 20)
+        began = now()
+        echoes = echo_times(run, self.keys)
+        return {"echo_ms": echoes, **stalls(run.beats, began, now())}
+
+
+def echo_times(run: Run, keys: int) -> list[float]:
+    """Type keys one by one and give each one's time in ms; one that is lost counts as 5 s."""
+    chance, times, text = random.Random(5), [], "Z"
+    session = run.session
+    session.write(text)
+    time.sleep(0.4)
+    for _ in range(keys):
+        if len(text) >= LINE:
+            run.clear(LINE + 5)
+            text = "Z"
+            session.write(text)
+            time.sleep(0.4)
+        text += chance.choice(LETTERS)
+        session.expect(_shows(text))
+        pressed = now()
+        session.write(text[-1])
+        seen = session.wait(LOST_S)
+        times.append(1000 * (seen - pressed if seen is not None else LOST_S))
+        time.sleep(chance.uniform(0.05, 0.13))
+    run.clear(LINE + 5)
+    return times
+
+
+def _shows(text: str) -> Seen:
+    def shows(emulator: Emulator) -> bool:
+        return any(text in line for line in emulator.lines)
+
+    return shows

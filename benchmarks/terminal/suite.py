@@ -1,0 +1,98 @@
+"""Runs cases: in each round every case of a group, with one program after the other."""
+
+import math
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from benchmarks.terminal.backend.process import Backend
+from benchmarks.terminal.cases import Case
+from benchmarks.terminal.programs import OLLM, Maker, ollm_last_chat
+from benchmarks.terminal.rows import Row
+from benchmarks.terminal.run import Failed, Run
+from benchmarks.terminal.seeds import Seeds
+
+
+class Suite:
+    """Programs by name, and which of them are peers."""
+
+    def __init__(self, makers: Mapping[str, Maker], peers: Sequence[str] = ()) -> None:
+        self._makers = makers
+        self._peers = peers
+
+    def programs(self, case: Case, round_: int) -> list[str]:
+        """Give who takes part in a round of a case."""
+        own = [name for name in case.programs if round_ < case.rounds]
+        return [*own, *(self._peers if case.peers and round_ == 0 else ())]
+
+    def seconds(self, groups: Sequence[Sequence[Case]]) -> float:
+        """Estimate how long the groups take."""
+        return sum(
+            case.seconds * len(self.programs(case, at))
+            for group in groups
+            for case in group
+            for at in range(case.rounds)
+        )
+
+    def run(self, groups: Sequence[Sequence[Case]]) -> Iterator[Row]:
+        """Run them all and give each row as it comes."""
+        self._load_once(groups)
+        with tempfile.TemporaryDirectory(prefix="ollm-bench-chats-") as folder:
+            seeds = Seeds(Path(folder))
+            for group in groups:
+                for at in range(max(case.rounds for case in group)):
+                    for case in group:
+                        for name in self.programs(case, at):
+                            yield self._row(case, name, at, seeds)
+
+    def _load_once(self, groups: Sequence[Sequence[Case]]) -> None:
+        """Start every program once, so that compiling and reading from disk are not measured."""
+        taking_part = [
+            name for group in groups for case in group for name in self.programs(case, 0)
+        ]
+        for name in dict.fromkeys(taking_part):
+            # What fails here fails again where it is measured, and is told there.
+            with (
+                suppress(Failed, OSError),
+                Backend() as backend,
+                Run(self._makers[name], backend) as run,
+            ):
+                run.start()
+
+    def _row(self, case: Case, name: str, at: int, seeds: Seeds) -> Row:
+        maker, home = self._makers[name], None
+        if case.chat is not None:
+            home = seeds.home(case.chat)
+            maker = ollm_last_chat if name == OLLM else maker
+        has_heart = case.has_heart and name not in self._peers
+        with Backend() as backend:
+            try:
+                with Run(maker, backend, seed=home, has_heart=has_heart) as run:
+                    return Row(name, case.name, at, case.scenario(run))
+            except (Failed, OSError) as error:
+                return Row(name, case.name, at, error=str(error) or type(error).__name__)
+
+
+class Progress:
+    """Tells on the way what is done and what is left."""
+
+    def __init__(self, expected_s: float) -> None:
+        self._began = time.monotonic()
+        self._expected_s = expected_s
+
+    def line(self, row: Row) -> str:
+        """Say what a row gave, in one line."""
+        passed = time.monotonic() - self._began
+        left = max(0, math.ceil((self._expected_s - passed) / 60))
+        what = row.error or ", ".join(_short(key, row.values[key]) for key in list(row.values)[:4])
+        where = f"{row.case} round {row.round + 1}"
+        return f"[{passed:4.0f} s, about {left} min left] {where:28} {row.program:13} {what}"
+
+
+def _short(key: str, value: float | list[float]) -> str:
+    if isinstance(value, list):
+        ordered = sorted(value) or [math.nan]
+        return f"{key} {ordered[len(ordered) // 2]:.1f}..{ordered[-1]:.1f}"
+    return f"{key} {value:.3g}"
