@@ -71,7 +71,7 @@ bench: need-python  ## All figures of docs/performance.md in about 15 minutes (A
 
 bench-peers: need-python  ## Fetch the programs that `make bench` compares with, where they install
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m benchmarks.terminal.peers $(ARGS)
+	$(BIN)/python -m benchmarks.terminal.peers.install $(ARGS)
 
 bench-stream: need-python  ## CPU, lag and growth of streamed answers against bare Textual and cat
 	@$(BOOTSTRAP) test

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.terminal.cases import DEFAULT, GROUPS, Case, stream_case
-from benchmarks.terminal.peers import installed_peers
+from benchmarks.terminal.peers.installed import installed_peers
 from benchmarks.terminal.programs import MAKERS
 from benchmarks.terminal.report import all_reached, figures_table, programs_table
 from benchmarks.terminal.rows import Row, Rows
@@ -44,7 +44,7 @@ def chosen(read: argparse.Namespace) -> list[Sequence[Case]]:
     groups: list[Sequence[Case]] = [GROUPS[name] for name in names]
     if read.stream:
         pairs = [text.split("@") for text in read.stream]
-        groups.append([stream_case(int(tokens), int(rate)) for tokens, rate in pairs])
+        groups.append([stream_case(int(tokens), int(rate), peers=True) for tokens, rate in pairs])
     if read.rounds:
         groups = [[replace(case, rounds=read.rounds) for case in group] for group in groups]
     return groups
