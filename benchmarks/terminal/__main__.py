@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.terminal.cases import DEFAULT, GROUPS, Case, stream_case
 from benchmarks.terminal.peers.installed import installed_peers
 from benchmarks.terminal.programs import MAKERS
-from benchmarks.terminal.report import all_reached, figures_table, programs_table
+from benchmarks.terminal.report import all_reached, documents_table, figures_table, programs_table
 from benchmarks.terminal.rows import Row, Rows
 from benchmarks.terminal.suite import Progress, Suite
 
@@ -67,7 +67,8 @@ def main() -> int:
             with read.rows.open("a", encoding="utf-8") as file:
                 file.write(row.line() + "\n")
     found = Rows(rows)
-    print("", figures_table(found), "", programs_table(found), sep="\n")
+    for table in (figures_table(found), programs_table(found), documents_table(found)):
+        print(f"\n{table}" if table else "")
     for error in found.errors():
         print(f"- {error}")
     return 0 if all_reached(found) else 1

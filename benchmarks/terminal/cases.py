@@ -104,7 +104,7 @@ GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
             ),
         ),
         "abort": (
-            Case(name=ABORT, scenario=Abort(200, 200), rounds=FEW, programs=(OLLM,), seconds=260),
+            Case(name=ABORT, scenario=Abort(200, 200), rounds=FEW, programs=(OLLM,), seconds=180),
         ),
         "scroll": (Case(name=SCROLL, scenario=Scroll(200, 12), rounds=FEW, seconds=45),),
         "open": tuple(
@@ -126,11 +126,11 @@ GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
                 programs=(OLLM,),
                 rounds=FEW,
                 has_heart=True,
-                seconds=10,
+                seconds=8,
             )
             for document in DOCUMENTS
             for whole in (True, False)
         ),
     }
 )
-DEFAULT = ("startup", "stream", "echo", "abort", "scroll", "open", "idle")
+DEFAULT = ("startup", "stream", "echo", "abort", "scroll", "open", "idle", "documents")

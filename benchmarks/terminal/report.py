@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from benchmarks.terminal.cases import ECHO, STARTUP, stream_name
+from benchmarks.terminal.cases import ECHO, GROUPS, STARTUP, stream_name
 from benchmarks.terminal.figures import FIGURES, Figure, Measured
+from benchmarks.terminal.programs import OLLM
 from benchmarks.terminal.rows import Rows, percentile
 
 HEAD = ("what", "ollm", "reference", "figure", "limit", "")
@@ -16,6 +17,15 @@ PROGRAMS_HEAD = (
     "lag at 1,000/s, s",
     "bytes/token",
     "key echo at 1,000/s, p50 / p99 ms",
+)
+DOCUMENTS_HEAD = (
+    "document",
+    "stall, ms",
+    "work in it, ms",
+    "key echo p50, ms",
+    "longest echo, ms",
+    "Esc to disconnect, ms",
+    "whole on the screen, s",
 )
 NOTHING = "-"
 
@@ -61,6 +71,26 @@ def programs_table(rows: Rows) -> str:
     if not names:
         return ""
     return markdown(PROGRAMS_HEAD, (_program(rows, name) for name in names))
+
+
+def documents_table(rows: Rows) -> str:
+    """Write what each stalling document did; empty when none was run."""
+    ran = {row.case for row in rows.all}
+    names = [case.name for case in GROUPS["documents"] if case.name in ran]
+    return markdown(DOCUMENTS_HEAD, (_document(rows, name) for name in names)) if names else ""
+
+
+def _document(rows: Rows, name: str) -> Sequence[str]:
+    echoes = rows.numbers(OLLM, name, "echo_ms")
+    return (
+        name.removeprefix("document "),
+        _number(rows.largest(OLLM, name, "stall_ms"), 0),
+        _number(rows.largest(OLLM, name, "stall_cpu_ms"), 0),
+        _number(percentile(echoes, 0.5), 0),
+        _number(max(echoes, default=None), 0),
+        _number(max(rows.numbers(OLLM, name, "abort_ms"), default=None), 0),
+        _number(rows.largest(OLLM, name, "shown_s"), 2),
+    )
 
 
 def _program(rows: Rows, name: str) -> Sequence[str]:

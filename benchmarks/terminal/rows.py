@@ -45,6 +45,10 @@ class Rows:
             found += value if isinstance(value, list) else []
         return found
 
+    def numbers(self, program: str, case: str, key: str) -> list[float]:
+        """Give all numbers of a name, whether measured once or many times in a round."""
+        return [*self.by_round(program, case, key).values(), *self.every(program, case, key)]
+
     def median(self, program: str, case: str, key: str) -> float | None:
         """Give the median over the rounds."""
         values = self.by_round(program, case, key).values()

@@ -16,6 +16,7 @@ from benchmarks.terminal.session import Session, now
 
 TYPED = "zqv"
 START_S = 60.0
+QUIET_S = 0.2
 _IDENTS = itertools.count(1001)
 
 
@@ -93,7 +94,7 @@ class Run:
         """Wait until a prompt would be sent, and nothing is going on."""
         if self.program.answers:
             self.need(self.program.answers, START_S)
-        self.session.settle()
+        self.session.settle(QUIET_S)
 
     def need(self, pattern: str, timeout_s: float) -> float:
         """Wait for a pattern that has to come; gives when it did."""
@@ -115,7 +116,7 @@ class Run:
         self.session.type(f"BENCH {request} id={ident}", self.program.key_gap_s)
         if self.session.wait(10) is None:
             raise Failed("the prompt did not arrive on the screen")
-        time.sleep(0.25)
+        time.sleep(QUIET_S)
         return ident
 
     def submit(self) -> float:

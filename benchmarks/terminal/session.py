@@ -27,6 +27,14 @@ now = time.monotonic
 Seen = Callable[[Emulator], object]
 
 
+class Watch:
+    """Something to come on the screen, and when it did."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.seen = seen
+        self.at: float | None = None
+
+
 class Session:
     """A thread reads what the program writes, notes when, and looks whether what is waited for is
     there, so that times are those of the bytes and not those of whoever waits.
@@ -41,8 +49,8 @@ class Session:
         self.ended = False
         self.emulator = Emulator(columns, rows, self.write)
         self._changed = threading.Condition()
-        self._wanted: Seen | None = None
-        self._seen_at: float | None = None
+        self._awaited = Watch(lambda _: False)
+        self._others: list[Watch] = []
         mark = uuid.uuid4().hex
         self.tree = ProcessTree(f"{MARK}={mark}")
         self._master, slave = os.openpty()
@@ -93,9 +101,10 @@ class Session:
                 self.bytes += len(data)
                 self.newest_output = at
                 self.emulator.feed(data)
-                if self._wanted is not None and self._wanted(self.emulator):
-                    self._seen_at, self._wanted = at, None
-                    self._changed.notify_all()
+                for watch in (self._awaited, *self._others):
+                    if watch.at is None and watch.seen(self.emulator):
+                        watch.at = at
+                        self._changed.notify_all()
 
     def write(self, data: bytes | str) -> None:
         """Send bytes as the terminal would."""
@@ -118,17 +127,29 @@ class Session:
 
     def expect(self, wanted: str | Seen) -> None:
         """Begin to look for a pattern on the screen; do it before the key that brings it."""
-        seen = pattern_seen(wanted) if isinstance(wanted, str) else wanted
-        with self._changed:
-            is_there = bool(seen(self.emulator))
-            self._wanted = None if is_there else seen
-            self._seen_at = now() if is_there else None
+        self._awaited = self._look_for(wanted)
 
     def wait(self, timeout_s: float = 20.0) -> float | None:
         """Give when what is expected came; None when it has not come yet, or the program ended."""
+        return self.wait_watch(self._awaited, timeout_s)
+
+    def watch(self, wanted: str | Seen) -> Watch:
+        """Look for something beside what is expected."""
+        watch = self._look_for(wanted)
+        self._others.append(watch)
+        return watch
+
+    def wait_watch(self, watch: Watch, timeout_s: float) -> float | None:
+        """Give when it came; None as in `wait`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._seen_at is not None or self.ended, timeout_s)
-            return self._seen_at
+            self._changed.wait_for(lambda: watch.at is not None or self.ended, timeout_s)
+            return watch.at
+
+    def _look_for(self, wanted: str | Seen) -> Watch:
+        watch = Watch(pattern_seen(wanted) if isinstance(wanted, str) else wanted)
+        with self._changed:
+            watch.at = now() if watch.seen(self.emulator) else None
+        return watch
 
     def wait_for(self, wanted: str | Seen, timeout_s: float = 20.0) -> float | None:
         """Expect and wait in one."""

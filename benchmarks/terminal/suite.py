@@ -14,6 +14,10 @@ from benchmarks.terminal.rows import Row
 from benchmarks.terminal.run import Failed, Run
 from benchmarks.terminal.seeds import Seeds
 
+PEER_TIMES = 2.5
+"""How many times as long a peer takes, mostly to start, and to show what is long there."""
+PEER_FIRST_S = 6
+
 
 class Suite:
     """Programs by name, and which of them are peers."""
@@ -29,12 +33,15 @@ class Suite:
 
     def seconds(self, groups: Sequence[Sequence[Case]]) -> float:
         """Estimate how long the groups take."""
-        return sum(
-            case.seconds * len(self.programs(case, at))
+        runs = [
+            (case.seconds, name in self._peers)
             for group in groups
             for case in group
             for at in range(case.rounds)
-        )
+            for name in self.programs(case, at)
+        ]
+        first = PEER_FIRST_S * len(self._peers)
+        return first + sum(seconds * (PEER_TIMES if is_peer else 1) for seconds, is_peer in runs)
 
     def run(self, groups: Sequence[Sequence[Case]]) -> Iterator[Row]:
         """Run them all and give each row as it comes."""

@@ -9,6 +9,7 @@ from benchmarks.terminal.session import now
 
 LOST_S = 15.0
 LASTS_S = 60
+EARLY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,18 @@ class Abort:
         ident = run.prepare(f"n={self.rate * LASTS_S} r={self.rate}")
         run.submit()
         run.need(rf"QSTART{ident}\b", 20)
-        time.sleep(0.1)
-        pressed = run.stop()
-        end = pressed + LOST_S
-        while now() < end:
-            record = run.record(ident)
-            if record.gone is not None:
-                run.be_ready()
-                return 1000 * (record.gone - pressed)
-            time.sleep(0.05)
-        return 1000 * LOST_S
+        time.sleep(EARLY_S)
+        delay = time_to_disconnect(run, ident)
+        run.be_ready()
+        return delay
+
+
+def time_to_disconnect(run: Run, ident: int) -> float:
+    """Press the key that stops an answer; gives what passed until the server saw it, in ms."""
+    pressed = run.stop()
+    while now() < pressed + LOST_S:
+        gone = run.record(ident).gone
+        if gone is not None:
+            return 1000 * (gone - pressed)
+        time.sleep(0.02)
+    return 1000 * LOST_S

@@ -15,6 +15,7 @@ LOST_S = 5.0
 LETTERS = "abcdefghijkmnoprstuvwxyz"
 LINE = 40
 SECONDS_PER_KEY = 0.3
+PAUSES_S = (0.05, 0.13)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +36,20 @@ class Echo:
 
 def echo_times(run: Run, keys: int) -> list[float]:
     """Type keys one by one and give each one's time in ms; one that is lost counts as 5 s."""
-    chance, times, text = random.Random(5), [], "Z"
-    session = run.session
-    session.write(text)
-    time.sleep(0.4)
+    chance, times, text = random.Random(5), [], ""
     for _ in range(keys):
         if len(text) >= LINE:
             run.clear(LINE + 5)
-            text = "Z"
-            session.write(text)
-            time.sleep(0.4)
-        text += chance.choice(LETTERS)
-        session.expect(_shows(text))
+            text = ""
+        # The first two together are a text that is nowhere else on the screen.
+        new = chance.choice(LETTERS) if text else "Zq"
+        text += new
+        run.session.expect(_shows(text))
         pressed = now()
-        session.write(text[-1])
-        seen = session.wait(LOST_S)
+        run.session.write(new)
+        seen = run.session.wait(LOST_S)
         times.append(1000 * (seen - pressed if seen is not None else LOST_S))
-        time.sleep(chance.uniform(0.05, 0.13))
+        time.sleep(chance.uniform(*PAUSES_S))
     run.clear(LINE + 5)
     return times
 
