@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.terminal.__main__ import arguments, chosen
-from benchmarks.terminal.cases import DEFAULT, ECHO, GROUPS, STARTUP
+from benchmarks.terminal.cases import DEFAULT, ECHO, GROUPS, STARTUP, document_name
 from benchmarks.terminal.figures import (
     FIGURES,
     Figure,
@@ -15,9 +15,17 @@ from benchmarks.terminal.figures import (
     median_of,
     own_ratio,
     tail_of,
+    tail_over,
+    worst_of,
 )
 from benchmarks.terminal.programs import BARE, OLLM
-from benchmarks.terminal.report import all_reached, figures_run, figures_table, programs_table
+from benchmarks.terminal.report import (
+    all_reached,
+    documents_table,
+    figures_run,
+    figures_table,
+    programs_table,
+)
 from benchmarks.terminal.rows import Row, Rows, percentile
 from benchmarks.terminal.suite import Suite
 
@@ -105,6 +113,24 @@ def test_only_figures_whose_cases_were_run_are_told() -> None:
     assert told == ["start to usable prompt", "memory after start"]
     assert "| ollm | 0.20 |" in programs_table(rows)
     assert programs_table(Rows([Row(OLLM, "idle", 0, {})])) == ""
+
+
+def test_the_worst_document_is_named_and_all_have_to_be_measured() -> None:
+    names = ["document a whole", "document b whole"]
+    first = Row(OLLM, names[0], 0, {"stall_ms": 30.0, "abort_ms": [9.0]})
+    worst = worst_of(names, "stall_ms", "ms")
+    assert worst(Rows([first, Row(OLLM, names[1], 0, error="it ended")])) is None
+    rows = Rows([first, Row(OLLM, names[1], 0, {"stall_ms": 70.0, "abort_ms": [90.0]})])
+    measured = worst(rows)
+    assert measured == Measured(70.0, "70 ms, document b whole")
+    tail = tail_over(names, "abort_ms")(rows)
+    assert tail is not None
+    assert tail.figure == 90.0
+    table = documents_table(
+        Rows([Row(OLLM, document_name("rules", whole=True), 0, {"shown_s": 1})])
+    )
+    assert "| rules whole | - | - | - | - | - | 1.00 |" in table
+    assert documents_table(rows) == ""
 
 
 def test_every_figure_can_be_measured_by_a_group() -> None:
