@@ -11,6 +11,7 @@ import openai
 import pytest
 
 from benchmarks.terminal.answer import pieces
+from benchmarks.terminal.backend.facts import WINDOW
 from benchmarks.terminal.backend.job import Job, job_of
 from benchmarks.terminal.backend.server import BenchServer
 from tests.support.pty_session import wait_until
@@ -38,7 +39,7 @@ def test_the_official_ollama_client_streams_the_answer(server: BenchServer) -> N
     assert (parts[-1].done, parts[-1].done_reason, parts[-1].eval_count) == (True, "stop", 80)
     assert [model.model for model in client.list().models] == ["fake:latest"]
     assert client.show("fake").capabilities == ["completion", "tools"]
-    assert client.ps().models[0].context_length == 131_072
+    assert client.ps().models[0].context_length == WINDOW
     assert client.chat("fake", messages=ASKED).message.content == ANSWER
     generated = client.generate("fake", PROMPT, stream=True)
     assert "".join(part.response or "" for part in generated) == ANSWER
