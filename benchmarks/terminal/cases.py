@@ -18,7 +18,6 @@ from benchmarks.terminal.scenarios.values import Values
 
 FEW, SOME, MANY = 1, 3, 10
 BOTH = (OLLM, BARE)
-ALL = (OLLM, BARE, CAT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +28,10 @@ class Case:
     scenario: Callable[[Run], Values]
     rounds: int = SOME
     programs: Sequence[str] = BOTH
+    once: Sequence[str] = ()
+    """References that are measured in the first round only."""
     peers: bool = False
-    """Whether the peers are measured too, in one round."""
+    """Whether the peers are measured too, in the first round."""
     has_heart: bool = False
     """Whether the program runs with a heart in its event loop."""
     chat: int | None = None
@@ -51,9 +52,9 @@ def stream_case(tokens: int, rate: int, rounds: int = SOME, *, peers: bool = Fal
         name=stream_name(tokens, rate),
         scenario=Stream(tokens, rate),
         rounds=rounds,
-        programs=ALL,
+        once=(CAT,) if peers else (),
         peers=peers,
-        seconds=6 + (tokens / rate if rate else tokens / 1500),
+        seconds=4 + (tokens / rate if rate else tokens / 1500),
     )
 
 
@@ -65,11 +66,11 @@ IDLE = "idle"
 STREAMS = (
     stream_case(1000, 50, FEW),
     stream_case(1000, 200, peers=True),
-    stream_case(1000, 1000),
+    stream_case(1000, 1000, 2),
     stream_case(1000, 0, FEW),
     stream_case(5000, 200, FEW),
     stream_case(5000, 1000, peers=True),
-    stream_case(5000, 0),
+    stream_case(5000, 0, 2),
     stream_case(20_000, 1000, 2),
     stream_case(20_000, 0, FEW),
 )
@@ -88,25 +89,19 @@ def document_name(document: str, *, whole: bool) -> str:
 GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
     {
         "startup": (
-            Case(
-                name=STARTUP, scenario=startup, rounds=MANY, peers=True, seconds=2.5, programs=ALL
-            ),
+            Case(name=STARTUP, scenario=startup, rounds=MANY, peers=True, seconds=1.2, once=(CAT,)),
         ),
         "stream": STREAMS,
         "echo": (
+            Case(name=ECHO, scenario=Echo(1000, 150), rounds=FEW, has_heart=True, seconds=40),
             Case(
-                name=ECHO,
-                scenario=Echo(1000, 150),
-                rounds=FEW,
-                peers=True,
-                has_heart=True,
-                seconds=40,
+                name=ECHO, scenario=Echo(1000, 40), rounds=FEW, programs=(), peers=True, seconds=15
             ),
         ),
         "abort": (
             Case(name=ABORT, scenario=Abort(200, 200), rounds=FEW, programs=(OLLM,), seconds=180),
         ),
-        "scroll": (Case(name=SCROLL, scenario=Scroll(200, 12), rounds=FEW, seconds=45),),
+        "scroll": (Case(name=SCROLL, scenario=Scroll(200, 12), rounds=FEW, seconds=27),),
         "open": tuple(
             Case(
                 name=opening_name(messages),
@@ -118,7 +113,7 @@ GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
             )
             for messages in CHATS
         ),
-        "idle": (Case(name=IDLE, scenario=idle, rounds=FEW, seconds=11),),
+        "idle": (Case(name=IDLE, scenario=idle, rounds=FEW, seconds=8),),
         "documents": tuple(
             Case(
                 name=document_name(document, whole=whole),
@@ -126,7 +121,7 @@ GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
                 programs=(OLLM,),
                 rounds=FEW,
                 has_heart=True,
-                seconds=8,
+                seconds=6,
             )
             for document in DOCUMENTS
             for whole in (True, False)

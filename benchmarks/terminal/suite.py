@@ -14,7 +14,7 @@ from benchmarks.terminal.rows import Row
 from benchmarks.terminal.run import Failed, Run
 from benchmarks.terminal.seeds import Seeds
 
-PEER_TIMES = 2.5
+PEER_TIMES = 2.0
 """How many times as long a peer takes, mostly to start, and to show what is long there."""
 PEER_FIRST_S = 6
 
@@ -29,7 +29,8 @@ class Suite:
     def programs(self, case: Case, round_: int) -> list[str]:
         """Give who takes part in a round of a case."""
         own = [name for name in case.programs if round_ < case.rounds]
-        return [*own, *(self._peers if case.peers and round_ == 0 else ())]
+        first = [*case.once, *(self._peers if case.peers else ())]
+        return [*own, *(first if round_ == 0 else ())]
 
     def seconds(self, groups: Sequence[Sequence[Case]]) -> float:
         """Estimate how long the groups take."""
