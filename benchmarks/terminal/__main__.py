@@ -8,6 +8,7 @@ python -m benchmarks.terminal --stream 20000@200 --rounds 3      other answers
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,23 +51,30 @@ def chosen(read: argparse.Namespace) -> list[Sequence[Case]]:
     return groups
 
 
+def collect(suite: Suite, groups: Sequence[Sequence[Case]], file: Path | None) -> list[Row]:
+    """Run the cases and tell of each; what was measured until somebody presses Ctrl+C is kept."""
+    progress, rows = Progress(suite.seconds(groups)), list[Row]()
+    with suppress(KeyboardInterrupt):
+        for row in suite.run(groups):
+            rows.append(row)
+            print(progress.line(row), flush=True)
+            if file is not None:
+                with file.open("a", encoding="utf-8") as opened:
+                    opened.write(row.line() + "\n")
+    return rows
+
+
 def main() -> int:
+    """Measure, print the tables, and fail when a limit is missed."""
     read = arguments()
     others = {} if read.no_peers else installed_peers()
     if read.peers:
         others = {name: others[name] for name in read.peers.split(",") if name in others}
     groups = chosen(read)
     suite = Suite({**MAKERS, **others}, list(others))
-    expected = suite.seconds(groups)
-    print(f"peers: {', '.join(others) or 'none'}; about {expected / 60:.0f} minutes", flush=True)
-    progress, rows = Progress(expected), list[Row]()
-    for row in suite.run(groups):
-        rows.append(row)
-        print(progress.line(row), flush=True)
-        if read.rows:
-            with read.rows.open("a", encoding="utf-8") as file:
-                file.write(row.line() + "\n")
-    found = Rows(rows)
+    minutes = suite.seconds(groups) / 60
+    print(f"peers: {', '.join(others) or 'none'}; about {minutes:.0f} minutes", flush=True)
+    found = Rows(collect(suite, groups, read.rows))
     for table in (figures_table(found), programs_table(found), documents_table(found)):
         print(f"\n{table}" if table else "")
     for error in found.errors():

@@ -89,7 +89,7 @@ def document_name(document: str, *, whole: bool) -> str:
 GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
     {
         "startup": (
-            Case(name=STARTUP, scenario=startup, rounds=MANY, peers=True, seconds=1.2, once=(CAT,)),
+            Case(name=STARTUP, scenario=startup, rounds=MANY, peers=True, seconds=2, once=(CAT,)),
         ),
         "stream": STREAMS,
         "echo": (

@@ -14,6 +14,7 @@ def startup(run: Run) -> Values:
     usable = run.start()
     cpu = run.session.tree.cpu_s()
     run.be_ready()
+    run.rest()
     return {"usable_s": usable, "cpu_s": cpu, **memory(run)}
 
 
