@@ -6,6 +6,7 @@ python -m benchmarks.terminal --stream 20000@200 --rounds 3      other answers
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,6 +19,8 @@ from benchmarks.terminal.programs import MAKERS
 from benchmarks.terminal.report import all_reached, documents_table, figures_table, programs_table
 from benchmarks.terminal.rows import Row, Rows
 from benchmarks.terminal.suite import Progress, Suite
+
+BUSY = 0.5
 
 
 def arguments(typed: Sequence[str] | None = None) -> argparse.Namespace:
@@ -74,6 +77,9 @@ def main() -> int:
     suite = Suite({**MAKERS, **others}, list(others))
     minutes = suite.seconds(groups) / 60
     print(f"peers: {', '.join(others) or 'none'}; about {minutes:.0f} minutes", flush=True)
+    if (load := os.getloadavg()[0]) > BUSY:
+        print(f"this machine is busy (load {load:.1f}): bare Textual skips frames then, so that")
+        print("ratios to it come out too high, and times in ms are the machine's", flush=True)
     found = Rows(collect(suite, groups, read.rows))
     for table in (figures_table(found), programs_table(found), documents_table(found)):
         print(f"\n{table}" if table else "")
