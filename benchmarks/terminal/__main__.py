@@ -17,7 +17,7 @@ from benchmarks.terminal.cases import DEFAULT, GROUPS, Case, stream_case
 from benchmarks.terminal.peers.installed import installed_peers
 from benchmarks.terminal.programs import MAKERS
 from benchmarks.terminal.report import all_reached, documents_table, figures_table, programs_table
-from benchmarks.terminal.rows import Row, Rows
+from benchmarks.terminal.rows import Row, Rows, row_from
 from benchmarks.terminal.suite import Progress, Suite
 
 BUSY = 0.5
@@ -36,6 +36,9 @@ def arguments(typed: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--no-peers", action="store_true", help="leave installed peers out")
     parser.add_argument("--peers", help="only these, with commas")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="add each row as a line of JSON")
+    parser.add_argument(
+        "--tables", type=Path, metavar="FILE", help="measure nothing, tell what such a file holds"
+    )
     read = parser.parse_args(typed)
     if unknown := set(read.groups) - set(GROUPS):
         parser.error(f"no such group: {', '.join(sorted(unknown))}; there are {', '.join(GROUPS)}")
@@ -70,6 +73,8 @@ def collect(suite: Suite, groups: Sequence[Sequence[Case]], file: Path | None) -
 def main() -> int:
     """Measure, print the tables, and fail when a limit is missed."""
     read = arguments()
+    if read.tables is not None:
+        return tell(Rows([row_from(line) for line in read.tables.read_text("utf-8").splitlines()]))
     others = {} if read.no_peers else installed_peers()
     if read.peers:
         others = {name: others[name] for name in read.peers.split(",") if name in others}
@@ -80,7 +85,11 @@ def main() -> int:
     if (load := os.getloadavg()[0]) > BUSY:
         print(f"this machine is busy (load {load:.1f}): bare Textual skips frames then, so that")
         print("ratios to it come out too high, and times in ms are the machine's", flush=True)
-    found = Rows(collect(suite, groups, read.rows))
+    return tell(Rows(collect(suite, groups, read.rows)))
+
+
+def tell(found: Rows) -> int:
+    """Print the tables; gives the exit status."""
     for table in (figures_table(found), programs_table(found), documents_table(found)):
         print(f"\n{table}" if table else "")
     for error in found.errors():

@@ -23,6 +23,11 @@ class Row:
         return json.dumps(asdict(self))
 
 
+def row_from(line: str) -> Row:
+    """Read a line that `Row.line` gave."""
+    return Row(**json.loads(line))
+
+
 class Rows:
     """All rows, with the ways to look at them."""
 

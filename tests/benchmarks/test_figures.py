@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.terminal.__main__ import arguments, chosen
+from benchmarks.terminal.__main__ import arguments, chosen, tell
 from benchmarks.terminal.cases import DEFAULT, ECHO, GROUPS, STARTUP, document_name
 from benchmarks.terminal.figures import (
     FIGURES,
@@ -26,7 +26,7 @@ from benchmarks.terminal.report import (
     figures_table,
     programs_table,
 )
-from benchmarks.terminal.rows import Row, Rows, percentile
+from benchmarks.terminal.rows import Row, Rows, percentile, row_from
 from benchmarks.terminal.suite import Suite
 
 
@@ -148,6 +148,16 @@ def test_a_row_is_a_line_of_json() -> None:
         "values": {"usable_s": 0.5, "echo_ms": [1.0]},
         "error": "",
     }
+
+
+def test_rows_that_were_kept_give_the_same_tables_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [*started(OLLM, 0.2), *started(BARE, 0.1)]
+    again = [row_from(row.line()) for row in rows]
+    assert again == rows
+    assert tell(Rows(again)) == 1
+    assert figures_table(Rows(rows)) in capsys.readouterr().out
 
 
 def test_the_command_line_chooses_groups_streams_and_rounds() -> None:
