@@ -64,7 +64,7 @@ smoke: need-python  ## Drive `make run` on a pseudo-terminal as a newcomer would
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m scripts.smoke
 
-bench: need-python  ## All figures of docs/performance.md in about 15 minutes (ARGS="--help" lists choices)
+bench: need-python  ## All figures of docs/performance.md in about 17 minutes (ARGS="--help": choices)
 	@$(BOOTSTRAP) test
 	@missed=0; $(BIN)/python -m benchmarks.terminal $(ARGS) || missed=1; \
 	test -n "$(ARGS)" || $(BIN)/python -m benchmarks.wire || missed=1; exit $$missed

@@ -1,5 +1,6 @@
 """From a key to its character while an answer streams, and the loop's longest stall."""
 
+import math
 import random
 import time
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ LOST_S = 5.0
 LETTERS = "abcdefghijkmnoprstuvwxyz"
 LINE = 40
 SECONDS_PER_KEY = 0.3
+MARGIN_S = 20
 PAUSES_S = (0.05, 0.13)
 
 
@@ -28,16 +30,22 @@ class Echo:
     def __call__(self, run: Run) -> Values:
         if not run.program.types_while_streaming:
             raise Failed("one cannot type while it streams")
-        under_load(run, self.rate, self.keys * SECONDS_PER_KEY + 20)
+        lasts = self.keys * SECONDS_PER_KEY + MARGIN_S
+        under_load(run, self.rate, lasts)
         began = now()
-        echoes = echo_times(run, self.keys)
+        # Whoever is slow gets fewer keys: after the answer's end they would be others.
+        echoes = echo_times(run, self.keys, began + lasts - MARGIN_S / 2)
         return {"echo_ms": echoes, **stalls(run.beats, began, now())}
 
 
-def echo_times(run: Run, keys: int) -> list[float]:
-    """Type keys one by one and give each one's time in ms; one that is lost counts as 5 s."""
-    chance, times, text = random.Random(5), [], ""
-    for _ in range(keys):
+def echo_times(run: Run, keys: int, until: float = math.inf) -> list[float]:
+    """Type keys one by one and give each one's time in ms; one that is lost counts as 5 s.
+
+    No further key is typed when it is `until`.
+    """
+    chance, text = random.Random(5), ""
+    times: list[float] = []
+    while len(times) < keys and now() < until:
         if len(text) >= LINE:
             run.clear(LINE + 5)
             text = ""
