@@ -11,6 +11,7 @@ from benchmarks.terminal.programs import BARE, CAT, MAKERS, OLLM, ollm_last_chat
 from benchmarks.terminal.rows import Row
 from benchmarks.terminal.run import Failed, Run
 from benchmarks.terminal.scenarios.abort import Abort
+from benchmarks.terminal.scenarios.document import Document
 from benchmarks.terminal.scenarios.echo import Echo
 from benchmarks.terminal.scenarios.opening import Opening
 from benchmarks.terminal.scenarios.stream import Stream
@@ -44,6 +45,16 @@ def test_keys_stalls_and_the_stop_key_are_measured(name: str) -> None:
     assert "stall_ms" in values
     with Backend() as backend, Run(MAKERS[name], backend) as run:
         values = Abort(100, 1)(run)
+    assert isinstance(values["abort_ms"], list)
+    [delay] = values["abort_ms"]
+    assert 0 < delay < 15_000
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_stalling_document_is_measured_and_stopped_while_it_comes(whole: bool) -> None:
+    with Backend() as backend, Run(MAKERS[OLLM], backend, has_heart=True) as run:
+        values = Document("quotes", whole=whole)(run)
+    assert {"stall_ms", "echo_ms", "shown_s"} <= set(values)
     assert isinstance(values["abort_ms"], list)
     [delay] = values["abort_ms"]
     assert 0 < delay < 15_000

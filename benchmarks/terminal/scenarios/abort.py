@@ -40,8 +40,10 @@ def time_to_disconnect(run: Run, ident: int) -> float:
     """Press the key that stops an answer; gives what passed until the server saw it, in ms."""
     pressed = run.stop()
     while now() < pressed + LOST_S:
-        gone = run.record(ident).gone
-        if gone is not None:
-            return 1000 * (gone - pressed)
+        record = run.record(ident)
+        if record.gone is not None:
+            return 1000 * (record.gone - pressed)
+        if record.complete:
+            raise Failed("the answer was whole before it was stopped")
         time.sleep(0.02)
     return 1000 * LOST_S

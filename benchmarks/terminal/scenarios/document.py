@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 
+from benchmarks.terminal.documents import document_pieces
 from benchmarks.terminal.run import Run
 from benchmarks.terminal.scenarios.abort import time_to_disconnect
 from benchmarks.terminal.scenarios.echo import echo_times
@@ -14,7 +15,8 @@ KEYS = 15
 SETTLES_S = 30.0
 DIGESTING_S = 0.05
 """How long after the document, or its first part, has come Esc is pressed."""
-CUT_RATE = 5000
+LASTS_S = 4.0
+"""How long a document in pieces takes to come when it is to be stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,9 @@ class Document:
         return values
 
     def _abort(self, run: Run, request: str) -> float:
-        # At one piece a second the document itself comes after one second.
-        ident = run.prepare(f"{request} r={1 if self.whole else CUT_RATE}")
+        # At one piece a second a whole document comes after one second.
+        count = len(document_pieces(self.name, 0, whole=self.whole))
+        ident = run.prepare(f"{request} r={1 if self.whole else count / LASTS_S}")
         began = run.submit()
         time.sleep(max(0.0, began + (1.0 if self.whole else 0.5) + DIGESTING_S - now()))
         return time_to_disconnect(run, ident)
