@@ -17,7 +17,7 @@ import selectors
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MODEL = "soak"
@@ -125,7 +125,7 @@ class Soaked(BaseHTTPRequestHandler):
                         raise ConnectionResetError
                     yield piece
 
-    def _say(self, value: object) -> None:
+    def _say(self, value: Mapping[str, object]) -> None:
         self._chunk(json.dumps({"model": MODEL, **value}).encode() + b"\n")
 
     def _chunk(self, data: bytes) -> None:
