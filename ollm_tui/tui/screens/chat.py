@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import anyio.to_thread
 from textual import getters, on, work
@@ -198,7 +198,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
                 can_act = self._can_stop if action == "stop" else self._can_go_back
                 return can_act and not (self.composer.has_menu or self.is_searching)
             case "retry_error" | "go_on":
-                return self.desk is not None and self.desk.offers(action)
+                return self._offers(action)
             case "toggle_tools":
                 # the same key unfolds a pasted text
                 return not self.composer.check_action("expand_paste", ())
@@ -206,6 +206,14 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
                 return self.finder is not None and (self.is_searching or not self.composer.has_menu)
             case _:
                 return super().check_action(action, parameters)
+
+    def _offers(self, action: Literal["retry_error", "go_on"]) -> bool:
+        """Whether the newest answer ended so that this makes sense."""
+        desk = self.desk
+        if desk is None:
+            return False
+        can_retry = desk.turns.failed and not desk.is_busy
+        return desk.turns.can_go_on if action == "go_on" else can_retry
 
     def action_stop(self) -> None:
         """Stop the answer; what was queued goes back to the editor."""

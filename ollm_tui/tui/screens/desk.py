@@ -1,7 +1,7 @@
 """What stands behind the chat screen once the runtime is there: loaded after the first frame."""
 
 import logging
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import Suggestions, suggest
@@ -91,12 +91,6 @@ class Desk:
     def is_busy(self) -> bool:
         """Whether a prompt has to wait."""
         return not self._is_ready or self.turns.is_busy
-
-    def offers(self, action: Literal["retry_error", "go_on"]) -> bool:
-        """Whether the newest answer ended so that this makes sense."""
-        if action == "go_on":
-            return self.turns.can_go_on
-        return self.turns.failed and not self.is_busy
 
     def suggest(self, draft: str) -> Suggestions | None:
         """Suggest how to go on with a command."""

@@ -90,7 +90,7 @@ Transcript {
         }
     }
     &:nocolor {
-        & > .transcript--cursor { background: transparent; text-style: reverse; }
+        & > .transcript--cursor { background: $background; text-style: reverse; }
         & > .transcript--found {
             background: transparent; color: $foreground; text-style: underline;
         }
