@@ -53,13 +53,17 @@ def joined_lines(lines: Iterable[str | None]) -> Iterator[str | None]:
 async def cleaned(parts: Iterable[str | None]) -> AsyncIterator[str]:
     """Clean parts of a text that cannot drive a terminal then; gives others their turn."""
     cleaner, due = Cleaner(), time.monotonic() + SLICE_S
+    found: list[str] = []
     for part in parts:
         if part:
-            yield cleaner.feed(part)
+            found.append(cleaner.feed(part))
         if time.monotonic() > due:
+            # Put together here, so that the caller need not do it with millions of parts at once.
+            yield "".join(found)
+            found.clear()
             await anyio.lowlevel.checkpoint()
             due = time.monotonic() + SLICE_S
-    yield cleaner.finish()
+    yield "".join(found) + cleaner.finish()
 
 
 def write_copy(folder: Path, text: str) -> Path:
