@@ -3,29 +3,20 @@
 import asyncio
 from asyncio import TimerHandle
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
 
 import anyio.lowlevel
-from rich.segment import Segment
-from rich.style import Style
+from textual import events
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import var
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
 from textual.widget import Widget
 
 from ollm_tui.tui.widgets.painters.palette import Canvas
-from ollm_tui.tui.widgets.painters.rows import BLANK, Row
-from ollm_tui.tui.widgets.transcript_block import MARGIN, Block
+from ollm_tui.tui.widgets.transcript_block import MARGIN
 from ollm_tui.tui.widgets.transcript_hold import Hold
-from ollm_tui.tui.widgets.transcript_palette import COMPONENTS, PREFIX, palette_from
+from ollm_tui.tui.widgets.transcript_palette import palette_from
 from ollm_tui.tui.widgets.transcript_queue import PaintQueue
-from ollm_tui.tui.widgets.transcript_shelf import Shelf
-from ollm_tui.tui.widgets.transcript_strips import draw, restyled_all
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.widgets.transcript_marks import Marks
+from ollm_tui.tui.widgets.transcript_rendering import StripView
 
 FRAME_S = 1 / 30
 """Least time between two paintings of streamed text."""
@@ -41,20 +32,13 @@ NEAR_ROWS = 1500
 _LOOK_AGAIN = 8
 """Rows the view has to move before its surroundings are looked at again."""
 _NARROWEST = 12
-_CACHED_STRIPS = 1024
-_MARKER = " ↓ new output "
-"""Shown in the last row while the view is pinned above new text."""
 
 
-class RowView(ScrollView, can_focus=False):
-    """Shows the rows of a shelf of blocks."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
+class RowView(StripView, can_focus=False):
+    """Has the rows of a shelf of blocks painted, and stays at its end or its place."""
 
     pinned = var(False, init=False)
     """The user has scrolled away from the end: the view stays where it is."""
-    unseen = var(False, init=False)
-    """Something was added below while pinned."""
 
     class PinnedChanged(Message):
         """The view has left or reached the end, or there is new text below it."""
@@ -80,29 +64,17 @@ class RowView(ScrollView, can_focus=False):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        # A link under the mouse would have the whole view drawn again.
-        self.set_reactive(Widget.auto_links, False)
-        self.shelf = Shelf()
-        self.marks: list[Marks] = []
-        """What is laid over the rows; call `refresh` when it changes."""
         self._queue = PaintQueue(self.shelf)
-        self._canvas: Canvas | None = None
         self._frame_timer: TimerHandle | None = None
         self._painted_at = 0.0
         self._placing = False
         self._anchor: Hold | None = None
-        self._strips: dict[Row, Strip] = {}
         self._looked_at: tuple[Canvas, int, int, int] | None = None
 
     @property
     def busy(self) -> bool:
         """Is anything still to be painted?"""
         return self._frame_timer is not None or bool(self._queue)
-
-    @property
-    def canvas(self) -> Canvas | None:
-        """What the rows are painted for; None before there is a size."""
-        return self._canvas
 
     # Painting
 
@@ -115,7 +87,9 @@ class RowView(ScrollView, can_focus=False):
     def _paint_in(self, seconds: float) -> None:
         # Textual's own timer never fires if the loop is held up for as long while it starts.
         later = asyncio.get_running_loop().call_later
-        self._frame_timer = later(seconds, self.call_next, self._paint_slice)
+        # Textual looks up once what a method takes, but anew for every function `call_next` wraps.
+        frame = events.Callback(callback=self._paint_slice)
+        self._frame_timer = later(seconds, self.post_message, frame)
 
     def _paint_slice(self) -> None:
         if self._frame_timer is not None:
@@ -346,54 +320,3 @@ class RowView(ScrollView, can_focus=False):
         self._show_change(0, None)
         self._paint_slice()
         self.refresh()
-
-    def _partial_style(self, name: str) -> Style:
-        return self.get_component_rich_style(name, partial=True)
-
-    # Strips
-
-    def render_line(self, y: int) -> Strip:
-        """One row of the view, from the finished strips."""
-        number = self.scroll_offset.y + y
-        canvas, width = self._canvas, self.size.width
-        if canvas is None:
-            return Strip.blank(width, self.rich_style)
-        found = self.shelf.row_at(number)
-        if found is None:
-            strip = Strip.blank(width, canvas.palette.text)
-        else:
-            strip = self._with_marks(self._strip(*found, canvas), number, found)
-        if self.unseen and y == self.size.height - 1:
-            strip = self._with_marker(strip)
-        return strip
-
-    def _strip(self, row: Row, block: Block, canvas: Canvas) -> Strip:
-        width = self.size.width
-        if row is BLANK:
-            return Strip.blank(width, canvas.palette.text)
-        strip = self._strips.get(row)
-        if strip is None:
-            if len(self._strips) >= _CACHED_STRIPS:
-                self._strips.clear()
-            strip = self._strips[row] = draw(row, block.margin(row, canvas.palette), canvas, width)
-        return strip
-
-    def _with_marks(self, strip: Strip, number: int, found: tuple[Row, Block]) -> Strip:
-        if not self.marks:
-            return strip
-        row, block = found
-        index, offset = self.shelf.find(number)
-        for marks in self.marks:
-            spans = [
-                (start, end, self._partial_style(name))
-                for start, end, name in marks.spans(block, index, offset, row)
-            ]
-            if spans:
-                strip = Strip(restyled_all(strip, spans), strip.cell_length)
-        return strip
-
-    def _with_marker(self, strip: Strip) -> Strip:
-        style = self.get_component_rich_style(PREFIX + "marker-new")
-        left = max(self.size.width - len(_MARKER) - 1, 0)
-        marker = Strip([Segment(_MARKER[: self.size.width], style)])
-        return Strip.join([strip.crop(0, left), marker, strip.crop(left + marker.cell_length)])
