@@ -29,7 +29,7 @@ CANARIES = (*VARIABLES.values(), LITERAL, HEADER, PASSWORD, "canary")
 CRASH = (
     "import sys\n"
     "from ollm_tui.tui.screens.turns import Turns\n"
-    "async def broken(self, client, prompt):\n"
+    "async def broken(self, prompt):\n"
     "    secret = sys.argv[1]\n"
     "    raise RuntimeError(f'failed with {secret!r}')\n"
     "Turns._ask = broken\n"

@@ -141,6 +141,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         elif desk.is_busy:
             desk.turns.enqueue(wanted)
         else:
+            self.transcript.follow()
             self._answer(wanted)
 
     def ask_again(self) -> None:
@@ -150,6 +151,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         elif not self.desk.talk.was_asked:
             self.hints.flash("Nothing was asked yet", FLASH_S)
         else:
+            self.transcript.follow()
             self._answer(None)
 
     @work(group="command")
@@ -278,6 +280,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
     async def action_go_on(self) -> None:
         """Let the model go on where its turns ran out."""
         if self.desk is not None:
+            self.transcript.follow()
             await self.desk.go_on()
 
     def action_cycle_permissions(self) -> None:

@@ -122,7 +122,8 @@ class Transcript(PictureRows):
             block.painter.finish()
         if block.kind is BlockKind.THINKING:
             block.fold(not self.show_thinking, summary or "thought")
-            self._refold(block)
+            if block.painter is not None:
+                self._refold(block)
         self._changed(block)
 
     def clear(self) -> None:
@@ -206,8 +207,6 @@ class Transcript(PictureRows):
         follows |= block.kind is before is BlockKind.TOOL
         block.gap = int(before is not None and not close and not follows)
         self.shelf.add(block)
-        if block.kind is BlockKind.THINKING:
-            self._refold(block)
         self._changed(block)
 
     def _changed(self, block: Block) -> None:

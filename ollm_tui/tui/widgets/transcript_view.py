@@ -99,7 +99,7 @@ class RowView(StripView, can_focus=False):
         if canvas is None:
             return
         if self.shelf.total != self.virtual_size.height:
-            self._show_change(self.shelf.total, None)
+            self._show_change(min(self.shelf.total, self.virtual_size.height), None)
         self._look_around(canvas)
         self._keep_place()
         changed = self._queue.work(canvas, self._in_view, monotonic() + SLICE_S)
@@ -203,6 +203,14 @@ class RowView(StripView, can_focus=False):
         self.scroll_y = row
         self.scroll_target_y = row
         self._placing = False
+
+    def follow(self) -> None:
+        """Go to the end, and stay there while more comes."""
+        self._anchor = None
+        self.pinned = False
+        if self._canvas is not None:
+            self._place()
+            self._wake()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Scrolling away from the end pins the view; reaching the end lets it follow again."""

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.widgets.painters.markdown import OPEN_BUDGET, MarkdownPainter
 from ollm_tui.tui.widgets.painters.rows import row_cells
 from tests.tui.painters.painting import (
@@ -394,3 +395,47 @@ def test_brackets_are_shown_exactly(text: str) -> None:
         [f"• {text}-"],
         [f"☐ {text[4:]}-"],
     )
+
+
+REFERENCES = [
+    "&#13;",
+    "&#10;",
+    "&#12;",
+    "&#x0d;",
+    "&Tab;",
+    "&NewLine;",
+    "&#x202e;",
+    "&#xE0041;",
+    "&#x2028;",
+    "&#x85;",
+    "&#127;",
+    "&#27;",
+    "&#x9b;",
+    "&#8;",
+    "&#0;",
+    "&#xd800;",
+]
+PLACES = [
+    "a {0}b",
+    "**{0}x**",
+    "# {0}h",
+    "[{0}t](https://a.example)",
+    "![{0}](https://a.example/p)",
+    "| {0} | b |\n|---|---|\n| c | {0} |",
+    "- {0}item",
+    "> {0}quote",
+    "- ```{0}x\n  y\n  ```",
+    "~~{0}~~",
+    "<https://a.example/{0}>",
+    "[t](https://a.example '{0}')",
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_a_character_reference_never_stands_for_what_moves_the_cursor(
+    place: str, reference: str
+) -> None:
+    shown = "".join(texts(paint(place.format(reference))))
+    assert clean_line(shown) == shown
+    assert "\t" not in shown

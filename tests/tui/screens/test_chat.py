@@ -639,3 +639,17 @@ async def test_what_was_queued_in_a_chat_that_is_left_comes_back_to_the_editor(
         assert stage.chat.composer.draft == "two"
         assert "queued" not in stage.screen_text
         assert (old.prompts, stage.client.prompts) == (["one"], [])
+
+
+async def test_sending_goes_to_the_end_from_wherever_one_reads(config: Path) -> None:
+    async with staged(config) as stage:
+        view = stage.chat.transcript
+        for number in range(80):
+            view.add_note(f"line-{number}", f"line {number}")
+        await stage.settle()
+        view.scroll_home(animate=False)
+        assert view.pinned
+        await stage.ask("and now?")
+        await stage.settle()
+        assert not view.pinned
+        assert view.scroll_offset.y == view.max_scroll_y

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.style import Style
 
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.widgets.painters.code import code_rows
 from ollm_tui.tui.widgets.painters.inline import MAX_NESTING, parser
 from ollm_tui.tui.widgets.painters.long_inline import formatted
@@ -120,7 +121,8 @@ class FlowPainter:
                 yield from self._inline(token)
             case "fence" | "code_block":
                 lines = token.content.removesuffix("\n").split("\n")
-                language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+                # what a reference stands for is decoded here too
+                language = clean_name(token.info.split(maxsplit=1)[0]) if token.info.strip() else ""
                 yield from self._framed(code_rows(lines, language, self._room))
                 self._gap = len(self._frames)
             case "hr":

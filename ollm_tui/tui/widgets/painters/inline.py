@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.widgets.painters.links import linked, with_links
 from ollm_tui.tui.widgets.painters.palette import BOLD, ITALIC, STRIKE, Palette
 from ollm_tui.tui.widgets.painters.rows import Span
@@ -58,6 +59,11 @@ def token_spans(tokens: Sequence["Token"], base: Style, palette: Palette) -> lis
     return walk.lines
 
 
+def _shown(text: str) -> str:
+    """Clean a text once more that was cleaned: `&#13;` stands for any character, `&Tab;` too."""
+    return clean_line(text).replace("\t", " ")
+
+
 class _Walk:
     def __init__(self, base: Style, palette: Palette) -> None:
         self.lines: list[list[Span]] = [[]]
@@ -89,13 +95,13 @@ class _Walk:
 
     def _put(self, text: str, style: Style | None = None) -> None:
         if text:
-            self.lines[-1].append((text, style or self._styles[-1]))
+            self.lines[-1].append((_shown(text), style or self._styles[-1]))
 
     def _text(self, text: str) -> None:
         if self._links:
             self._put(text)
         else:
-            self.lines[-1] += with_links(text, self._styles[-1], self._palette)
+            self.lines[-1] += with_links(_shown(text), self._styles[-1], self._palette)
 
     def _image(self, token: "Token") -> None:
         style = self._styles[-1] + self._palette.dim

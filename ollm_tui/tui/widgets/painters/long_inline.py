@@ -1,12 +1,12 @@
 """Formats inline text of any length in steps: a parser that cannot be interrupted gets pieces.
 
-A piece ends after white space, where all code spans, brackets and emphasis before it are closed if
-there is such a place in its second half. So only a mark that reaches over a thousand characters
-may be shown as it is written.
+A piece ends after white space, where all code spans, brackets and emphasis before it are closed: in
+its second half, or else, for a mark or an address that goes on for long, up to four times as far.
 """
 
 import re
 from collections.abc import Generator, Iterator
+from itertools import islice
 
 from rich.style import Style
 
@@ -20,6 +20,8 @@ PIECE_COST = 40_000
 OPEN_COST = 80_000
 """The same for a text that is formatted again for every frame."""
 _CANDIDATES = 100
+_REACH = 4
+"""How many pieces long one may become whose marks or last word are not ended earlier."""
 _SPACE = re.compile(r"\s+(?=\S)")
 
 
@@ -67,13 +69,22 @@ def _limit(text: str, start: int) -> int:
 
 
 def _good_end(text: str, start: int, end: int) -> int:
-    """The last place up to `end` to cut at; `end` itself when there is no white space."""
+    """The last place up to `end` to cut at, or the first one after it."""
     middle = start + (end - start) // 2
     places = [found.end() for found in _SPACE.finditer(text, middle, end)][-_CANDIDATES:]
-    for place in reversed(places):
-        if _all_closed(text, start, place):
-            return place
-    return places[-1] if places else end
+    closed = (place for place in reversed(places) if _all_closed(text, start, place))
+    best = next(closed, None) or _later_end(text, start, end)
+    return best or (places[-1] if places else end)
+
+
+def _later_end(text: str, start: int, end: int) -> int | None:
+    """Where what is open at `end` is closed; None when that is too far away or costs too much."""
+    last = min(start + _REACH * PIECE, len(text))
+    if (last - start) * text.count("[", start, last) > PIECE_COST:
+        return None
+    later = islice(_SPACE.finditer(text, end, last), _CANDIDATES)
+    places = [*(found.end() for found in later), *([last] if last == len(text) else [])]
+    return next((place for place in places if _all_closed(text, start, place)), None)
 
 
 def _all_closed(text: str, start: int, end: int) -> bool:
