@@ -18,6 +18,7 @@ from textual.app import App, ComposeResult
 from ollm_tui.tui.keymap import Keymap
 from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.screens.searching import Searching
+from ollm_tui.tui.widgets.reader import Reader
 from ollm_tui.tui.widgets.transcript import Transcript
 
 MESSAGES = 5000
@@ -43,7 +44,10 @@ class Room(Searching):
 
     def compose(self) -> ComposeResult:
         """Give the transcript the whole screen."""
-        yield Transcript()
+        yield Reader(
+            keys={"cursor": {}, "caret": {}}, leave=lambda _typed: None, edit=lambda _id: False
+        )
+        yield self.make_search_bar()
         yield HintLine()
 
 

@@ -77,6 +77,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         yield self.make_reader(
             edit=self._edit_message, streams_thinking=self.services.show_thinking
         )
+        yield self.make_search_bar()
         yield HintLine()
         yield Completions()
         yield Prompt(

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.widgets.search import ANYWHERE, Direction, Search, Tally
-from ollm_tui.tui.widgets.search_bar import SearchBar, tally_line
+from ollm_tui.tui.widgets.search_bar import tally_line
 from ollm_tui.tui.widgets.search_marks import SearchMarks, shows_row
 from ollm_tui.tui.widgets.search_needle import Needle
 from ollm_tui.tui.widgets.transcript_block import Block
@@ -25,7 +24,6 @@ LOOK_AGAIN_S: Final = 0.2
 """How often an open search looks whether the chat has changed."""
 SAID_S: Final = 0.1
 """How often a number that only grows is written."""
-_KEYS: Final = ("find.older", "find.newer", "find.close")
 
 
 class Finder:
@@ -35,7 +33,7 @@ class Finder:
         self._screen = screen
         self._view = screen.transcript
         self._back: Widget | None = screen.focused
-        self._bar: SearchBar | None = None
+        self._bar = screen.search_bar
         self._search: Search | None = None
         self._marks: SearchMarks | None = None
         self._worker: Worker[None] | None = None
@@ -49,7 +47,7 @@ class Finder:
     @property
     def has_focus(self) -> bool:
         """Do keys go to the line?"""
-        return self._bar is not None and self._bar.has_focus_within
+        return self._bar.has_focus_within
 
     @property
     def text(self) -> str:
@@ -64,14 +62,13 @@ class Finder:
     def open(self, text: str) -> None:
         """Show the line and begin."""
         self._origin = self._lowest_in_view()
-        self._bar = SearchBar(text, self._screen.keymap.hints_of(*_KEYS))
-        self._screen.mount(self._bar, before=self._screen.query_one(HintLine))
-        self._worker = self._screen.run_worker(self._run(), group="search", exclusive=True)
+        self._bar.ask(text)
+        self.seek(self._bar.text)
+        self._worker = self._screen.run_worker(self._run, group="search", exclusive=True)
 
     def ask(self, text: str) -> None:
         """Let another needle be written."""
-        if self._bar is not None:
-            self._bar.ask(text or self.text)
+        self._bar.ask(text or None)
 
     def close(self) -> None:
         """Take the line and the marks away; the view stays where it is."""
@@ -79,12 +76,11 @@ class Finder:
             self._worker.cancel()
         self._set_search(None)
         self._view.release_row()
-        if self._bar is not None:
-            self._bar.remove()
         if self._back is not None and self._back.is_attached and self._back.focusable:
             self._screen.set_focus(self._back)
         else:
             self._screen.focus_next("Composer")
+        self._bar.hide()
 
     # The needle
 
@@ -111,7 +107,7 @@ class Finder:
         if search is not None:
             self._marks = SearchMarks(search)
             self._view.marks.insert(0, self._marks)
-        elif self._bar is not None and self._bar.is_mounted:
+        else:
             self._bar.say("")
         self._view.refresh()
 
@@ -164,8 +160,7 @@ class Finder:
         if is_same_match and not shown[0].is_done and now - self._shown_at < SAID_S:
             return
         self._shown, self._shown_at = shown, now
-        if self._bar is not None and self._bar.is_mounted:
-            self._bar.say(tally_line(shown[0]))
+        self._bar.say(tally_line(shown[0]))
         if shown[1] is not None and not is_same_match and self._goes:
             self._go()
         self._view.refresh()

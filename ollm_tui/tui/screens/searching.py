@@ -1,21 +1,31 @@
 """The keys of a screen that searches in its transcript."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from textual import getters, on
 
 from ollm_tui.tui.keymap import Keymap
 from ollm_tui.tui.screens.transcript_keys import TranscriptKeys
+from ollm_tui.tui.widgets.search_bar import SearchBar
 
 if TYPE_CHECKING:
     from ollm_tui.tui.screens.finder import Finder
-    from ollm_tui.tui.widgets.search_bar import SearchBar
+
+_KEYS: Final = ("find.older", "find.newer", "find.close")
 
 
 class Searching(TranscriptKeys):
     """Opens one search at a time; the words of the last one are kept for the next."""
 
+    search_bar = getters.query_one(SearchBar)
+
     keymap: Keymap
     finder: "Finder | None" = None
     _searched_for = ""
+
+    def make_search_bar(self) -> SearchBar:
+        """Make the line; nobody sees it before the first search."""
+        return SearchBar(self.keymap.hints_of(*_KEYS))
 
     @property
     def is_searching(self) -> bool:
@@ -34,13 +44,12 @@ class Searching(TranscriptKeys):
 
     def find(self, text: str = "") -> None:
         """Search for a text; an empty one is asked for."""
-        text = text or self._searched_for
         if self.finder is None:
             # loaded with the first search: the first screen needs nothing of it
             from ollm_tui.tui.screens.finder import Finder
 
             self.finder = Finder(self)
-            self.finder.open(text)
+            self.finder.open(text or self._searched_for)
         else:
             self.finder.ask(text)
 
@@ -54,7 +63,8 @@ class Searching(TranscriptKeys):
         if self.finder is not None:
             self.finder.step(1)
 
-    def on_search_bar_changed(self, event: "SearchBar.Changed") -> None:
+    @on(SearchBar.Changed)
+    def _seek(self, event: SearchBar.Changed) -> None:
         """Search for what is written."""
         if self.finder is not None:
             self.finder.seek(event.text)

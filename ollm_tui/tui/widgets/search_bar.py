@@ -1,7 +1,7 @@
 """One line for a search: the needle, how many matches there are, and the keys."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -11,8 +11,11 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tui.widgets.search import Tally
 from ollm_tui.tui.widgets.status_line import KeyHint
+
+if TYPE_CHECKING:
+    # loaded with the first search
+    from ollm_tui.tui.widgets.search import Tally
 
 LONGEST: Final = 200
 """Characters of a needle."""
@@ -20,7 +23,7 @@ _NARROW: Final = 60
 """In fewer cells the keys are left out."""
 
 
-def tally_line(tally: Tally) -> str:
+def tally_line(tally: "Tally") -> str:
     """Say which match is the current one, and how many there are: `3 of 17+` while looking."""
     more = "" if tally.is_done else "+"
     if tally.rank is not None:
@@ -31,10 +34,15 @@ def tally_line(tally: Tally) -> str:
 
 
 class SearchBar(Horizontal):
-    """Takes the needle; what it means is up to the screen."""
+    """Takes the needle; what it means is up to the screen.
+
+    It is there from the start and hidden: so it can have the focus at once, and no key that comes
+    with the one that opens it goes anywhere else.
+    """
 
     DEFAULT_CSS = """
     SearchBar {
+        display: none;
         height: 1;
         padding: 0 3;
         background: $background;
@@ -49,6 +57,7 @@ class SearchBar(Horizontal):
             margin: 0 2 0 1;
             background: $panel;
         }
+        &.-open { display: block; }
         &.-narrow > #search-keys { display: none; }
         &:ansi { background: ansi_default; }
         &:ansi > Input, &:ansi > Input:focus { background: ansi_default; text-style: underline; }
@@ -62,33 +71,41 @@ class SearchBar(Horizontal):
             self.text = text
             super().__init__()
 
-    def __init__(self, text: str, keys: Sequence[KeyHint]) -> None:
+    def __init__(self, keys: Sequence[KeyHint]) -> None:
         super().__init__()
-        self._text = clean_line(text)[:LONGEST]
         self._keys = keys
+        self._field = Input(max_length=LONGEST, compact=True, select_on_focus=False)
+        self._tally = Static("", id="search-tally", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the line."""
         yield Static("Find", id="search-title", markup=False)
-        yield Input(self._text, max_length=LONGEST, compact=True, select_on_focus=False)
-        yield Static("", id="search-tally", markup=False)
+        yield self._field
+        yield self._tally
         keys = " · ".join(f"{hint.label} {hint.description}" for hint in self._keys)
         yield Static(keys, id="search-keys", markup=False)
 
-    def on_mount(self) -> None:
-        """Take keys at once; what is there is replaced by what is typed."""
-        self.ask(self._text)
+    @property
+    def text(self) -> str:
+        """What is written."""
+        return self._field.value
 
-    def ask(self, text: str) -> None:
-        """Let the needle be written anew."""
-        field = self.query_one(Input)
-        field.value = clean_line(text)[:LONGEST]
-        field.focus()
-        field.action_select_all()
+    def ask(self, text: str | None = None) -> None:
+        """Take keys at once; what is there, or another text, is replaced by what is typed."""
+        self.add_class("-open")
+        if text is not None:
+            self._field.value = clean_line(text)[:LONGEST]
+        self.screen.set_focus(self._field)
+        self._field.action_select_all()
+
+    def hide(self) -> None:
+        """Take no room; the focus has to be elsewhere before."""
+        self.remove_class("-open")
+        self.say("")
 
     def say(self, text: str) -> None:
         """Write how the search stands."""
-        self.query_one("#search-tally", Static).update(Content(text))
+        self._tally.update(Content(text))
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave out what has no room."""

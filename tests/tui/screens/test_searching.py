@@ -5,6 +5,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from textual import events
 from textual.widgets import Input
 
 from tests.support.screens import Stage, staged
@@ -36,6 +37,13 @@ async def search(stage: Stage, needle: str) -> str:
     await stage.pilot.press("ctrl+f")
     stage.app.screen.query_one(Input).value = needle
     return await looked(stage)
+
+
+async def burst(stage: Stage, *keys: str) -> None:
+    """Send keys as one read gives them: none waits until another has been obeyed."""
+    for key in keys:
+        stage.app.post_message(events.Key(key, key if len(key) == 1 else None))
+    await stage.settle()
 
 
 def fill(stage: Stage, count: int = 6) -> None:
@@ -81,7 +89,7 @@ async def test_the_draft_and_the_focus_come_back_and_the_view_stays(tmp_path: Pa
         assert stage.app.focused is stage.chat.composer
         assert stage.chat.composer.text == "my draft"
         assert stage.chat.transcript.scroll_offset.y == top
-        assert not stage.chat.query("SearchBar")
+        assert not stage.chat.search_bar.display
         assert current(stage) == ""
         await stage.type("!")
         assert stage.chat.composer.text == "my draft!"
@@ -98,6 +106,51 @@ async def test_the_last_needle_is_there_again_and_is_overwritten(tmp_path: Path)
         await stage.pilot.press("ctrl+f")
         await stage.type("x")
         assert await looked(stage) == "nothing found"
+
+
+async def test_a_held_key_opens_one_search(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        fill(stage)
+        await stage.settle()
+        await burst(stage, "ctrl+f", "ctrl+f", "ctrl+f")
+        stage.chat.find("violet")
+        assert await looked(stage) == "1 of 6"
+        await burst(stage, "escape", "ctrl+f", "escape", "ctrl+f", "ctrl+f")
+        assert await looked(stage) == "1 of 6"
+
+
+async def test_a_command_right_behind_the_key_is_searched_for(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        fill(stage)
+        await stage.settle()
+        stage.chat.action_find()
+        stage.chat.find("violet")
+        assert await looked(stage) == "1 of 6"
+
+
+async def test_what_is_typed_behind_the_key_in_one_go_is_searched_for(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        fill(stage)
+        await stage.settle()
+        await stage.type("my draft")
+        await burst(stage, "ctrl+f", *"noon")
+        assert stage.app.screen.query_one(Input).value == "noon"
+        assert await looked(stage) == "1 of 6"
+        await burst(stage, "escape", "!")
+        assert stage.chat.composer.text == "my draft!"
+        await burst(stage, "ctrl+f", *"clock")
+        assert await looked(stage) == "1 of 6"
+        assert stage.chat.composer.text == "my draft!"
+
+
+async def test_a_key_that_comes_after_the_end_of_a_search_leaves_no_trace(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        fill(stage)
+        await stage.settle()
+        await burst(stage, "ctrl+f", "x", "escape")
+        await burst(stage, "ctrl+f")
+        assert stage.app.screen.query_one(Input).value == ""
+        assert tally(stage) == ""
 
 
 async def test_the_command_searches_for_its_argument(tmp_path: Path) -> None:
@@ -142,7 +195,7 @@ async def test_escape_closes_the_search_first_and_then_stops_the_answer(tmp_path
         assert stage.chat.transcript.unseen
         await stage.pilot.press("escape")
         await stage.settle()
-        assert not stage.chat.query("SearchBar")
+        assert not stage.chat.search_bar.display
         assert stage.client.is_open
         await stage.pilot.press("escape")
         await stage.settle()
