@@ -1,7 +1,7 @@
 """A search through a transcript, in slices: from the view to the oldest, then the newer ones.
 
 Folded thinking and folded output of tools are searched as if they were open. A block is painted
-for the search alone, unless it is painted anyway; so nothing that sleeps is woken.
+for the search alone, unless all its rows are there anyway; so nothing that sleeps is woken.
 """
 
 from collections import deque
@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final, Literal, TypeAlias
 
-from ollm_tui.tui.widgets.painters.painter import Painter
 from ollm_tui.tui.widgets.painters.palette import Canvas
-from ollm_tui.tui.widgets.painters.tool_call import MOST_OUTPUT, ToolPainter
 from ollm_tui.tui.widgets.search_index import Looked, SearchIndex
 from ollm_tui.tui.widgets.search_matches import search_rows
 from ollm_tui.tui.widgets.search_needle import Needle
-from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
-from ollm_tui.tui.widgets.transcript_source import ToolSource
+from ollm_tui.tui.widgets.search_painters import SearchPainters
+from ollm_tui.tui.widgets.transcript_block import Block
 
 Direction: TypeAlias = Literal[-1, 1]
 OLDER: Final[Direction] = -1
@@ -25,10 +23,6 @@ NEWER: Final[Direction] = 1
 ANYWHERE: Final = 1 << 31
 """A row below all others."""
 _STEP_S = 0.004
-_MOST_SIFTED = 262_144
-"""A source longer than this is painted without asking whether that can be of use."""
-_AS_GIVEN = frozenset({BlockKind.USER, BlockKind.THINKING, BlockKind.ANSWER})
-"""What shows its source and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +60,7 @@ class Search:
         """Index of a block and number of a match in it."""
         self._blocks = blocks
         self._canvas = replace(canvas, highlights=False)
+        self._painters = SearchPainters(self._canvas)
         self._todo: deque[int] = deque()
         self._looking: dict[int, tuple[Block, Iterator[Looked | None]]] = {}
         self._move: _Move | None = None
@@ -118,6 +113,7 @@ class Search:
         """Look at everything again for another canvas, the current match first."""
         current = self.current
         self._canvas = replace(canvas, highlights=False)
+        self._painters = SearchPainters(self._canvas)
         self.index.clear()
         self.begin(*((current[0], 0) if current else (len(self._blocks), ANYWHERE)))
         if current is not None and self._move is not None:
@@ -181,7 +177,7 @@ class Search:
     def _look_on(self, index: int, deadline: float) -> None:
         block = self._blocks[index]
         if index not in self._looking:
-            self._looking[index] = block, self._look_at(block)
+            self._looking[index] = block, self._look_at(index, block)
         for looked in self._looking[index][1]:
             if looked is not None:
                 del self._looking[index]
@@ -191,12 +187,12 @@ class Search:
             if monotonic() >= deadline:
                 return
 
-    def _look_at(self, block: Block) -> Iterator[Looked | None]:
+    def _look_at(self, index: int, block: Block) -> Iterator[Looked | None]:
         size, finished = block.source.size, block.finished
-        if not self._may_hold(block):
+        if not self._painters.may_show(block, self.needle):
             yield Looked(block, size, finished, None)
             return
-        painter = self._painter(block)
+        painter = self._painters.painter(index, block)
         while painter.work(monotonic() + _STEP_S):
             yield None
         for found in search_rows(painter, self.needle):
@@ -204,30 +200,6 @@ class Search:
                 yield Looked(block, size, finished, found if len(found) else None)
                 return
             yield None
-
-    def _may_hold(self, block: Block) -> bool:
-        if not self.needle:
-            return False
-        source = block.source
-        if isinstance(source, ToolSource):
-            painter = source.painter(self._canvas)
-            if isinstance(painter, ToolPainter):
-                painter.set_fold("folded")
-            painter.work(0.0)
-            return self.needle.may_be_in(f"{painter.row(0).text}\n{source.output[:MOST_OUTPUT]}")
-        if block.kind not in _AS_GIVEN or source.size > _MOST_SIFTED:
-            return True
-        return self.needle.may_be_in(source.text)
-
-    def _painter(self, block: Block) -> Painter:
-        own, canvas = block.painter, block.canvas
-        is_open = not isinstance(own, ToolPainter)
-        if own is not None and is_open and canvas is not None and canvas.width == self.width:
-            return own
-        painter = block.source.painter(self._canvas)
-        if isinstance(painter, ToolPainter):
-            painter.set_fold("open")
-        return painter
 
     # Moving
 

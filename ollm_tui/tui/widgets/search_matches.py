@@ -116,7 +116,10 @@ class _Line:
 
 
 def search_rows(painter: Painter, needle: Needle) -> Iterator[Matches | None]:
-    """Search all rows there are; None now and then, then the matches."""
+    """Search all rows there are; None now and then, then the matches.
+
+    The painter has to keep its rows as they are until the last step.
+    """
     found = Matches()
     line = _Line(needle, found)
     for index in range(painter.row_count):

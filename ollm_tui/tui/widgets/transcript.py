@@ -212,6 +212,7 @@ class Transcript(PictureRows):
     def _changed(self, block: Block) -> None:
         """Paint a block that somebody sees grow; any other waits until it is looked at."""
         index = self.shelf.index(block.id)
+        block.is_painted = False
         if block.painter is not None or not block.finished:
             self._queue.put(index)
         else:

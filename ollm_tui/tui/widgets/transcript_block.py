@@ -55,6 +55,8 @@ class Block:
     painter: Painter | None = None
     canvas: Canvas | None = None
     """What it was painted or estimated for."""
+    is_painted: bool = False
+    """Has the painter nothing left to do? Its rows stay as they are then."""
     _rows: int = 0
     _header: Row | None = None
 
@@ -115,6 +117,7 @@ class Block:
             self.painter.restyle(canvas, max(first - self.lead, 0), max(end - self.lead, 0))
         if self.canvas is not canvas:
             self._header = None
+            self.is_painted = False
             self.canvas = canvas
         return self.painter
 
@@ -126,6 +129,7 @@ class Block:
         """Let the rows go; the height stays."""
         self._rows = self.row_count
         self.painter = None
+        self.is_painted = False
 
     def fold(self, folded: bool, summary: str | None = None) -> None:
         """Hide or show the painter's rows."""

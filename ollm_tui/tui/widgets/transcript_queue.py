@@ -107,7 +107,8 @@ class PaintQueue:
             block.settle()
         painter = block.paint_for(canvas, top, bottom)
         self._awake[index] = None
-        if painter.work(deadline):
+        block.is_painted = not painter.work(deadline)
+        if not block.is_painted:
             self._waiting.setdefault(index)
         else:
             self._waiting.pop(index, None)

@@ -2,7 +2,7 @@
 
 from time import monotonic
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
@@ -10,9 +10,12 @@ from ollm_tui.tui.widgets.search import ANYWHERE, NEWER, OLDER, Search, Tally
 from ollm_tui.tui.widgets.search_marks import CURRENT, FOUND, SearchMarks
 from ollm_tui.tui.widgets.search_needle import Needle
 from ollm_tui.tui.widgets.transcript import Transcript
+from ollm_tui.tui.widgets.transcript_queue import PaintQueue
 from tests.support.drawn import flat
 from tests.tui.widgets.test_long_transcript import awake, load
 from tests.tui.widgets.test_transcript import room, settled
+
+CANVAS = Canvas(20, Palette())
 
 
 def searched(transcript: Transcript, needle: str, *, done: bool = True) -> Search:
@@ -236,6 +239,78 @@ def test_whatever_happens_to_the_chat_the_count_is_right_in_the_end(
         assert search.place is not None
         seen.add((search.current, search.tally.rank))
     assert {rank for _match, rank in seen} == set(range(1, search.tally.total + 1))
+
+
+OPEN_LINK = "![alt](http://e.com/" + "abc/" * 40
+GROWTH = st.one_of(
+    st.tuples(st.just("append"), st.sampled_from(["sky\n\n" * 40, OPEN_LINK, ") sky", "`", "\n"])),
+    st.tuples(st.sampled_from(["work", "paint", "paint a bit", "follow", "finish"]), st.none()),
+)
+
+
+def grow(transcript: Transcript, queue: PaintQueue, what: str, piece: str | None) -> None:
+    match what:
+        case "append":
+            transcript.append("a", piece or "")
+        case "finish":
+            transcript.finish("a")
+        case "paint" | "paint a bit":
+            queue.put(0)
+            queue.work(CANVAS, (0, 24), monotonic() + (what == "paint"))
+
+
+@given(st.lists(GROWTH, max_size=30))
+@example(
+    [
+        ("append", "sky\n\n" * 40 + OPEN_LINK),
+        ("paint", None),
+        *[("work", None)] * 3,
+        ("append", ") sky"),
+        ("paint", None),
+    ]
+)
+def test_a_search_is_left_alone_by_an_answer_that_grows_and_leaves_it_alone(
+    changes: list[tuple[str, str | None]],
+) -> None:
+    transcript = Transcript()
+    transcript.add_answer("a")
+    (block,) = transcript.shelf.blocks
+    queue = PaintQueue(transcript.shelf)
+    search = Search(Needle("sky"), transcript.shelf.blocks, CANVAS)
+    search.begin(0, ANYWHERE)
+    for what, piece in changes:
+        grow(transcript, queue, what, piece)
+        before = block.height
+        if what == "follow":
+            search.follow()
+        elif what == "work":
+            search.work(0.0)
+        assert block.height == before
+    finish(search)
+    search.follow()
+    finish(search)
+    fresh = Search(Needle("sky"), transcript.shelf.blocks, CANVAS)
+    fresh.begin(0, ANYWHERE)
+    finish(fresh)
+    assert search.tally.total == fresh.tally.total
+
+
+async def test_a_search_goes_on_while_the_open_end_of_an_answer_gets_shorter() -> None:
+    async with room() as (pilot, transcript, _):
+        transcript.add_answer("a")
+        transcript.append("a", "a sky\n\n" * 200 + OPEN_LINK)
+        await settled(pilot, transcript)
+        rows = transcript.shelf.total
+        search = searched(transcript, "sky", done=False)
+        for _ in range(5):
+            assert search.work(0.0)
+        transcript.append("a", ") and a sky")
+        await settled(pilot, transcript)
+        assert transcript.shelf.total < rows
+        finish(search)
+        search.follow()
+        finish(search)
+        assert search.tally == Tally(2, 201, is_done=True)
 
 
 async def test_marks_are_on_the_letters_and_the_current_one_differs() -> None:
