@@ -171,6 +171,7 @@ class Desk:
         self.rewriting.forget()
         self.turns.failed = False
         self._screen.services.approver.permissions.forget()
+        self._screen.action_find_close()
         self._screen.transcript.clear()
         self.presenter.forget()
         self.status.show_turn("ready")

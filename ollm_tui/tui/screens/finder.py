@@ -38,7 +38,8 @@ class Finder:
         self._marks: SearchMarks | None = None
         self._worker: Worker[None] | None = None
         self._changed = anyio.Event()
-        self._origin = (0, 0)
+        self._origin: tuple[int, int] = (0, 0)
+        self._origin_block: Block | None = None
         self._shown: tuple[Tally, tuple[int, int] | None] | None = None
         self._goes = True
         self._shown_at = 0.0
@@ -61,7 +62,6 @@ class Finder:
 
     def open(self, text: str) -> None:
         """Show the line and begin."""
-        self._origin = self._lowest_in_view()
         self._bar.ask(text)
         self.seek(self._bar.text)
         self._worker = self._screen.run_worker(self._run, group="search", exclusive=True)
@@ -88,8 +88,8 @@ class Finder:
         """Search for another text, from where the person left the view."""
         if text == self.text and self._search is not None:
             return
-        if not self._view.holds_row:
-            self._origin = self._lowest_in_view()
+        if not (self._view.holds_row and self._has_origin):
+            self._begin_at(self._lowest_in_view())
         canvas, needle = self._view.canvas, Needle(text)
         if canvas is None or not needle:
             self._set_search(None)
@@ -117,7 +117,7 @@ class Finder:
             self._goes = True
             self._search.step(direction)
             self._show()
-            self._origin = self._here()
+            self._begin_at(self._here())
             self._changed.set()
 
     # Looking
@@ -177,6 +177,18 @@ class Finder:
             self._view.toggle_fold(block.id, only_open=True)
         self._view.show_row(index, block.lead + row)
 
+    def _begin_at(self, place: tuple[int, int]) -> None:
+        """Let the next needle be looked for from there."""
+        blocks = self._view.shelf.blocks
+        self._origin = place
+        self._origin_block = blocks[place[0]] if place[0] < len(blocks) else None
+
+    @property
+    def _has_origin(self) -> bool:
+        """Is the block still there that the next needle is looked for from?"""
+        blocks, index = self._view.shelf.blocks, self._origin[0]
+        return index < len(blocks) and blocks[index] is self._origin_block
+
     def _lowest_in_view(self) -> tuple[int, int]:
         """The block at the lower edge, and the painter's row below that edge."""
         view = self._view
@@ -188,7 +200,9 @@ class Finder:
     def _here(self) -> tuple[int, int]:
         """The current match, as a place to begin at; it is found again itself."""
         place = self._search.place if self._search is not None else None
-        return self._origin if place is None else (place[0], place[1] + 1)
+        if place is not None:
+            return place[0], place[1] + 1
+        return self._origin if self._has_origin else self._lowest_in_view()
 
 
 def _row_below(block: Block, offset: int) -> int:

@@ -78,12 +78,15 @@ class Search:
     @property
     def place(self) -> tuple[int, int] | None:
         """Block and row, without what is above the painter's, of the current match."""
-        if self.current is None:
+        if self.current is None or self.current[0] >= len(self._blocks):
             return None
-        looked = self.index.get(self.current[0])
-        if looked is None or looked.matches is None or self.current[1] >= len(looked.matches):
+        index, number = self.current
+        looked = self.index.get(index)
+        if looked is None or looked.block is not self._blocks[index]:
             return None
-        return self.current[0], looked.matches[self.current[1]][0][0]
+        if looked.matches is None or number >= len(looked.matches):
+            return None
+        return index, looked.matches[number][0][0]
 
     # What is wanted
 
@@ -99,6 +102,7 @@ class Search:
 
     def step(self, direction: Direction) -> None:
         """Go to the next match that is older or newer, round the ends."""
+        self.follow()
         count = len(self._blocks)
         if self._move is not None or not count:
             return
@@ -111,6 +115,7 @@ class Search:
 
     def repaint(self, canvas: Canvas) -> None:
         """Look at everything again for another canvas, the current match first."""
+        self.follow()
         current = self.current
         self._canvas = replace(canvas, highlights=False)
         self._painters = SearchPainters(self._canvas)
@@ -130,7 +135,9 @@ class Search:
 
     def follow(self) -> None:
         """Take note of blocks that are new, have changed or are gone."""
+        there = self.index.kept(self._blocks)
         changed = self.index.follow(self._blocks)
+        self._painters.cut(there)
         count = len(self._blocks)
         self._looking = {
             index: looking
@@ -141,9 +148,9 @@ class Search:
         waiting = {*kept, *self._looking}
         new = [index for index in changed if index not in waiting]
         self._todo = deque([*reversed(new), *kept])
-        if self.current is not None and self.current[0] >= count:
+        if self.current is not None and self.current[0] >= there:
             self.current = None
-        if self._move is not None and self._move.index >= count:
+        if self._move is not None and self._move.index >= there:
             self._move = None
 
     # Looking

@@ -58,11 +58,16 @@ class SearchIndex:
         self._counts.clear()
         self._growing.clear()
 
-    def follow(self, blocks: Sequence[Block]) -> list[int]:
-        """Forget blocks that are gone; gives those that are new or have changed."""
+    def kept(self, blocks: Sequence[Block]) -> int:
+        """How many of its blocks are still there; what stands behind them now are others."""
         count = min(len(self), len(blocks))
         while count and self._blocks[count - 1] is not blocks[count - 1]:
             count -= 1
+        return count
+
+    def follow(self, blocks: Sequence[Block]) -> list[int]:
+        """Forget blocks that are gone; gives those that are new or have changed."""
+        count = self.kept(blocks)
         del self._blocks[count:], self._looked[count:], self._counts[count:]
         self._growing = {index for index in self._growing if index < count}
         new = range(count, len(blocks))

@@ -295,6 +295,61 @@ async def test_nothing_is_looked_at_once_the_search_is_closed(tmp_path: Path) ->
         assert stage.chat.transcript.marks == []
 
 
+async def test_leaving_the_chat_ends_the_search(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        fill(stage)
+        assert await search(stage, "violet") == "1 of 6"
+        await stage.pilot.press("ctrl+n")
+        await stage.settle()
+        assert stage.chat.finder is None
+        assert not stage.chat.search_bar.display
+        assert stage.app.focused is stage.chat.composer
+        fill(stage)
+        await stage.settle()
+        await stage.pilot.press("ctrl+f", "up")
+        assert await looked(stage) == "2 of 6"
+
+
+async def test_blocks_may_go_while_they_are_searched(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        view = stage.chat.transcript
+        load(view, 600)
+        await stage.settle()
+        stage.chat.find("strong")
+        await stage.pilot.pause(0.02)
+        assert stage.chat.finder is not None
+        known = stage.chat.finder.tally
+        assert known is not None
+        assert not known.is_done
+        view.remove_from("u300")
+        await stage.pilot.pause(0.02)
+        view.clear()
+        await stage.pilot.pause(0.02)
+        load(view, 40)
+        await stage.pilot.pause(0.3)
+        assert await looked(stage) == "40 found"
+        await stage.pilot.press("up")
+        assert await looked(stage) == "1 of 40"
+
+
+async def test_the_next_needle_begins_in_the_chat_that_is_there(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        fill(stage)
+        await stage.settle()
+        await stage.pilot.press("ctrl+home")
+        await stage.settle()
+        assert await search(stage, "noon") == "6 of 6"
+        stage.chat.transcript.clear()
+        fill(stage, 30)
+        await stage.settle()
+        await stage.pilot.pause(0.3)
+        assert await looked(stage) == "30 found"
+        await stage.pilot.press("up")
+        assert await looked(stage) == "1 of 30"
+        stage.app.screen.query_one(Input).value = "violet"
+        assert await looked(stage) == "2 of 30"
+
+
 @sizes
 async def test_how_a_search_looks(
     size: tuple[int, int], tmp_path: Path, svg_snapshot: SvgSnapshot

@@ -136,6 +136,37 @@ async def test_blocks_that_were_taken_away_are_forgotten() -> None:
         assert search.place is not None
 
 
+async def test_another_chat_in_the_place_of_the_one_searched_has_no_current_match() -> None:
+    async with room() as (_pilot, transcript, _):
+        answer(transcript, "a", "no match")
+        answer(transcript, "b", "sky")
+        search = searched(transcript, "sky")
+        assert search.current == (1, 0)
+        transcript.clear()
+        answer(transcript, "c", "a sky")
+        answer(transcript, "d", "no\n\nsky\n\nsky")
+        assert search.place is None
+        search.follow()
+        finish(search)
+        assert search.tally == Tally(None, 3, is_done=True)
+        search.step(OLDER)
+        assert (search.current, search.tally.rank) == ((1, 1), 1)
+
+
+async def test_a_step_and_a_width_know_of_blocks_that_were_taken_away() -> None:
+    async with room() as (_pilot, transcript, _):
+        answer(transcript, "a", "sky sky sky")
+        stepped, repainted = searched(transcript, "sky"), searched(transcript, "sky")
+        transcript.clear()
+        answer(transcript, "b", "sky sky")
+        stepped.step(OLDER)
+        finish(stepped)
+        assert stepped.tally == Tally(1, 2, is_done=True)
+        repainted.repaint(CANVAS)
+        finish(repainted)
+        assert repainted.tally == Tally(1, 2, is_done=True)
+
+
 async def test_another_width_keeps_the_current_match() -> None:
     async with room() as (_pilot, transcript, _):
         load(transcript, 30)
@@ -174,7 +205,7 @@ async def test_one_slice_is_short_and_later_ones_find_the_rest() -> None:
 
 TEXTS = st.sampled_from(["sky", "no", "sky sky\n\n- **sky**\n", "`s", "ky` sk", "y\n"])
 CHANGES = st.one_of(
-    st.tuples(st.sampled_from(["user", "answer", "tool", "append"]), TEXTS),
+    st.tuples(st.sampled_from(["user", "answer", "tool", "append", "swap"]), TEXTS),
     st.tuples(st.sampled_from(["finish", "work", "older", "newer", "follow"]), st.none()),
     st.tuples(st.just("cut"), st.integers(0, 5)),
     st.tuples(st.just("repaint"), st.integers(12, 40)),
@@ -191,6 +222,11 @@ def change_chat(transcript: Transcript, what: str, value: str, block_id: str) ->
     elif what == "tool":
         transcript.add_tool(block_id, value)
         transcript.end_tool(block_id, "done", 0.1, value)
+    elif what == "swap":
+        count = len(blocks)
+        transcript.clear()
+        for number in range(count):
+            transcript.add_user(f"{block_id}-{number}", value)
     elif blocks:
         transcript.append(blocks[-1].id, value)
 
