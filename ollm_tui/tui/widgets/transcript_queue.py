@@ -94,6 +94,10 @@ class PaintQueue:
         is_waiting = index in self._waiting and not self._is_refining(index)
         return is_waiting or _needs_paint(self._shelf.blocks[index], canvas)
 
+    def waits(self, index: int) -> bool:
+        """Has a block still to be worked on, if only on how it looks?"""
+        return index in self._waiting
+
     def work_on(
         self, index: int, canvas: Canvas, view: tuple[int, int], deadline: float
     ) -> Change | None:

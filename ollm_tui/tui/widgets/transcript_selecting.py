@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from copy import copy
-from itertools import islice
 
 from rich.cells import split_graphemes
 from rich.style import Style
@@ -18,14 +17,15 @@ from ollm_tui.tui.widgets.transcript_shelf import address, unpacked
 from ollm_tui.tui.widgets.transcript_strips import (
     Selected,
     copied,
-    copied_lines,
     restyled,
     word_around,
 )
 from ollm_tui.tui.widgets.transcript_view import RowView
 
-_LOOKED_AT = 500
-"""Rows in which something is looked for that can be copied."""
+_ALL = 1 << 32
+"""More rows than any block has."""
+_AT_ONCE = 2000
+"""So many rows are read in no time."""
 
 
 class SelectableRows(RowView):
@@ -112,40 +112,82 @@ class SelectableRows(RowView):
         What sleeps is painted for this alone, so that a caller with a long way to go can pause.
         What is taken away meanwhile is in it all the same.
         """
-        canvas, blocks = self._canvas, list(self.shelf.blocks)
-        if canvas is None or not blocks:
+        canvas = self._canvas
+        if canvas is None:
             return
-        first = 0 if selection.start is None else unpacked(max(selection.start.y, 0))[0]
-        last = len(blocks) - 1 if selection.end is None else unpacked(selection.end.y)[0]
-        for index in range(first, min(last, len(blocks) - 1) + 1):
-            for offset, row in _rows_of(blocks[index], canvas):
+        for index, block, rows in list(self._selected_blocks(selection)):
+            for offset, row in self._rows_of(index, block, canvas, rows):
                 if row is None:
                     yield None
                 elif span := selection.get_span(address(index, offset)):
                     yield row, span
 
+    def _selected_blocks(self, selection: Selection) -> Iterator[tuple[int, Block, range]]:
+        """The blocks with their indexes and the rows that can be meant, which may be too many."""
+        first, low = (0, 0)
+        last, high = (len(self.shelf) - 1, _ALL)
+        if selection.start is not None:
+            first, low = unpacked(max(selection.start.y, 0))
+        if selection.end is not None:
+            last, high = unpacked(max(selection.end.y, 0))
+        for index in range(first, min(last + 1, len(self.shelf))):
+            begin = low if index == first else 0
+            end = high + 1 if index == last else _ALL
+            yield index, self.shelf.blocks[index], range(begin, end)
+
+    def _rows_of(
+        self, index: int, block: Block, canvas: Canvas, wanted: range
+    ) -> Iterator[tuple[int, Row | None]]:
+        """Rows of a block with their places; None while there is more to paint.
+
+        Those on the screen serve while they are all there and stay as they are. From where that
+        ends they come from a painter of its own: at the same width they are the same.
+        """
+        shown, offset = copy(block), wanted.start
+        end = min(wanted.stop, shown.height)
+        if self._has_all_rows(index, block, canvas) and end - offset <= _AT_ONCE:
+            # What is seen now, though its look may still come.
+            yield from [(place, block.row(place)) for place in range(offset, end)]
+            return
+        while self._stays(index, block, canvas, shown):
+            if offset >= end:
+                return
+            yield offset, shown.row(offset)
+            offset += 1
+        shown.painter = None
+        painter = shown.paint_for(canvas, 0, 0)
+        while painter.work(0.0):
+            yield 0, None
+        shown.settle()
+        for place in range(offset, min(wanted.stop, shown.height)):
+            yield place, shown.row(place)
+
+    def _has_all_rows(self, index: int, block: Block, canvas: Canvas) -> bool:
+        if block.hides_its_rows:
+            return True
+        is_there = index < len(self.shelf) and self.shelf.blocks[index] is block
+        return is_there and not self._queue.lacks(canvas, index)
+
+    def _stays(self, index: int, block: Block, canvas: Canvas, before: Block) -> bool:
+        """Has it all its rows in their last form, and the same ones as before?"""
+        return (
+            self._has_all_rows(index, block, canvas)
+            and not self._queue.waits(index)
+            and block.painter is before.painter
+            and block.row_count == before.row_count
+        )
+
     def has_selected_text(self) -> bool:
-        """Is there anything to copy, as far as can be told at once?"""
+        """May there be anything to copy? Told from places alone, so at once."""
         selection = self.text_selection
-        if selection is None:
+        if selection is None or (selection.start is not None and selection.start == selection.end):
             return False
-        lines = copied_lines(islice(self.selected_rows(selection), _LOOKED_AT))
-        return any(lines)
+        return any(
+            rows.stop > block.lead and not block.hides_its_rows and block.source.text
+            for _index, block, rows in self._selected_blocks(selection)
+        )
 
     def selection_updated(self, selection: Selection | None) -> None:
         """Show the selection; the strips themselves stay as they are."""
         del selection
         self.refresh()
-
-
-def _rows_of(block: Block, canvas: Canvas) -> Iterator[tuple[int, Row | None]]:
-    """All rows of a block with their places; None while there is more to paint."""
-    if block.painter is None and not block.hides_its_rows:
-        # Of a copy, so that a block that comes into view meanwhile has a painter of its own.
-        block = copy(block)
-        painter = block.paint_for(canvas, 0, 0)
-        while painter.work(0.0):
-            yield 0, None
-        block.settle()
-    for offset in range(block.height):
-        yield offset, block.row(offset)
