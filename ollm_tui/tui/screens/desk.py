@@ -110,8 +110,9 @@ class Desk:
         if self.talk.model is None:
             self._give_back(prompt)
             return
-        if prompt is not None:
-            self.rewriting.commit()
+        if prompt is not None and not self.rewriting.commit():
+            self._screen.composer.prepend(prompt)
+            return
         await self.turns.run(prompt)
         await self._after_answers()
 

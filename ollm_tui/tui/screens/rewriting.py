@@ -19,7 +19,8 @@ EDITING: Final = "Editing an earlier message · Enter sends it instead · Esc ke
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    block: str
+    place: int
+    """Which message it is; its block is another one when it was asked again."""
     draft: str
     """What stood in the input before."""
 
@@ -66,7 +67,7 @@ class Rewriting:
             self._say("A message with more than text cannot be edited here")
             return False
         composer = self._screen.composer
-        self._edit = _Edit(block, self._edit.draft if self._edit else composer.value)
+        self._edit = _Edit(place, self._edit.draft if self._edit else composer.value)
         composer.load_draft("")
         composer.prepend(message.text)
         composer.move_cursor(composer.document.end)
@@ -85,16 +86,23 @@ class Rewriting:
         """The chat is another; what is in the input stays."""
         self._drop()
 
-    def commit(self) -> None:
-        """Go back to before the edited question, which is about to be sent."""
-        edit = self._drop()
+    def commit(self) -> bool:
+        """Go back to before the edited question, which is about to be sent; False if it fails.
+
+        The edit goes on then, and why it failed is said.
+        """
+        edit, presenter = self._edit, self._desk.presenter
         if edit is None:
-            return
-        place = self._desk.presenter.questions.get(edit.block)
-        if place is not None:
-            self._rewind(place)
-            self._desk.presenter.take_back(edit.block)
+            return True
+        blocks = (block for block, place in presenter.questions.items() if place == edit.place)
+        block = next(blocks, None)
+        if block is not None:
+            if not self._rewind(edit.place):
+                return False
+            presenter.take_back(block)
+        self._drop()
         self._screen.composer.prepend(edit.draft)
+        return True
 
     def again(self, block: str) -> None:
         """Ask a question once more; what followed its answer needs a second word."""
@@ -107,8 +115,12 @@ class Rewriting:
                 return
             parts = self._desk.talk.client.conversation.messages[place].content
             pictures = [part for part in parts if isinstance(part, ImageContent)]
-            self._rewind(place + 1)
+            if not self._rewind(place + 1):
+                return
             presenter.choose(block, self._screen.transcript.source(block), pictures)
+            if self._edit is not None and self._edit.place > place:
+                self.cancel()
+                self._say("The message you edited is gone; Up brings back what you wrote")
         self._screen.ask_again()
 
     def _place(self, block: str) -> int | None:
@@ -133,16 +145,18 @@ class Rewriting:
         self._say(f"Press {key} again to ask this anew and take away what follows", SURE_WITHIN_S)
         return False
 
-    def _rewind(self, kept: int) -> None:
+    def _rewind(self, kept: int) -> bool:
+        """Forget all but the first messages; False when that fails, which is said."""
         desk = self._desk
         try:
             desk.talk.client.rewind(kept)
         except AIError as error:
             desk.say(error.message, "error", error.hint)
-            return
+            return False
         desk.talk.usage = None
         desk.turns.failed = False
         desk.status.show_talk()
+        return True
 
     def _drop(self) -> _Edit | None:
         edit, self._edit = self._edit, None

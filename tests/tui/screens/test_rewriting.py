@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.blocks import ImageContent, TextContent
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.screens import escapes
 from ollm_tui.tui.screens.escapes import Escapes
@@ -131,6 +132,75 @@ async def test_an_earlier_question_is_asked_again_after_a_second_word(config: Pa
         assert stage.chat.composer.value == "next?"
         await press(stage, "enter")
         assert stage.client.rewound == [1, 2]
+
+
+async def test_an_edit_outlives_that_its_question_is_asked_again(config: Path) -> None:
+    async with staged(config) as stage:
+        await three_answers(stage)
+        await press(stage, "alt+up", "up", "e")
+        await press(stage, "alt+up", "r")
+        assert stage.client.prompts[-1] is None
+        await answer(stage, "anew")
+        assert "Editing" in stage.screen_text
+        await press(stage, "!", "enter")
+        assert stage.client.rewound == [4]
+        assert said(stage)[-2:] == ["answer 2", "three?!"]
+        assert "anew" not in stage.shown
+        assert "three?\n" not in stage.shown
+
+
+async def test_an_edit_ends_with_a_word_when_its_question_is_taken_away(config: Path) -> None:
+    async with staged(config) as stage:
+        await three_answers(stage)
+        await stage.type("draft")
+        await press(stage, "alt+up", "up", "e", "!")
+        await press(stage, "alt+up", "home", "r", "r")
+        assert stage.client.rewound == [1]
+        assert "The message you edited is gone" in stage.screen_text
+        assert stage.chat.composer.value == "draft"
+        await answer(stage, "anew")
+        await press(stage, "enter")
+        assert stage.client.rewound == [1]
+        assert said(stage) == ["one?", "anew", "draft"]
+
+
+def refuse_to_rewind(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(kept: int) -> None:
+        raise AIError(ErrorCode.BAD_REQUEST, f"There is nothing before {kept}.")
+
+    monkeypatch.setattr(stage.client, "rewind", refuse)
+
+
+async def test_an_edit_that_cannot_take_its_place_is_not_sent(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged(config) as stage:
+        await three_answers(stage)
+        await stage.type("draft")
+        await press(stage, "alt+up", "home", "e", "!")
+        with monkeypatch.context() as patch:
+            refuse_to_rewind(stage, patch)
+            await press(stage, "enter")
+        assert "There is nothing before 0." in stage.screen_text
+        assert stage.chat.composer.value == "one?!"
+        assert "Editing" in stage.screen_text
+        assert "answer 3" in stage.shown
+        assert len(stage.client.prompts) == 3
+        await press(stage, "enter")
+        assert said(stage) == ["one?!"]
+        assert stage.chat.composer.value == "draft"
+
+
+async def test_a_question_that_cannot_be_gone_back_to_is_not_asked_again(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged(config) as stage:
+        await three_answers(stage)
+        refuse_to_rewind(stage, monkeypatch)
+        await press(stage, "alt+up", "home", "r", "r")
+        assert "There is nothing before 1." in stage.screen_text
+        assert "answer 3" in stage.shown
+        assert len(stage.client.prompts) == 3
 
 
 async def test_while_an_answer_comes_both_say_so(config: Path) -> None:
