@@ -1,5 +1,6 @@
 """Going through the chat by keys: the cursor on its messages, and what is copied."""
 
+import time
 from pathlib import Path
 
 import anyio
@@ -458,6 +459,14 @@ async def test_selected_text_can_be_read_in_every_theme(config: Path, theme: str
         assert style.color != style.bgcolor
 
 
+async def answer(stage: Stage, letter: str, after_s: float = 10) -> None:
+    """Press a key long after the dialog was drawn, or, with 0, before."""
+    event = events.Key(letter, letter if len(letter) == 1 else None)
+    event.time = time.monotonic() + after_s if after_s else 0.0
+    stage.app.post_message(event)
+    await stage.settle()
+
+
 async def test_a_copy_that_no_clipboard_takes_is_offered_as_a_file(
     config: Path, tmp_path: Path
 ) -> None:
@@ -473,7 +482,8 @@ async def test_a_copy_that_no_clipboard_takes_is_offered_as_a_file(
         await press(stage, "escape")
         assert not copies.exists()
         assert stage.app.clipboard == ""
-        await press(stage, "c", "y")
+        await press(stage, "c")
+        await answer(stage, "y")
         with anyio.fail_after(5):
             while "The copy is in" not in stage.shown:
                 await stage.settle()
@@ -483,6 +493,23 @@ async def test_a_copy_that_no_clipboard_takes_is_offered_as_a_file(
         assert stage.chat.focused is stage.chat.transcript
 
 
+async def test_keys_on_their_way_to_the_input_write_no_file(config: Path, tmp_path: Path) -> None:
+    copies = tmp_path / "copies"
+    async with staged(config, copies=copies) as stage:
+        await stage.ask("long?")
+        stage.client.give(text("word " * 40_000), finish())
+        await stage.settle()
+        await press(stage, "alt+up", "c")
+        await answer(stage, "y", after_s=0)
+        await answer(stage, "enter", after_s=0)
+        assert isinstance(stage.app.screen, SaveCopy)
+        await answer(stage, "enter")
+        assert isinstance(stage.app.screen, SaveCopy)
+        await answer(stage, "escape")
+        assert not isinstance(stage.app.screen, SaveCopy)
+        assert not copies.exists()
+
+
 async def test_a_copy_that_cannot_be_written_is_said(config: Path, tmp_path: Path) -> None:
     in_the_way = tmp_path / "copies"
     in_the_way.write_text("a file")
@@ -490,7 +517,8 @@ async def test_a_copy_that_cannot_be_written_is_said(config: Path, tmp_path: Pat
         await stage.ask("long?")
         stage.client.give(text("word " * 40_000), finish())
         await stage.settle()
-        await press(stage, "alt+up", "c", "y")
+        await press(stage, "alt+up", "c")
+        await answer(stage, "y")
         with anyio.fail_after(5):
             while "The copy could not be written" not in stage.shown:
                 await stage.settle()
@@ -512,7 +540,7 @@ async def test_a_large_selection_is_collected_whole_while_keys_are_answered(
         with anyio.fail_after(20):
             while not isinstance(stage.app.screen, SaveCopy):
                 await stage.pilot.pause()
-        await press(stage, "y")
+        await answer(stage, "y")
         with anyio.fail_after(5):
             while "The copy is in" not in stage.shown:
                 await stage.settle()

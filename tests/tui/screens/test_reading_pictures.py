@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ollm_tui.tui.modals.save_copy import SaveCopy
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
 from tests.support.svg import SIZES, SvgSnapshot, calm
@@ -35,6 +36,11 @@ async def too_large(stage: Stage) -> None:
     stage.client.give(text("word " * 20_000, "long"), finish())
     await stage.settle()
     await stage.pilot.press("alt+up", "c")
+    await stage.settle()
+    question = stage.app.screen
+    assert isinstance(question, SaveCopy)
+    question._arming._armed_at = 0.0
+    question._say_when_armed()
 
 
 STATES: Mapping[str, Callable[[Stage], Awaitable[None]]] = {
