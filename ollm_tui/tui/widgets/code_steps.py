@@ -36,6 +36,11 @@ class CodeSteps:
         return len(self._blocks)
 
     @property
+    def is_on(self) -> bool:
+        """Is it on a code block, whether or not that one is painted now?"""
+        return self._at is not None
+
+    @property
     def current(self) -> CodeBlock | None:
         """Where it is."""
         blocks, at = self._blocks, self._at

@@ -134,12 +134,12 @@ class Reader(CaretReader):
         self.cursor.edge(direction)
         self._show_cursor()
 
-    def action_cursor_code(self, direction: int) -> None:
+    async def action_cursor_code(self, direction: int) -> None:
         """Go to the next code block of the answer."""
         # Brings the Markdown painters, which no first screen needs.
         from ollm_tui.tui.widgets.code_steps import CodeSteps
 
-        block, index = self.cursor.block, self.cursor.index
+        block, index = await self._painted_message()
         if block is None or index is None:
             return
         self.cursor.code = self.cursor.code or CodeSteps(block)
@@ -147,15 +147,33 @@ class Reader(CaretReader):
         if found is not None:
             self.show_rows(index, block.lead + found.first, block.lead + found.end)
         elif not self.cursor.code.count:
-            self.post_message(Refused("There is no code block in this message"))
+            self.post_message(Refused(self._why_no_code(index)))
         self.refresh()
 
-    def action_cursor_copy(self) -> None:
+    async def _painted_message(self) -> tuple[Block | None, int | None]:
+        """The message under the cursor and its index; code is found in painted rows alone."""
+        if (index := self.cursor.index) is not None:
+            await self.paint_block(index)
+        return self.cursor.block, self.cursor.index
+
+    def _why_no_code(self, index: int) -> str:
+        if self._canvas is None or self._queue.lacks(self._canvas, index):
+            return "This message is still being drawn"
+        return "There is no code block in this message"
+
+    async def action_cursor_copy(self) -> None:
         """Copy the code block, or the message, as it came."""
-        block, code = self.cursor.block, self.cursor.code
-        if block is not None:
-            text = code.text if code is not None else None
-            self.post_message(CopyWanted(_wanted_text(block) if text is None else text))
+        code = self.cursor.code
+        if code is None or not code.is_on:
+            if (block := self.cursor.block) is not None:
+                self.post_message(CopyWanted(_wanted_text(block)))
+            return
+        await self._painted_message()
+        # Never the whole message in place of a part that was chosen.
+        text = code.text
+        self.post_message(
+            Refused("This code block is still being drawn") if text is None else CopyWanted(text)
+        )
 
     def on_click(self, event: events.Click) -> None:
         """Copy a code block at the word that says so."""

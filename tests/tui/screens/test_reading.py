@@ -298,6 +298,37 @@ async def test_a_code_block_stays_chosen_at_another_width(config: Path) -> None:
         assert broadly_barred(stage)[-1] == "two"
 
 
+async def test_code_is_found_in_an_answer_that_sleeps_or_is_still_painted(config: Path) -> None:
+    async with staged(config) as stage:
+        view = stage.chat.transcript
+        for name in ("first", "last"):
+            view.add_answer(name)
+            view.append(name, "\n\n".join(f"line {number}" for number in range(2500)))
+            view.append(name, "\n\n" + CODE)
+            view.finish(name)
+        stage.chat.action_go_through(-1)
+        await view.run_action("cursor_code(1)")
+        await press(stage, "c")
+        assert stage.app.clipboard == "one\n\tx  "
+        assert view.shelf.blocks[0].painter is None
+        await press(stage, "home", "tab", "tab", "c")
+        assert stage.app.clipboard == "two"
+        assert broadly_barred(stage)[-1] == "two"
+
+
+async def test_a_code_block_that_was_gone_to_is_copied_after_its_answer_slept(
+    config: Path,
+) -> None:
+    async with staged(config) as stage:
+        await with_code(stage)
+        await press(stage, "alt+up", "tab")
+        block = stage.chat.transcript.cursor.block
+        assert block is not None
+        block.sleep()
+        await press(stage, "c")
+        assert stage.app.clipboard == "one\n\tx  "
+
+
 async def test_an_answer_without_code_says_so(config: Path) -> None:
     async with staged(config) as stage:
         await two_answers(stage)
