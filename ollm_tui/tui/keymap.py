@@ -201,9 +201,20 @@ class Keymap:
         found = [key for key in self.keys if key.id in LETTERS]
         return {name: key.action for key in found for name in _names(key)}
 
-    def hints(self, state: str = "ready") -> list[KeyHint]:
-        """Give the keys that matter now, the one that matters most first."""
-        return self.hints_of(*_HINTS.get(state, _HINTS["ready"]))
+    def hints(self, state: str = "ready", *, over: str | None = None) -> list[KeyHint]:
+        """Give the keys that matter now, the one that matters most first.
+
+        `over` names the keys of a transcript that somebody goes through. They take the place of
+        the others, but for the key that stops an answer: that one goes before all.
+        """
+        ids = _HINTS.get(state, _HINTS["ready"])
+        if over is None:
+            return self.hints_of(*ids)
+        stop = _BUSY if ids == _BUSY else ()
+        found: dict[str, KeyHint] = {}
+        for hint in self.hints_of(*stop, *_HINTS[over]):
+            found.setdefault(hint.label, hint)
+        return list(found.values())
 
     def hints_of(self, *ids: str) -> list[KeyHint]:
         """Give the first key of each of these actions, and its word."""

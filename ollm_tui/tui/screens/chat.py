@@ -193,7 +193,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the input where they mean nothing here."""
-        if self.yields(action):
+        if self.yields(action) and not (action == "stop" and self._can_stop):
             return False
         match action:
             case "stop" | "escape":

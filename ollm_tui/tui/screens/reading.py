@@ -53,7 +53,7 @@ class Reading(TranscriptKeys):
     def show_keys(self, state: str) -> None:
         """Show the keys that matter: the transcript's while it has them, else those of a state."""
         self._turn = state
-        self.status.show_keys(self.keymap.hints(self._hints or state))
+        self.status.show_keys(self.keymap.hints(state, over=self._hints))
 
     def action_go_through(self, direction: int) -> None:
         """Put the cursor on the newest message, or move it."""

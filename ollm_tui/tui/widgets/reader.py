@@ -20,9 +20,9 @@ _FOLDABLE: Final = frozenset({BlockKind.THINKING, BlockKind.TOOL})
 class Reader(CaretReader):
     """Takes the focus only while the cursor is on.
 
-    Modes: off <-> cursor (on a message) <-> caret (in its text); caret -> off. A key that means
-    nothing here turns it off and is typed where prompts are written, as is everything that was
-    still on its way to this widget.
+    Modes: off <-> cursor (on a message) <-> caret (in its text); caret -> off. A letter that means
+    nothing here turns it off and is typed where prompts are written, as Backspace deletes there,
+    and so is everything that was still on its way to this widget.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Reader(CaretReader):
         if action is not None:
             self.is_shifted = "shift" in event.key.split("+")
             await self.run_action(action)
-        elif mode is None or event.is_printable:
+        elif mode is None or event.is_printable or event.key == "backspace":
             self._type_on(events.Key(event.key, event.character))
 
     async def _on_paste(self, event: events.Paste) -> None:

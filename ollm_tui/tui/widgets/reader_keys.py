@@ -26,7 +26,7 @@ CURSOR_KEYS: Final[tuple[Binding, ...]] = (
     _key("cursor.edit", "e", "cursor_edit", "Edit your message, and go on from there"),
     _key("cursor.again", "r", "cursor_again", "Ask again, and go on from there"),
     _key("cursor.fold", "space", "cursor_fold", "Fold or unfold it"),
-    _key("cursor.leave", "escape", "cursor_leave", "Back to the input"),
+    _key("cursor.leave", "escape,enter", "cursor_leave", "Back to the input"),
 )
 """While the cursor is on a message."""
 

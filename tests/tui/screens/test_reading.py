@@ -123,15 +123,50 @@ async def test_what_is_typed_goes_on_in_the_input_with_the_draft_intact(config: 
         assert barred(stage) == []
 
 
-async def test_escape_leaves_the_messages_first_and_stops_then(config: Path) -> None:
+@pytest.mark.parametrize("keys", [["alt+up"], ["alt+up", "up", "v"]], ids=["cursor", "caret"])
+async def test_escape_stops_an_answer_first_and_leaves_the_messages_then(
+    config: Path, keys: list[str]
+) -> None:
     async with staged(config) as stage:
         await two_answers(stage)
         await stage.ask("three?")
-        await press(stage, "alt+up", "escape")
-        assert stage.client.is_open
-        assert stage.chat.focused is stage.chat.composer
+        await press(stage, *keys)
+        mode = stage.chat.transcript.mode
+        last = stage.screen_text.splitlines()[-1]
+        assert "Esc stop" in last
+        assert "back" not in last
+        assert "copy" in last
         await press(stage, "escape")
         assert not stage.client.is_open
+        assert stage.chat.transcript.mode == mode is not None
+        last = stage.screen_text.splitlines()[-1]
+        assert "Esc stop" not in last
+        assert "Esc back" in last
+        await press(stage, *["escape"] * len(keys))
+        assert stage.chat.focused is stage.chat.composer
+        assert stage.chat.composer.value == ""
+
+
+async def test_enter_goes_back_to_the_input_and_sends_nothing(config: Path) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await stage.type("draft")
+        await press(stage, "alt+up", "enter")
+        assert stage.chat.focused is stage.chat.composer
+        assert stage.chat.composer.value == "draft"
+        assert len(stage.client.prompts) == 2
+
+
+@pytest.mark.parametrize("keys", [["alt+up"], ["alt+up", "v"]], ids=["cursor", "caret"])
+async def test_backspace_goes_back_to_the_input_and_deletes_there(
+    config: Path, keys: list[str]
+) -> None:
+    async with staged(config) as stage:
+        await two_answers(stage)
+        await stage.type("draft")
+        await press(stage, *keys, "backspace", "!")
+        assert stage.chat.focused is stage.chat.composer
+        assert stage.chat.composer.value == "draf!"
 
 
 async def test_control_c_leaves_the_messages_and_keeps_the_draft(config: Path) -> None:
