@@ -43,8 +43,8 @@ async def _events(adapter: ProviderAdapter, request: Request) -> AsyncIterator[P
         match block:
             case TextContent(text=text):
                 yield TextDelta(text)
-            case ThinkingContent(text=text, signature=signature):
-                yield ThinkingDelta(text, signature=signature)
+            case ThinkingContent(text=text, signature=signature, signer=signer, sealed=sealed):
+                yield ThinkingDelta(text, signature=signature, signer=signer, sealed=sealed)
             case _:
                 pass  # media of whole answers have no place in a text chat yet
     for call in response.tool_calls:

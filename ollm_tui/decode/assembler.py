@@ -1,6 +1,7 @@
 """One provider call's events to the message they amount to."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ollm_tui.protocol import provider_events as events
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
@@ -15,9 +16,10 @@ JOINED_AT = 1024
 class _OpenBlock:
     """Text or thinking that is still growing; often looked at, so its pieces are joined early."""
 
-    def __init__(self, kind: str, signature: str | None) -> None:
-        self.kind = kind
-        self.signature = signature
+    def __init__(self, *, is_thinking: bool) -> None:
+        self.is_thinking = is_thinking
+        self.proof: events.ThinkingDelta | None = None
+        """What signed it; a signed block is closed."""
         self._joined: list[str] = []
         self._pieces: list[str] = []
 
@@ -31,15 +33,19 @@ class _OpenBlock:
     def block(self) -> Block | None:
         """Give it as far as it has come; None while it is empty."""
         text = "".join([*self._joined, *self._pieces])
-        if self.kind == "thinking":
-            return ThinkingContent(text, self.signature) if text or self.signature else None
-        return TextContent(text) if text else None
+        if not self.is_thinking:
+            return TextContent(text) if text else None
+        thought = ThinkingContent(text)
+        if self.proof is not None:
+            thought = _signed(thought, self.proof)
+        return thought if text or thought.signature else None
 
 
 class MessageAssembler:
     """Collects text, thinking and calls in the order they came; joining is linear.
 
-    A new block begins where text and thinking alternate. Only answer 0 of parallel ones counts.
+    A new block begins where text and thinking alternate, and after thoughts that were signed.
+    Only answer 0 of parallel ones counts.
     """
 
     def __init__(self) -> None:
@@ -53,10 +59,10 @@ class MessageAssembler:
         if event.index != 0:
             return
         match event:
-            case events.TextDelta(delta=delta):
-                self._append("text", delta, None)
-            case events.ThinkingDelta(delta=delta, signature=signature):
-                self._append("thinking", delta, signature)
+            case events.TextDelta(delta=delta) if delta:
+                self._going_on(is_thinking=False).add(delta)
+            case events.ThinkingDelta():
+                self._add_thinking(event)
             case events.ToolCallEvent(call=call):
                 self._calls.append(call)
             case _:
@@ -70,7 +76,7 @@ class MessageAssembler:
     @property
     def is_empty(self) -> bool:
         """Whether nothing has come yet."""
-        return not self._begun and not self._calls
+        return self._open is None and not self._calls
 
     @property
     def block_number(self) -> int:
@@ -85,14 +91,41 @@ class MessageAssembler:
             return None
         return Message("assistant", blocks, tool_calls=self._calls, metadata=metadata)
 
-    def _append(self, kind: str, delta: str, signature: str | None) -> None:
-        if self._open is None or self._open.kind != kind:
-            if not delta and signature is None:
-                return
-            if self._open is not None and (ended := self._open.block()) is not None:
-                self._ended.append(ended)
-            self._open = _OpenBlock(kind, signature)
-            self._begun += 1
-        self._open.add(delta)
-        if signature is not None:
-            self._open.signature = signature
+    def _add_thinking(self, event: events.ThinkingDelta) -> None:
+        if not event.delta and (event.signature is None or self._signs_late(event)):
+            return
+        block = self._begin(is_thinking=True) if event.sealed else self._going_on(is_thinking=True)
+        block.add(event.delta)
+        if event.signature is not None:
+            block.proof = event
+
+    def _signs_late(self, event: events.ThinkingDelta) -> bool:
+        """Whether a signature alone was for thoughts before the open block, which then bear it."""
+        open_ = self._open
+        is_due = open_ is not None and open_.is_thinking and open_.proof is None
+        if event.sealed or is_due:
+            return False
+        for at in reversed(range(len(self._ended))):
+            block = self._ended[at]
+            if isinstance(block, ThinkingContent) and block.signature is None:
+                self._ended[at] = _signed(block, event)
+                return True
+        return False
+
+    def _going_on(self, *, is_thinking: bool) -> _OpenBlock:
+        """Give the block that a piece of this kind goes on with."""
+        open_ = self._open
+        if open_ is not None and open_.is_thinking == is_thinking and open_.proof is None:
+            return open_
+        return self._begin(is_thinking=is_thinking)
+
+    def _begin(self, *, is_thinking: bool) -> _OpenBlock:
+        if self._open is not None and (ended := self._open.block()) is not None:
+            self._ended.append(ended)
+        self._open = _OpenBlock(is_thinking=is_thinking)
+        self._begun += 1
+        return self._open
+
+
+def _signed(thought: ThinkingContent, proof: events.ThinkingDelta) -> ThinkingContent:
+    return replace(thought, signature=proof.signature, signer=proof.signer, sealed=proof.sealed)

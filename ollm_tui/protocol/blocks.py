@@ -29,6 +29,10 @@ class ThinkingContent:
     text: str
     signature: str | None = None
     """A provider's proof of origin; it goes back to that provider unchanged."""
+    signer: str | None = None
+    """Whose proof it is, as `provider://model`: nobody else can read it."""
+    sealed: bool = False
+    """Whether the signature holds the reasoning itself, so that there is no text."""
     type: Literal["thinking"] = field(default="thinking", init=False)
 
 

@@ -30,6 +30,10 @@ def _present(**values: JsonValue) -> JsonObject:
     return {key: value for key, value in values.items() if value is not None}
 
 
+def _true(**marks: bool) -> JsonObject:
+    return {name: True for name, is_set in marks.items() if is_set}
+
+
 def _media_to_json(data: MediaData | None) -> JsonObject:
     match data:
         case None:
@@ -50,7 +54,8 @@ def block_to_json(block: Block) -> JsonObject:
         case TextContent():
             return {"type": "text", "text": block.text}
         case ThinkingContent():
-            return {"type": "thinking", "text": block.text} | _present(signature=block.signature)
+            proof = _present(signature=block.signature, signer=block.signer)
+            return {"type": "thinking", "text": block.text} | proof | _true(sealed=block.sealed)
         case EmbeddingContent():
             return {"type": "embedding", "vector": list(block.vector)}
         case ImageContent():
@@ -107,7 +112,12 @@ def _text_block(data: JsonMapping) -> Block:
 
 
 def _thinking_block(data: JsonMapping) -> Block:
-    return ThinkingContent(_need(data, "text"), _string(data, "signature"))
+    return ThinkingContent(
+        _need(data, "text"),
+        _string(data, "signature"),
+        _string(data, "signer"),
+        sealed=data.get("sealed") is True,
+    )
 
 
 def _image_block(data: JsonMapping) -> Block:

@@ -22,11 +22,15 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """A further piece of the reasoning."""
+    """A further piece of the reasoning; one with a signature ends its block."""
 
     delta: str
     index: int = 0
     signature: str | None = None
+    signer: str | None = None
+    """Whose signature it is, as `provider://model`."""
+    sealed: bool = False
+    """Whether this is a block of its own whose text only the signer can read."""
 
 
 @dataclass(frozen=True, slots=True)

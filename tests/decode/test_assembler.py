@@ -76,7 +76,40 @@ def test_a_signature_belongs_to_its_thoughts_even_without_words() -> None:
     assert not alone.is_empty
     assert alone.message() == Message("assistant", [ThinkingContent("", "s2")])
     renewed = assembled(ThinkingDelta("a", signature="s1"), ThinkingDelta("b", signature="s2"))
-    assert renewed.message() == Message("assistant", [ThinkingContent("ab", "s2")])
+    assert renewed.message() == Message(
+        "assistant", [ThinkingContent("a", "s1"), ThinkingContent("b", "s2")]
+    )
+
+
+def test_a_signature_that_comes_late_still_finds_its_thoughts() -> None:
+    made = assembled(
+        ThinkingDelta("hm"),
+        TextDelta("Ye"),
+        ThinkingDelta("", signature="", signer="p://m"),
+        TextDelta("s."),
+    )
+    assert made.message() == Message(
+        "assistant", [ThinkingContent("hm", "", "p://m"), TextContent("Yes.")]
+    )
+
+
+def test_thoughts_that_only_their_signer_can_read_are_blocks_of_their_own() -> None:
+    made = assembled(
+        ThinkingDelta("hm"),
+        ThinkingDelta("", signature="s1", signer="p://m"),
+        ThinkingDelta("", signature="x1", signer="p://m", sealed=True),
+        ThinkingDelta("", signature="x2", signer="p://m", sealed=True),
+        ThinkingDelta("so"),
+    )
+    assert made.message() == Message(
+        "assistant",
+        [
+            ThinkingContent("hm", "s1", "p://m"),
+            ThinkingContent("", "x1", "p://m", sealed=True),
+            ThinkingContent("", "x2", "p://m", sealed=True),
+            ThinkingContent("so"),
+        ],
+    )
 
 
 def test_an_answer_of_very_many_pieces_can_be_looked_at_while_it_comes() -> None:

@@ -36,7 +36,7 @@ def blocks() -> st.SearchStrategy[Block]:
     timed = {"data": MEDIA, "url": optional, "mime_type": optional, "duration_s": SECONDS}
     return st.one_of(
         st.builds(TextContent, st.text()),
-        st.builds(ThinkingContent, st.text(), optional),
+        st.builds(ThinkingContent, st.text(), optional, optional, sealed=st.booleans()),
         st.builds(
             ImageContent,
             data=MEDIA,
