@@ -95,8 +95,10 @@ class ShowText:
     def _ending(self, reason: str) -> None:
         if reason == "length":
             self._output.note("The answer was cut at the token limit.")
-        elif reason == "content_filter":
+        elif reason in {"content_filter", "refusal"}:
             self._output.note("The server's content filter ended the answer.")
+        elif reason == "pause":
+            self._output.note("The server made a pause; `ollm -c` goes on.")
         elif reason == "max_turns":
             self._output.note("The model wants to go on with tools; `ollm -c` continues.")
 

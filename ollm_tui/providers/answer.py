@@ -37,6 +37,8 @@ _REASONS: Mapping[str, str] = MappingProxyType(
         "stop_sequence": "stop",
         "max_tokens": "length",
         "model_length": "length",
+        "model_context_window_exceeded": "length",
+        "pause_turn": "pause",
         "function_call": "tool_calls",
         "tool_use": "tool_calls",
     }
@@ -82,6 +84,14 @@ class Answer:
         if delta and not self.ended:
             self._divide()
             self._add(ThinkingDelta, delta)
+            self.has_output = True
+
+    def sign(self, signature: str, signer: str, *, sealed: bool = False) -> None:
+        """Take the proof of the thoughts before it, or a sealed block that is all proof."""
+        if not self.ended:
+            self._divide()
+            self._flush()
+            self._events.append(ThinkingDelta("", 0, signature, signer, sealed))
             self.has_output = True
 
     def calls(self, deltas: Sequence[ToolCallDelta]) -> None:

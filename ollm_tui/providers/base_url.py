@@ -13,7 +13,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _VERSION = re.compile(r"/v\d+[a-z0-9]*(?=/|$)")
-_ENDPOINTS = re.compile(r"/(chat/completions|completions|models)$")
+_ENDPOINTS = re.compile(r"/(chat/completions|completions|messages|models)$")
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _UNSPECIFIED = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -31,7 +31,7 @@ def ollama_url(value: str | None) -> str:
 
 
 def openai_url(value: str) -> str:
-    """Give the base URL whose `/chat/completions` answers.
+    """Give the base URL whose `/chat/completions` or `/messages` answers.
 
     Raises:
         AIError: BAD_REQUEST when the value is no address of a web server.
@@ -53,9 +53,11 @@ def server_root(url: str) -> str:
 
 
 def join(base: str, path: str) -> str:
-    """Add a path to a base URL; its query stays at the end."""
+    """Add a path, which may have a query, to a base URL; the base's own query stays."""
     parts = urlsplit(base)
-    return urlunsplit(parts._replace(path=parts.path.rstrip("/") + path))
+    path, _, asked = path.partition("?")
+    query = "&".join(part for part in (parts.query, asked) if part)
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/") + path, query=query))
 
 
 def split_url(value: str) -> SplitResult:

@@ -46,7 +46,7 @@ _UNSUPPORTED = re.compile(
 )
 _MEMORY = re.compile(r"out of memory|requires more system memory|cudaMalloc failed", re.IGNORECASE)
 _FILTER = re.compile(r"content_filter|content_policy|responsible ?ai", re.IGNORECASE)
-_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit")
+_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low")
 _NO_MODEL = re.compile(r"model_not_found|model \S+ not found", re.IGNORECASE)
 _BAD_KEY = re.compile(r"invalid_api_key|incorrect api key|API_KEY_INVALID", re.IGNORECASE)
 _SIZES = (

@@ -43,7 +43,7 @@ def picture_url(picture: ImageContent) -> str:
         return picture.url
     if isinstance(picture.data, str) and picture.data.startswith("data:"):
         return picture.data
-    return f"data:{_mime_type(picture)};base64,{picture_base64(picture)}"
+    return f"data:{picture_type(picture)};base64,{picture_base64(picture)}"
 
 
 def sound_part(sound: AudioContent) -> tuple[str, str]:
@@ -67,8 +67,23 @@ def unsendable(block: Block) -> AIError:
     )
 
 
-def _mime_type(picture: ImageContent) -> str:
-    if picture.mime_type:
-        return picture.mime_type
-    data = picture.data if isinstance(picture.data, bytes) else b""
+def picture_type(picture: ImageContent) -> str:
+    """Give the media type of a picture: as it is said, else by its first bytes."""
+    said = picture.mime_type or _said_in(picture.data) or _said_in(picture.url)
+    if said:
+        return "image/jpeg" if said == "image/jpg" else said
+    data = picture.data if isinstance(picture.data, bytes) else _first_bytes(picture.data or "")
     return next((name for sign, name in _SIGNS if data.startswith(sign)), "image/png")
+
+
+def _said_in(data: MediaData | None) -> str | None:
+    if not isinstance(data, str) or not data.startswith("data:"):
+        return None
+    return data.removeprefix("data:").partition(",")[0].partition(";")[0] or None
+
+
+def _first_bytes(encoded: str) -> bytes:
+    try:
+        return base64.b64decode(encoded[:16])
+    except ValueError:
+        return b""

@@ -13,7 +13,7 @@ class ProviderSpec:
 
     name: str
     kind: str
-    """`ollama`, `openai-compatible` or `embedded`."""
+    """`ollama`, `openai-compatible`, `openai`, `anthropic` or `embedded`."""
     label: str | None = None
     base_url: str | None = field(default=None, repr=False)
     """May hold a name and a password."""

@@ -64,5 +64,7 @@ def finish_note(reason: "FinishReason", *, empty: bool) -> str:
             return "The answer was cut at its length limit; ask for more, or raise max_tokens."
         case "content_filter" | "refusal":
             return "The server ended the answer for its content."
+        case "pause":
+            return "The server made a pause; ask it to go on."
         case _:
             return "The model gave an empty answer." if empty else ""

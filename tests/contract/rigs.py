@@ -12,6 +12,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
 from tests.contract.rig import PromptRig, Rig
 from tests.contract.rig_embedded import embedded_rig
+from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, serve
@@ -52,5 +53,6 @@ async def http_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig
 RIGS: Mapping[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {
     "ollama": partial(http_rig, "ollama", "thinker", fake_ollama),
     "openai-compatible": partial(http_rig, "openai-compatible", "tiny", fake_openai()),
+    "anthropic": partial(http_rig, "anthropic", "tiny", fake_anthropic()),
     "embedded": embedded_rig,
 }

@@ -1,9 +1,11 @@
 """The fakes are only worth something if the servers' own clients take them for the real thing."""
 
+import anthropic
 import ollama
 import openai
 import pytest
 
+from tests.support.fake_anthropic import SIGNATURE, fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import in_thread, serve
@@ -78,6 +80,59 @@ async def test_the_official_openai_client_reads_whole_answers_and_refusals_of_th
         with pytest.raises(openai.AuthenticationError):
             await stranger.models.list()
     assert reply.choices[0].message.content == "a b"
+
+
+async def test_the_official_anthropic_client_streams_text_thinking_and_calls_from_the_fake() -> (
+    None
+):
+    async with (
+        serve(fake_anthropic("secret-key")) as server,
+        anthropic.AsyncAnthropic(base_url=server.url, api_key="secret-key") as client,
+    ):
+        async with client.messages.stream(
+            model="tiny", max_tokens=50, messages=[{"role": "user", "content": "tools"}]
+        ) as stream:
+            called = await stream.get_final_message()
+        async with client.messages.stream(
+            model="tiny", max_tokens=50, messages=[{"role": "user", "content": "think"}]
+        ) as stream:
+            thought = await stream.get_final_message()
+    text, *uses = called.content
+    assert text.type == "text"
+    assert text.text == "Looking."
+    assert [(use.name, use.input) for use in uses if use.type == "tool_use"] == [
+        ("weather", {"city": "Oslo"}),
+        ("clock", {}),
+    ]
+    assert (called.stop_reason, called.usage.input_tokens) == ("tool_use", 7)
+    thinking = thought.content[0]
+    assert thinking.type == "thinking"
+    assert (thinking.thinking, thinking.signature) == ("Let me see.", SIGNATURE)
+
+
+async def test_the_official_anthropic_client_lists_counts_and_reads_refusals_of_the_fake() -> None:
+    async with (
+        serve(fake_anthropic("secret-key")) as server,
+        anthropic.AsyncAnthropic(base_url=server.url, api_key="secret-key") as client,
+        anthropic.AsyncAnthropic(base_url=server.url, api_key="wrong") as stranger,
+    ):
+        names = [model.id async for model in client.models.list(limit=1)]
+        counted = await client.messages.count_tokens(
+            model="tiny", messages=[{"role": "user", "content": "hello"}]
+        )
+        reply = await client.messages.create(
+            model="tiny", max_tokens=50, messages=[{"role": "user", "content": "echo a b"}]
+        )
+        with pytest.raises(anthropic.AuthenticationError):
+            await stranger.models.list()
+        with pytest.raises(anthropic.NotFoundError):
+            await client.messages.create(
+                model="nosuch", max_tokens=5, messages=[{"role": "user", "content": "hi"}]
+            )
+    assert names == ["tiny", "small"]
+    assert counted.input_tokens > 0
+    assert reply.content[0].type == "text"
+    assert reply.content[0].text == "a b"
 
 
 def test_a_fake_runs_in_a_thread_for_tests_without_a_loop() -> None:

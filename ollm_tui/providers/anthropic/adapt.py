@@ -1,0 +1,116 @@
+"""What each model takes: told by the listing, or learned from a refusal.
+
+Requests are written for the newest models. Older ones think by a budget of tokens instead of an
+effort, newer ones take no sampling options, and each has its longest answer.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from types import MappingProxyType
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.providers.fields import as_object, positive, string
+
+BUDGETS: Mapping[str | None, int] = MappingProxyType(
+    {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
+)
+"""Tokens of reasoning by effort, for models that take no effort."""
+LEAST_BUDGET = 1024
+_SAMPLING = ("top_k", "top_p", "temperature")
+_UNTAKEN = re.compile(
+    r"deprecated|not support|unsupported|not permitted|not allowed|cannot both|may only be"
+    r"|must be unset",
+    re.IGNORECASE,
+)
+_TOO_LONG = re.compile(r"max_tokens: \d+ > (\d+)")
+_OLDER = re.compile(r"adaptive|thinking\.type|thinking: Input|expected tags", re.IGNORECASE)
+"""How a model says that it thinks by a budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What is known of one model; nothing is known of a new one."""
+
+    most_tokens: int | None = None
+    thinks_by: str | None = None
+    """`adaptive` or `enabled`: how thinking is switched on; None is the newer way, on trial."""
+    untaken: frozenset[str] = frozenset()
+    """Sampling options that it refuses."""
+
+    def fit(self, body: JsonObject) -> JsonObject:
+        """Give a request that the model takes."""
+        fitted = {key: value for key, value in body.items() if key not in self.untaken}
+        fitted = self._with_its_thinking(fitted)
+        longest = positive(fitted, "max_tokens")
+        if self.most_tokens is not None and longest is not None and longest > self.most_tokens:
+            fitted["max_tokens"] = self.most_tokens
+        return fitted
+
+    def learn(self, body: JsonObject, error: AIError) -> "Limits":
+        """Give what is known after a refusal; the same where it teaches nothing."""
+        if error.status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+            return self
+        words = error.message
+        if found := _TOO_LONG.search(words):
+            return replace(self, most_tokens=int(found[1]))
+        if _UNTAKEN.search(words):
+            named = next((name for name in _SAMPLING if name in body and name in words), None)
+            if named is not None:
+                return replace(self, untaken=self.untaken | {named})
+        asked = string(as_object(body.get("thinking")), "type")
+        if self.thinks_by is None and asked == "adaptive" and _OLDER.search(words):
+            return replace(self, thinks_by="enabled")
+        return self
+
+    def _with_its_thinking(self, body: JsonObject) -> JsonObject:
+        asked = string(as_object(body.get("thinking")), "type")
+        if self.thinks_by != "enabled" or asked != "adaptive":
+            return body
+        config = dict(as_object(body.get("output_config")))
+        budget = BUDGETS.get(string(config, "effort"), BUDGETS[None])
+        config.pop("effort", None)
+        answer = positive(body, "max_tokens") or LEAST_BUDGET
+        longest = min(answer + budget, self.most_tokens or answer + budget)
+        budget = max(LEAST_BUDGET, min(budget, longest - 1))
+        fitted = body | {
+            "thinking": {"type": "enabled", "budget_tokens": budget},
+            "max_tokens": longest,
+        }
+        if config:
+            return fitted | {"output_config": config}
+        fitted.pop("output_config", None)
+        return fitted
+
+
+class KnownModels:
+    """The limits of each model of one server."""
+
+    def __init__(self) -> None:
+        self._limits: dict[object, Limits] = {}
+
+    def of(self, model: object) -> Limits:
+        """Give what is known of a model."""
+        return self._limits.get(model, Limits())
+
+    def list(self, limits: Mapping[str, Limits]) -> None:
+        """Take what the listing says; what was learned from a refusal stays."""
+        for model, told in limits.items():
+            self._limits[model] = replace(
+                told,
+                untaken=self.of(model).untaken,
+                thinks_by=self.of(model).thinks_by or told.thinks_by,
+            )
+
+    def adapt(self, body: JsonObject, error: AIError) -> JsonObject | None:
+        """Give the request in the form that the error asks for, None if there is none."""
+        model = body.get("model")
+        known = self.of(model)
+        learned = known.learn(body, error)
+        if learned == known:
+            return None
+        fitted = learned.fit(body)
+        self._limits[model] = learned
+        return None if fitted == body else fitted

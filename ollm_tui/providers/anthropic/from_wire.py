@@ -1,0 +1,169 @@
+"""Messages API streams to events; pure (Anthropic docs, "Streaming messages").
+
+An answer is a row of blocks. Their pieces are told apart by the block's `index`, and an event by
+the `type` in its data, because relays drop the `event:` line. `message_stop` ends the answer.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ollm_tui.decode.think_tags import ThinkTags
+from ollm_tui.decode.tool_deltas import ToolCallDelta
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Usage
+from ollm_tui.providers.fields import as_object, integer, objects, string
+from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.sse_answer import SSEAnswer
+
+_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_OUTPUT = "output_tokens"
+_CALL_KEYS = frozenset({"type", "id", "name", "input"})
+_DIRECT_CALLER = {"type": "direct"}
+_STATUSES: Mapping[str, int] = MappingProxyType(
+    {
+        "invalid_request_error": 400,
+        "authentication_error": 401,
+        "billing_error": 402,
+        "permission_error": 403,
+        "not_found_error": 404,
+        "request_too_large": 413,
+        "rate_limit_error": 429,
+        "api_error": 500,
+        "timeout_error": 504,
+        "overloaded_error": 529,
+    }
+)
+"""What the status would have been, had the error come before the answer."""
+
+
+class AnthropicStream(SSEAnswer):
+    """Turn the bytes of one `/messages` answer into events, with exactly one end.
+
+    `signer` names whose signatures the answer's thoughts carry.
+    """
+
+    def __init__(self, place: Place, signer: str, tags: ThinkTags | None = None) -> None:
+        super().__init__(place, tags)
+        self._signer = signer
+        self._usage: JsonObject = {}
+        self._newest = 0
+        self._inputs: dict[int, JsonObject] = {}
+        """By block, what a call began with; pieces that follow take its place."""
+        self._signature: str | None = None
+
+    def _take_object(self, value: JsonObject, event: str) -> None:
+        if is_error(value, event):
+            self._answer.fail(stream_error(_with_status(value), self._place))
+            return
+        match string(value, "type") or event:
+            case "message_start":
+                self._take_message(as_object(value.get("message")))
+            case "content_block_start":
+                self._begin(self._index(value), as_object(value.get("content_block")))
+            case "content_block_delta":
+                self._go_on(self._index(value), as_object(value.get("delta")))
+            case "content_block_stop":
+                self._close_block()
+            case "message_delta":
+                self._take_end(as_object(value.get("delta")), as_object(value.get("usage")))
+            case "message_stop":
+                self._complete()
+            case "message":
+                self._take_whole(value)
+
+    def _take_message(self, message: JsonObject) -> None:
+        self._saw_answer = True
+        self._count(as_object(message.get("usage")))
+
+    def _take_whole(self, message: JsonObject) -> None:
+        """Read an answer that was not streamed."""
+        self._saw_answer = True
+        for index, block in enumerate(objects(message.get("content"))):
+            self._begin(index, block)
+            self._close_block()
+        self._take_end(message, as_object(message.get("usage")))
+
+    def _take_end(self, end: JsonObject, usage: JsonObject) -> None:
+        self._saw_answer = True
+        self._count(usage)
+        self._reason = string(end, "stop_reason") or self._reason
+
+    def _index(self, value: JsonObject) -> int:
+        found = integer(value, "index")
+        return self._newest if found is None else found
+
+    def _begin(self, index: int, block: JsonObject) -> None:
+        self._saw_answer = True
+        self._close_block()
+        self._newest = index
+        self._inputs.pop(index, None)
+        match string(block, "type"):
+            case "text":
+                self._answer.text(string(block, "text") or "")
+            case "thinking":
+                self._answer.thinking(string(block, "thinking") or "")
+                self._signature = string(block, "signature")
+            case "redacted_thinking":
+                self._answer.sign(string(block, "data") or "", self._signer, sealed=True)
+            case "tool_use":
+                self._begin_call(index, block)
+
+    def _begin_call(self, index: int, block: JsonObject) -> None:
+        self._inputs[index] = as_object(block.get("input"))
+        extra = {key: value for key, value in block.items() if key not in _CALL_KEYS}
+        if extra.get("caller") == _DIRECT_CALLER:
+            del extra["caller"]  # says nothing, and other servers would stumble over it
+        delta = ToolCallDelta(
+            index=index, id=string(block, "id"), name=string(block, "name"), extra=extra
+        )
+        self._answer.calls([delta])
+
+    def _go_on(self, index: int, delta: JsonObject) -> None:
+        match string(delta, "type"):
+            case "text_delta":
+                self._answer.text(string(delta, "text") or "")
+            case "thinking_delta":
+                self._answer.thinking(string(delta, "thinking") or "")
+            case "signature_delta":
+                said = delta.get("signature")
+                self._signature = said if isinstance(said, str) else self._signature
+            case "input_json_delta" if index in self._inputs:
+                if piece := string(delta, "partial_json"):
+                    self._inputs[index] = {}
+                    self._answer.calls([ToolCallDelta(index=index, arguments=piece)])
+
+    def _close_block(self) -> None:
+        if self._signature is not None:
+            self._answer.sign(self._signature, self._signer)
+            self._signature = None
+
+    def _complete(self) -> None:
+        self._close_block()
+        whole = [
+            ToolCallDelta(index=at, arguments=said) for at, said in self._inputs.items() if said
+        ]
+        for delta in whole:
+            self._answer.calls([delta])
+        super()._complete()
+
+    def _count(self, usage: JsonObject) -> None:
+        self._usage |= {key: value for key, value in usage.items() if value is not None}
+        self._answer.measured.update(read_usage(self._usage), None)
+
+
+def read_usage(found: JsonObject) -> Usage | None:
+    """Read token counts; what was read from and written to the cache is part of the prompt."""
+    parts = [count for key in _INPUT if (count := integer(found, key)) is not None]
+    prompt = sum(parts) if parts else None
+    completion = integer(found, _OUTPUT)
+    if not (prompt or completion):
+        return None
+    rest = {k: v for k, v in found.items() if k not in ("input_tokens", _OUTPUT)}
+    return Usage(prompt_tokens=prompt, completion_tokens=completion, extra=rest)
+
+
+def _with_status(value: JsonObject) -> JsonObject:
+    said = as_object(value.get("error"))
+    status = _STATUSES.get(string(said, "type") or "")
+    return value if status is None else {**value, "error": {"status_code": status, **said}}

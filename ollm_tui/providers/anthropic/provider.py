@@ -1,0 +1,117 @@
+"""Anthropic's Messages API as a provider: input and output only."""
+
+from collections.abc import Sequence
+from functools import partial
+from urllib.parse import quote
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.anthropic.adapt import KnownModels
+from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read_models, read_page
+from ollm_tui.providers.anthropic.to_wire import chat_body
+from ollm_tui.providers.base_url import openai_url
+from ollm_tui.providers.fields import as_object, positive
+from ollm_tui.providers.gather import gather
+from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.stream import Question, answer_stream
+from ollm_tui.providers.thinking_tags import tags_for
+from ollm_tui.providers.transport import Transport
+
+BASE_URL = "https://api.anthropic.com"
+API_VERSION = "2023-06-01"
+PAGE = 1000
+MOST_PAGES = 20
+_CAPABILITY = ModelCapability(
+    frozenset({"text", "image"}),
+    frozenset({"text"}),
+    CHAT_FEATURES | {"thinking", "json_mode"},
+)
+_START_HINT = "Check the network and the server's address."
+_OF_THE_PROMPT = (
+    "model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"
+)  # fmt: skip
+
+
+class AnthropicProvider:
+    """One server that answers at `/v1/messages`."""
+
+    streaming_format: StreamingFormat = "sse"
+
+    def __init__(self, spec: ProviderSpec) -> None:
+        self.name = spec.name
+        self.label = spec.label or "Anthropic"
+        keys = {"anthropic-version": API_VERSION}
+        if spec.api_key:
+            keys["x-api-key"] = spec.api_key
+        place = Place(self.name, self.label, "", _START_HINT)
+        self._transport = Transport(spec, openai_url(spec.base_url or BASE_URL), place, keys)
+        self._known = KnownModels()
+
+    def chat_stream(self, request: Request) -> ProviderStream:
+        """Ask `/messages`."""
+        question = Question(
+            path="/messages",
+            body=lambda: self._body(request),
+            decoder=partial(
+                AnthropicStream,
+                self._transport.place,
+                self._signer(request),
+                tags_for(request.should_think),
+            ),
+            adapt=self._known.adapt,
+        )
+        return answer_stream(self._transport, question, request.signal)
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        """Give the whole answer, or with `request.stream` the stream."""
+        stream = self.chat_stream(request)
+        return stream if request.stream else await gather(stream)
+
+    def capabilities(self) -> Sequence[ModelCapability]:
+        """What such servers can do with a model that is made for it."""
+        return (_CAPABILITY,)
+
+    async def count_tokens(self, request: Request) -> int:
+        """Count at `/messages/count_tokens`.
+
+        Raises:
+            AIError: any failure.
+        """
+        body = self._body(request)
+        asked = {key: body[key] for key in _OF_THE_PROMPT if key in body}
+        reply = as_object(await self._transport.json("POST", "/messages/count_tokens", asked))
+        tokens = positive(reply, "input_tokens")
+        if tokens is None:
+            raise AIError(ErrorCode.ENGINE_ERROR, "The server answered without a number of tokens.")
+        return tokens
+
+    async def list_models(self) -> Sequence[ModelInfo]:
+        """Give the models, page by page."""
+        entries: list[JsonObject] = []
+        after: str | None = None
+        for _ in range(MOST_PAGES):
+            cursor = f"&after_id={quote(after, safe='')}" if after else ""
+            reply = await self._transport.json("GET", f"/models?limit={PAGE}{cursor}")
+            page, following = read_page(reply)
+            entries += page
+            if following is None or following == after:
+                break
+            after = following
+        self._known.list(read_limits(entries))
+        return read_models(entries)
+
+    async def dispose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    def _body(self, request: Request) -> JsonObject:
+        known = self._known.of(request.model)
+        return known.fit(chat_body(request, self._signer(request), known.most_tokens))
+
+    def _signer(self, request: Request) -> str:
+        return str(ModelRef(self.name, request.model))
