@@ -5,17 +5,13 @@ from collections.abc import Iterable, Mapping
 from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.layers import Layers
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.presets import BUILT_IN_PROVIDERS
+from ollm_tui.config.presets import BUILT_IN_PROVIDERS, SERVICES
 from ollm_tui.config.schema import ProviderSettings
 
 _SAFE_TO_REPLACE = frozenset(
     {"label", "connect_timeout_s", "first_byte_timeout_s", "idle_timeout_s", "priority"}
 )
 _KEY_VARIABLES = frozenset(name for name, path in ENGINE_VARIABLES.items() if "api_key" in path)
-_NOT_THERE_YET: Mapping[str, str] = {
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com/v1",
-}
 
 
 def mark_providers(
@@ -66,15 +62,8 @@ def configured(layers: Layers) -> frozenset[str]:
 def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigProblem | None:
     path: KeyPath = ("providers", name)
     said = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
-    if settings.kind in _NOT_THERE_YET:
-        return ConfigProblem(
-            f"Providers of kind {settings.kind!r} are not there yet.",
-            said,
-            (*path, "kind"),
-            hint='Use kind = "openai-compatible" with '
-            f'base_url = "{_NOT_THERE_YET[settings.kind]}" where the service offers that.',
-        )
-    if settings.kind != "embedded" and settings.base_url is None:
+    has_address = settings.kind == "embedded" or settings.kind in SERVICES
+    if not has_address and settings.base_url is None:
         return ConfigProblem(
             f"The provider `{name}` has no address.",
             said,

@@ -1,7 +1,8 @@
 """Addresses and keys of the providers, made ready and kept together.
 
 A key belongs to the server it was given for: when a higher layer sends a provider elsewhere, the
-keys and headers of the lower layers stay behind.
+keys and headers of the lower layers stay behind. A key for a service on the internet was given for
+that service, unless an address stands beside it.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from ollm_tui.config.hosts import ollama_url, server_url, url_origin
 from ollm_tui.config.layers import Layers, Setting
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.presets import defaults_of
+from ollm_tui.config.presets import SERVICES, defaults_of
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BARE_PORTS: Mapping[str, int] = {"vllm": 8000, "lmstudio": 1234, "kobold": 5001}
@@ -61,7 +62,7 @@ def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
         return
     secrets = [s for s in layers.below(("providers", name)) if _is_secret(s.path)]
     for said in secrets:
-        meant = _address_at(layers, name, said.rank)
+        meant = _address_for(layers, name, said)
         if meant is None or url_origin(meant) == url_origin(address.value):
             continue
         _drop_up_to(layers, said)
@@ -78,14 +79,18 @@ def _is_secret(path: KeyPath) -> bool:
     return path[2:3] in (("api_key",), ("api_key_env",), ("headers",))
 
 
-def _address_at(layers: Layers, name: str, rank: int) -> str | None:
-    """Give the address somebody had chosen when a value of this rank was given."""
+def _address_for(layers: Layers, name: str, secret: Setting) -> str | None:
+    """Give the address somebody had chosen when a key was given; None when there was none yet."""
+    kind = layers.top(("providers", name, "kind"))
+    service = SERVICES.get(str(kind.value)) if kind is not None else None
+    # The variable of a service holds the service's key, whatever the file calls by that name.
+    lowest = secret.rank if service and secret.origin.kind == "environment" else 1
     known = [
         said.value
         for said in layers.all_of(("providers", name, "base_url"))
-        if 0 < said.rank <= rank and isinstance(said.value, str)
+        if lowest <= said.rank <= secret.rank and isinstance(said.value, str)
     ]
-    return known[-1] if known else None
+    return known[-1] if known else service
 
 
 def _drop_up_to(layers: Layers, top: Setting) -> None:

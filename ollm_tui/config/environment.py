@@ -16,6 +16,10 @@ ENGINE_VARIABLES: Mapping[str, KeyPath] = {
     "VLLM_API_KEY": ("providers", "vllm", "api_key"),
     "OPENAI_COMPATIBLE_HOST": ("providers", "openai-compatible", "base_url"),
     "OPENAI_COMPATIBLE_API_KEY": ("providers", "openai-compatible", "api_key"),
+    "OPENAI_BASE_URL": ("providers", "openai", "base_url"),
+    "OPENAI_API_KEY": ("providers", "openai", "api_key"),
+    "ANTHROPIC_BASE_URL": ("providers", "anthropic", "base_url"),
+    "ANTHROPIC_API_KEY": ("providers", "anthropic", "api_key"),
 }
 ENVIRONMENT_RANK = 2
 

@@ -5,8 +5,13 @@ from types import MappingProxyType
 
 DEFAULT_PROVIDER = "local"
 PRESET_PRIORITY = -10
+SERVICE_PRIORITY = -20
 BUILT_IN_ALIASES: Mapping[str, str] = MappingProxyType({"ollama": "local"})
 OPENAI_COMPATIBLE = "openai-compatible"
+SERVICES: Mapping[str, str] = MappingProxyType(
+    {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
+)
+"""Services on the internet, by kind: only a person's word makes the app talk to one."""
 
 
 def _engine(backend: str, port: int) -> Mapping[str, object]:
@@ -17,6 +22,12 @@ def _engine(backend: str, port: int) -> Mapping[str, object]:
             "backend": backend,
             "priority": PRESET_PRIORITY,
         }
+    )
+
+
+def _service(kind: str) -> Mapping[str, object]:
+    return MappingProxyType(
+        {"kind": kind, "base_url": SERVICES[kind], "priority": SERVICE_PRIORITY}
     )
 
 
@@ -32,12 +43,15 @@ BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
         "localai": _engine("localai", 8080),
         "kobold": _engine("kobold", 5001),
         "llamacpp": _engine("llamacpp", 8080),
+        "openai": _service("openai"),
+        "anthropic": _service("anthropic"),
     }
 )
-"""`local` and `embedded` are always there; the others are offered when configured or answering."""
+"""`local` and `embedded` are always there; the others are offered when configured or answering,
+a service when there is a key for it."""
 
 ALWAYS_THERE = frozenset({"local", "embedded"})
-_KINDS_BY_NAME = frozenset({"ollama", "embedded", "openai", "anthropic"})
+_KINDS_BY_NAME = frozenset({"ollama", "embedded", *SERVICES})
 
 
 def defaults_of(name: str) -> Mapping[str, object]:

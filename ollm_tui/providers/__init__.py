@@ -12,6 +12,7 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
         "ollama": "ollm_tui.providers.ollama:create",
         "openai-compatible": "ollm_tui.providers.openai_compatible:create",
+        "openai": "ollm_tui.providers.openai_compatible:create",
         "anthropic": "ollm_tui.providers.anthropic:create",
     }
 )

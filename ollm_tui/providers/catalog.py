@@ -1,6 +1,6 @@
 """The models of all providers in one list, asked for in parallel and kept for a while."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -44,18 +44,23 @@ async def _always(_name: str) -> bool:
 
 
 class ModelCatalog:
-    """Listings of every provider, cached for `max_age_s` seconds."""
+    """Listings of every provider, cached for `max_age_s` seconds.
+
+    The `services` are asked only when a person wants to see what there is, or names one.
+    """
 
     def __init__(
         self,
         registry: ProviderRegistry,
         *,
         gate: Gate = _always,
+        services: Collection[str] = (),
         max_age_s: float = 30.0,
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self._registry = registry
         self._gate = gate
+        self.services = frozenset(services)
         self._max_age_s = max_age_s
         self._clock = clock
         self._listings: dict[str, Listing] = {}
@@ -98,10 +103,11 @@ class ModelCatalog:
 
     @asynccontextmanager
     async def listings(
-        self, *, within_s: float | None = None
+        self, *, within_s: float | None = None, services: bool = True
     ) -> AsyncIterator[ObjectReceiveStream[Listing]]:
-        """Ask all providers at once; the listings come as they are answered."""
-        adapters = self._registry.by_priority()
+        """Ask all providers at once, the services too if wanted; listings come as answered."""
+        left_out = frozenset() if services else self.services
+        adapters = [a for a in self._registry.by_priority() if a.name not in left_out]
         send, receive = anyio.create_memory_object_stream[Listing](max(1, len(adapters)))
         with single_error():
             async with anyio.create_task_group() as group, receive:
@@ -111,9 +117,11 @@ class ModelCatalog:
                 yield receive
                 group.cancel_scope.cancel()
 
-    async def refresh(self, *, within_s: float | None = None) -> tuple[Listing, ...]:
-        """Ask all providers and give their listings in order of priority."""
-        async with self.listings(within_s=within_s) as answers:
+    async def refresh(
+        self, *, within_s: float | None = None, services: bool = True
+    ) -> tuple[Listing, ...]:
+        """Ask as `listings` does, and give what is known in order of priority."""
+        async with self.listings(within_s=within_s, services=services) as answers:
             async for _listing in answers:
                 pass
         return self.cached()

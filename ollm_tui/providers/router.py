@@ -2,7 +2,8 @@
 
 `provider://model` goes straight to that provider. `local://model` means this machine: Ollama if
 it has the model, else the embedded engine, and with neither the error of connecting to Ollama.
-A bare name is looked for in the listings of all providers, by priority.
+A bare name is looked for in the listings of all providers, by priority; services on the internet
+are not asked for it.
 """
 
 import difflib
@@ -86,7 +87,7 @@ class Router:
     async def _search(self, name: str, requirement: ModelCapability | None) -> ResolvedModel:
         if found := self._first_in(self._catalog.cached(), name, requirement):
             return found
-        listings = await self._catalog.refresh(within_s=PATIENCE_S)
+        listings = await self._catalog.refresh(within_s=PATIENCE_S, services=False)
         if found := self._first_in(listings, name, requirement):
             return found
         raise self._not_found(name, listings, requirement)
@@ -121,6 +122,9 @@ class Router:
         hint = f"Asked: {', '.join(asked) or 'nobody'}."
         if silent:
             hint += f" No answer from: {', '.join(silent)}."
+        asked_by_name = [p for p in self._registry.list() if p in self._catalog.services]
+        if asked_by_name:
+            hint += f" Asked only by name: {', '.join(f'{p}://{name}' for p in asked_by_name)}."
         if near:
             hint += f" Did you mean {' or '.join(near)}?"
         return AIError(ErrorCode.MODEL_NOT_FOUND, f"{message}.", hint=hint)

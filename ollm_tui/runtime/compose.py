@@ -27,7 +27,7 @@ from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_t
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.first_model import FirstModel, choose_first
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
-from ollm_tui.runtime.presets import PresetGate, ports_of
+from ollm_tui.runtime.presets import PresetGate, ports_of, services_of
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.tokens.budget import WayOut
@@ -164,17 +164,21 @@ class Runtime:
         return choose_first(
             listings,
             last=self._choices.last_model,
+            unasked=() if self.config.provider else self._services(),
             starter=STARTER_REF,
             engine_installed=engine_available(),
             ports=ports_of(self.config.providers),
         )
 
     async def _listings(self) -> Sequence[Listing]:
-        """Ask everybody, or the one provider that was named."""
+        """Ask everybody but services on the internet, or the one provider that was named."""
         if self.config.provider is None:
-            return await self.catalog.refresh(within_s=PATIENCE_S)
+            return await self.catalog.refresh(within_s=PATIENCE_S, services=False)
         named = self.registry.get_default().name
         return [await self.catalog.listing(named, within_s=PATIENCE_S)]
+
+    def _services(self) -> frozenset[str]:
+        return self.catalog.services.intersection(self.registry.list())
 
     async def model_info(self, ref: ModelRef) -> ModelInfo | None:
         """Ask again what is known of a model: its window can change when it is loaded."""
@@ -222,7 +226,11 @@ async def open_runtime(
             if alias not in registry.list():
                 registry.register_alias(alias, name)
         registry.set_default(config.provider or LOCAL)
-        catalog = ModelCatalog(registry, gate=PresetGate(config.providers))
+        catalog = ModelCatalog(
+            registry,
+            gate=PresetGate(config.providers),
+            services=services_of(config.providers),
+        )
         store = (
             await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))
             if config.chat.save

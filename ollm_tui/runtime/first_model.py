@@ -1,10 +1,11 @@
 """Which model a person gets who has not chosen one.
 
 In this order: the one used last, the starter model that came with the program, one that an
-engine has loaded already, the smallest that can chat. Nothing is loaded unasked but the starter.
+engine has loaded already, the smallest that can chat. Nothing is loaded unasked but the starter,
+and services on the internet are not asked: a model of theirs counts only if it was used last.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, matches_alias
@@ -51,26 +52,34 @@ def choose_first(
     *,
     last: str | None,
     starter: ModelRef | None,
+    unasked: Collection[str] = (),
     engine_installed: bool = True,
     ports: Mapping[str, int] | None = None,
 ) -> FirstModel:
-    """Choose from what the providers list; `ports` tells where each was looked for."""
+    """Choose from what the providers list; `ports` tells where each was looked for.
+
+    The model used last is taken without a listing if it is of one of the `unasked` providers.
+    """
     ports = ports or {}
+    asked = [listing for listing in listings if listing.provider not in unasked]
     entries = [
         CatalogEntry(ModelRef(listing.provider, info.name), info)
-        for listing in listings
+        for listing in asked
         for info in listing.models
         if can_chat(info)
     ]
     ref, reason = _pick(entries, last, starter)
+    used = ModelRef.parse(last) if last else None
+    if used is not None and used.provider in unasked:
+        ref, reason = used, "used last"
     return FirstModel(
         ref=ref,
         reason=reason,
-        found=tuple(listing.label for listing in listings if listing.models),
+        found=tuple(listing.label for listing in asked if listing.models),
         engine_installed=engine_installed,
         silent=tuple(
             f"{listing.label} ({port})" if (port := ports.get(listing.provider)) else listing.label
-            for listing in listings
+            for listing in asked
             if listing.problem or listing.absent
         ),
     )

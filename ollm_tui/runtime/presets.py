@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from ollm_tui.config.presets import ALWAYS_THERE
+from ollm_tui.config.hosts import url_origin
+from ollm_tui.config.presets import ALWAYS_THERE, SERVICES
 from ollm_tui.config.schema import ProviderSettings
 from ollm_tui.providers.discovery import answers_as
 
@@ -19,9 +20,24 @@ class PresetGate:
         settings = self._providers.get(name)
         if settings is None or not settings.preset or name in ALWAYS_THERE:
             return True
+        if is_service(settings):
+            return settings.api_key is not None
         if settings.base_url is None or settings.backend is None:
             return False
         return await answers_as(settings.backend, settings.base_url)
+
+
+def is_service(settings: ProviderSettings) -> bool:
+    """Whether this is a service on the internet, not a server that speaks like one."""
+    address = SERVICES.get(settings.kind)
+    if address is None:
+        return False
+    return url_origin(settings.base_url or address) == url_origin(address)
+
+
+def services_of(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
+    """Give the names of the services on the internet: they are asked when a person wants it."""
+    return frozenset(name for name, settings in providers.items() if is_service(settings))
 
 
 def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:

@@ -7,12 +7,13 @@ from pathlib import Path
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import AppConfig, ProviderSettings
 from ollm_tui.library.files import FolderLibrary
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unusable import UnusableProvider
+from ollm_tui.runtime.presets import is_service
 from ollm_tui.runtime.specs import embedded_settings, provider_spec
 
 EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[ProviderAdapter]]
@@ -28,8 +29,9 @@ async def make_providers(
         if not settings.enabled or (_has_nowhere_to_go(settings) and name not in named):
             continue
         spec = provider_spec(name, settings)
-        if spec.problem is not None:
-            adapters.append(_unusable(spec, spec.problem))
+        problem = spec.problem or _missing_key(spec, settings)
+        if problem is not None:
+            adapters.append(_unusable(spec, problem))
         elif settings.kind == "embedded":
             adapters.append(await embedded(config, paths, stack))
         else:
@@ -52,8 +54,25 @@ def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
 
 
 def _has_nowhere_to_go(settings: ProviderSettings) -> bool:
-    """Whether this is a preset that only a configured address brings to life."""
-    return settings.kind == "openai-compatible" and settings.base_url is None and settings.preset
+    """Whether this is a preset that only a configured address or key brings to life."""
+    if not settings.preset:
+        return False
+    if is_service(settings):
+        return settings.api_key is None and settings.problem is None
+    return settings.kind == "openai-compatible" and settings.base_url is None
+
+
+def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | None:
+    """Say that a service needs a key, before anything is sent there."""
+    if not is_service(settings) or spec.api_key or spec.headers:
+        return None
+    variable = f"{settings.kind.upper()}_API_KEY"
+    return AIError(
+        ErrorCode.AUTH_FAILED,
+        f"{spec.label or spec.name} needs a key.",
+        hint=f"Set {variable}, or api_key_env below [providers.{spec.name}].",
+        provider=spec.name,
+    )
 
 
 def _remote(spec: ProviderSpec) -> ProviderAdapter:

@@ -1,6 +1,7 @@
 """From what a person configured to what an adapter has to know."""
 
 from ollm_tui.config.origin import ConfigProblem
+from ollm_tui.config.presets import SERVICES
 from ollm_tui.config.schema import EmbeddedConfig, ProviderSettings
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
@@ -15,6 +16,8 @@ PRESET_LABELS = {
     "kobold": "KoboldCpp",
     "llamacpp": "llama.cpp",
     "openai-compatible": "OpenAI-compatible server",
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
 }
 
 
@@ -24,7 +27,7 @@ def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
         name=name,
         kind=settings.kind,
         label=settings.label or PRESET_LABELS.get(name),
-        base_url=settings.base_url,
+        base_url=settings.base_url or SERVICES.get(settings.kind),
         api_key=settings.api_key.get_secret_value() if settings.api_key else None,
         headers={key: value.get_secret_value() for key, value in settings.headers.items()},
         backend=settings.backend,

@@ -1,5 +1,6 @@
 """Provider instances: what is there, what configures them, and whose key goes where."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,8 @@ def test_engines_with_a_usual_port_are_there_unasked_and_marked_so(load: Load) -
         "localai": (like, "http://127.0.0.1:8080", "localai"),
         "kobold": (like, "http://127.0.0.1:5001", "kobold"),
         "llamacpp": (like, "http://127.0.0.1:8080", "llamacpp"),
+        "openai": ("openai", "https://api.openai.com/v1", None),
+        "anthropic": ("anthropic", "https://api.anthropic.com/v1", None),
     }
     assert all(p.preset for p in providers.values())
 
@@ -198,10 +201,62 @@ def test_a_key_without_an_address_goes_where_the_environment_says(load: Load) ->
     assert key_of(loaded, "vllm") == "k"
 
 
-@pytest.mark.parametrize("kind", ["openai", "anthropic"])
-def test_kinds_that_are_not_there_yet_say_so(kind: str, load: Load) -> None:
-    loaded = load(f'[providers.{kind}]\napi_key_env = "A"\n', {"A": "k"})
-    assert f"Providers of kind '{kind}' are not there yet." in closed(loaded)[kind]
+SERVICES = pytest.mark.parametrize("name", ["openai", "anthropic"])
+
+
+@SERVICES
+def test_a_key_in_the_environment_is_the_services_and_configures_nothing(
+    name: str, load: Load
+) -> None:
+    loaded = load("", {f"{name.upper()}_API_KEY": "sk-env"})
+    assert key_of(loaded, name) == "sk-env"
+    assert loaded.config.providers[name].preset
+    assert loaded.problems == ()
+
+
+@SERVICES
+@pytest.mark.parametrize(
+    ("text", "environ", "host"),
+    [
+        ("", {}, "https://evil.example/v1"),
+        ('[providers.{}]\nbase_url = "https://evil.example/v1"\n', {}, None),
+        ("", {"{}_BASE_URL": "https://evil.example/v1"}, "https://worse.example"),
+    ],
+)
+def test_a_services_key_in_the_environment_goes_nowhere_else(
+    name: str, text: str, environ: Mapping[str, str], host: str | None, load: Load
+) -> None:
+    named = {key.format(name.upper()): value for key, value in environ.items()}
+    flags = Flags(provider=name if host else None, host=host)
+    loaded = load(text.format(name), {f"{name.upper()}_API_KEY": "sk-env"} | named, flags=flags)
+    assert loaded.config.providers[name].api_key is None
+    assert "is not used" in str(loaded.problems[0])
+
+
+@SERVICES
+def test_a_services_key_goes_where_the_environment_says_beside_it(name: str, load: Load) -> None:
+    prefix = name.upper()
+    environ = {f"{prefix}_API_KEY": "sk", f"{prefix}_BASE_URL": "https://gateway.example/v1"}
+    loaded = load("", environ)
+    assert key_of(loaded, name) == "sk"
+    assert loaded.config.providers[name].base_url == "https://gateway.example/v1"
+
+
+@SERVICES
+def test_a_services_key_in_the_file_stays_with_the_service(name: str, load: Load) -> None:
+    text = f'[providers.{name}]\napi_key = "sk-file"\n'
+    assert key_of(load(text), name) == "sk-file"
+    elsewhere = load(text, flags=Flags(provider=name, host="https://evil.example"))
+    assert elsewhere.config.providers[name].api_key is None
+    own = load(f'{text}base_url = "https://mine.example/v1"\n')
+    assert key_of(own, name) == "sk-file"
+
+
+@SERVICES
+def test_a_service_of_another_name_needs_no_address(name: str, load: Load) -> None:
+    loaded = load(f'[providers.cloud]\nkind = "{name}"\napi_key_env = "A"\n', {"A": "k"})
+    assert closed(loaded) == {}
+    assert key_of(loaded, "cloud") == "k"
 
 
 def test_a_server_without_an_address_says_what_to_set(load: Load) -> None:

@@ -140,3 +140,22 @@ async def test_a_request_goes_to_the_provider_that_has_its_model() -> None:
     async with answer as events:
         assert [event async for event in events]
     assert [request.model for request in provider.requests] == ["m:latest"]
+
+
+async def test_a_bare_name_is_never_looked_for_at_a_service() -> None:
+    service = ScriptedProvider("openai", models=[info("gpt-9")])
+    server = ScriptedProvider("vllm", models=[info("other")])
+    registry = ProviderRegistry()
+    for provider in (service, server):
+        registry.register(provider)
+    catalog = ModelCatalog(registry, services={"openai"})
+    found = Router(registry, catalog)
+    with pytest.raises(AIError, match=r"Asked only by name: openai://gpt-9") as caught:
+        await found.resolve("gpt-9")
+    assert caught.value.code == ErrorCode.MODEL_NOT_FOUND
+    assert (service.listed, server.listed) == (0, 1)
+    assert (await found.resolve("openai://gpt-9")).provider is service
+    assert service.listed == 0
+    await catalog.refresh()  # as a person does who looks at the models
+    assert service.listed == 1
+    assert (await found.resolve("gpt-9")).ref == ModelRef("openai", "gpt-9")

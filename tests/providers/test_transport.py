@@ -10,7 +10,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,12 @@ from anyio.streams.tls import TLSListener
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsList
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    SupportsDispose,
+    SupportsList,
+    SupportsTokenCount,
+)
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
@@ -34,13 +39,20 @@ from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.request_body import encoded_body
 from ollm_tui.providers.spec import ProviderSpec
+from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
-from tests.support.http_server import Received, Reply, serve
+from tests.support.http_server import Handler, Received, Reply, serve
 
 CANARY = "sk-canary-0123456789"
 PLACE = Place("p", "Server", "localhost:1", "Start it.")
-KINDS = ["ollama", "openai-compatible"]
+FAKES: Mapping[str, Handler] = {
+    "ollama": fake_ollama,
+    "openai-compatible": fake_openai(),
+    "openai": fake_openai(),
+    "anthropic": fake_anthropic(),
+}
+KINDS = [*FAKES]
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
 
 
@@ -235,16 +247,24 @@ async def test_a_key_never_follows_a_redirect(kind: str) -> None:
                 assert isinstance(provider, SupportsList)
                 with suppress(AIError):
                     assert await provider.list_models() == []
+                if isinstance(provider, SupportsTokenCount):
+                    with pytest.raises(AIError, match="/steal"):
+                        await provider.count_tokens(ASK)
     assert "/steal" in error.message
     assert thief.received == []
-    assert server.received[0].headers["authorization"] == f"Bearer {CANARY}"
+    assert all(key_sent(request) == CANARY for request in server.received)
+
+
+def key_sent(request: Received) -> str | None:
+    headers = request.headers
+    return headers.get("x-api-key") or headers["authorization"].removeprefix("Bearer ")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_this_machine_is_never_asked_through_a_proxy(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handler = fake_ollama if kind == "ollama" else fake_openai()
+    handler = FAKES[kind]
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port()}")
     async with serve(handler) as server:
@@ -266,7 +286,7 @@ async def test_keys_show_in_no_message_repr_or_log(
     kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def echoes(request: Received, reply: Reply) -> None:
-        said = f"bad key: {request.headers['authorization']}"
+        said = f"bad key: {key_sent(request)}"
         await reply.json({"error": {"message": said}}, 401)
 
     caplog.set_level(logging.DEBUG)
@@ -521,7 +541,7 @@ async def test_a_setting_that_cannot_be_used_is_told_where_it_is_used() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_connections_are_used_again_after_complete_answers(kind: str) -> None:
-    handler = fake_ollama if kind == "ollama" else fake_openai()
+    handler = FAKES[kind]
 
     async def ends_late(request: Received, reply: Reply) -> None:
         await handler(request, reply)

@@ -8,13 +8,15 @@ import pytest
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.protocol.blocks import TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsList
 from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.ollama.provider import OllamaProvider
 from ollm_tui.runtime.compose import load_runtime, open_runtime
+from tests.support.fake_anthropic import SIGNATURE, fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import serve
@@ -66,12 +68,64 @@ async def test_a_provider_with_an_undefined_key_says_so_only_when_used(paths: Ap
             await found.provider.invoke(Request(model="m", input="x"))
 
 
-async def test_a_kind_that_is_not_there_yet_is_a_sentence(paths: AppPaths) -> None:
+async def test_a_service_without_a_key_says_what_to_set_and_is_not_asked(paths: AppPaths) -> None:
     paths.config_dir.mkdir()
     paths.config_file.write_text('[providers.cloud]\nkind = "openai"\n')
     async with load_runtime(Flags(), {}, paths)() as runtime:
+        assert {"openai", "anthropic"}.isdisjoint(runtime.registry.list())
         listing = await runtime.catalog.listing("cloud")
         assert listing.problem is not None
+        assert listing.problem.code == ErrorCode.AUTH_FAILED
+        assert "OPENAI_API_KEY" in (listing.problem.hint or "")
+    async with load_runtime(Flags(model="anthropic://claude-x"), {}, paths)() as runtime:
+        found = await runtime.router.resolve("anthropic://claude-x")
+        with pytest.raises(AIError, match="Anthropic needs a key"):
+            await found.provider.invoke(Request(model="claude-x", input="x"))
+
+
+async def test_a_key_makes_a_service_available_and_nobody_asks_it_unasked(paths: AppPaths) -> None:
+    environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}
+    async with load_runtime(Flags(), environ, paths)() as runtime:
+        service = ScriptedProvider("openai", models=[ModelInfo(name="gpt-9", size_bytes=1)])
+        other = ScriptedProvider("anthropic", models=[ModelInfo(name="claude-9", size_bytes=1)])
+        runtime.registry.register(service)
+        runtime.registry.register(other)
+        first = await runtime.first_model()
+        assert first.ref is None or first.ref.provider not in {"openai", "anthropic"}
+        assert not {"Scripted", "OpenAI", "Anthropic"}.intersection(first.found + first.silent)
+        with pytest.raises(AIError, match="no model named"):
+            await runtime.router.resolve("gpt-9")
+        runtime.remember_model("openai://gpt-9")
+        used = await runtime.first_model()
+        assert (str(used.ref), used.reason) == ("openai://gpt-9", "used last")
+        assert (service.listed, other.listed) == (0, 0)
+        listings = await runtime.catalog.refresh(within_s=2)
+        shown = {listing.provider: listing.models for listing in listings}
+        assert (shown["openai"], shown["anthropic"]) == (tuple(service.models), tuple(other.models))
+        assert (service.listed, other.listed) == (1, 1)
+    async with load_runtime(Flags(provider="openai"), environ, paths)() as runtime:
+        named = ScriptedProvider("openai", models=[ModelInfo(name="gpt-9")])
+        runtime.registry.register(named)
+        assert (await runtime.first_model()).ref == ModelRef("openai", "gpt-9")
+
+
+async def test_a_server_that_speaks_like_a_service_is_asked_like_any_server(
+    paths: AppPaths,
+) -> None:
+    async with serve(fake_anthropic()) as server:
+        paths.config_dir.mkdir()
+        paths.config_file.write_text(
+            f'[providers.box]\nkind = "anthropic"\nbase_url = "{server.url}"\n'
+        )
+        async with load_runtime(Flags(), {}, paths)() as runtime:
+            found = await runtime.router.resolve("small")
+            assert found.ref == ModelRef("box", "small")
+            client = runtime.new_client("box://tiny")
+            async with client.chat("think") as events:
+                assert [type(event).__name__ async for event in events][-1] == "Finish"
+            (thought, text) = client.conversation.messages[-1].content
+    assert thought == ThinkingContent("Let me see.", SIGNATURE, "box://tiny")
+    assert text == TextContent("Yes.")
 
 
 async def test_the_model_used_last_is_remembered_for_the_next_run(paths: AppPaths) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from urllib.parse import quote
 
+from ollm_tui.config.presets import SERVICES
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
@@ -22,7 +23,6 @@ from ollm_tui.providers.stream import Question, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import Transport
 
-BASE_URL = "https://api.anthropic.com"
 API_VERSION = "2023-06-01"
 PAGE = 1000
 MOST_PAGES = 20
@@ -49,7 +49,9 @@ class AnthropicProvider:
         if spec.api_key:
             keys["x-api-key"] = spec.api_key
         place = Place(self.name, self.label, "", _START_HINT)
-        self._transport = Transport(spec, openai_url(spec.base_url or BASE_URL), place, keys)
+        self._transport = Transport(
+            spec, openai_url(spec.base_url or SERVICES["anthropic"]), place, keys
+        )
         self._known = KnownModels()
 
     def chat_stream(self, request: Request) -> ProviderStream:

@@ -7,10 +7,14 @@ from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.providers.fields import objects, string
 
 _REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _FIXED_BY_REASONING_MODELS = ("temperature", "top_p")
+_UNTAKEN = frozenset({"unsupported_value", "unsupported_parameter"})
 _RENAMED = {"max_tokens": "max_completion_tokens"}
+_ROLES = {"system": "developer", "developer": "user"}
+"""What older reasoning models take in place of a role that they refuse."""
 
 
 class Refusals:
@@ -42,14 +46,28 @@ def _refused(body: JsonObject, error: AIError) -> str | None:
         return "stream_options"
     if "max_tokens" in body and _RENAMED["max_tokens"] in words:
         return "max_tokens"
-    if error.details.get("server_code") == "unsupported_value":
+    if error.details.get("server_code") in _UNTAKEN:
         named = (name for name in _FIXED_BY_REASONING_MODELS if name in body and name in words)
-        return next(named, None)
+        roles = (role for role in _roles(body) if role in _ROLES and f"'{role}'" in words)
+        return next(named, None) or next(roles, None)
     return None
 
 
+def _roles(body: JsonObject) -> list[str]:
+    """Give the roles of the messages that a model may refuse, in their order."""
+    found = (string(message, "role") for message in objects(body.get("messages")))
+    return [role for role in found if role]
+
+
 def _without(body: JsonObject, name: str) -> JsonObject:
+    if name in _ROLES:
+        messages = objects(body.get("messages"))
+        return body | {"messages": [_recast(message, name) for message in messages]}
     rest = {key: value for key, value in body.items() if key != name}
     if name in _RENAMED and name in body:
         rest[_RENAMED[name]] = body[name]
     return rest
+
+
+def _recast(message: JsonObject, role: str) -> JsonObject:
+    return message | {"role": _ROLES[role]} if message.get("role") == role else message

@@ -96,7 +96,7 @@ class OpenAICompatibleProvider:
     def _body(self, request: Request) -> JsonObject:
         return self._refusals.apply(chat_body(request, self._backend))
 
-    async def _listed(self) -> list[ModelInfo]:
+    async def _listed(self) -> Sequence[ModelInfo]:
         if self._backend == "lmstudio":
             for path in ("/api/v1/models", "/api/v0/models"):
                 if models := read_lmstudio(await self._asked_aside(path)):

@@ -23,6 +23,9 @@ from ollm_tui.providers.thinking_tags import check_tags
 _REPEAT_PENALTY: Mapping[str, str] = MappingProxyType(
     {"vllm": "repetition_penalty", "kobold": "rep_pen"}
 )
+OFFICIAL = "openai"
+"""OpenAI itself: it refuses what others pass over."""
+_UNKNOWN_TO_OPENAI = frozenset({"top_k", "min_p", "repeat_penalty"})
 _TEMPLATE_SWITCH = frozenset({"vllm", "llamacpp", "embedded"})
 """Backends that pass `chat_template_kwargs` to the model's template."""
 
@@ -106,7 +109,9 @@ def wire_think(wish: ShouldThink, backend: str | None) -> JsonObject:
     fields: JsonObject = {}
     if isinstance(wish, ThinkingConfig) and wish.effort:
         fields["reasoning_effort"] = wish.effort
-    if backend in _TEMPLATE_SWITCH and mode in ("off", "last"):
+    if backend == OFFICIAL and mode == "off":
+        fields["reasoning_effort"] = "none"
+    elif backend in _TEMPLATE_SWITCH and mode in ("off", "last"):
         fields["chat_template_kwargs"] = {"enable_thinking": mode != "off"}
     elif mode != "last":
         raise AIError(
@@ -142,8 +147,18 @@ def _options(options: GenerationOptions, backend: str | None) -> JsonObject:
         "stop": list(options.stop) if options.stop is not None else None,
         "response_format": _response_format(options),
     }
-    present = {key: value for key, value in named.items() if value is not None}
+    present: JsonObject = {key: value for key, value in named.items() if value is not None}
+    if backend == OFFICIAL:
+        present = _official(present)
     return present | dict(options.extra_body or {})
+
+
+def _official(options: JsonObject) -> JsonObject:
+    """Give the options as OpenAI's own models take them."""
+    taken = {key: value for key, value in options.items() if key not in _UNKNOWN_TO_OPENAI}
+    if "max_tokens" in taken:
+        taken["max_completion_tokens"] = taken.pop("max_tokens")
+    return taken
 
 
 def _response_format(options: GenerationOptions) -> JsonObject | None:
