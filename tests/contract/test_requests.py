@@ -1,0 +1,95 @@
+"""Every adapter tells its server the same conversations, each in the words that server knows.
+
+A body has to be what was written by hand, and what the server's own client would take: nothing in
+it may be unknown to the client's request types.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import pytest
+from anthropic.types.message_create_params import MessageCreateParamsStreaming
+from ollama import Options
+from ollama._types import ChatRequest
+from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+from pydantic import TypeAdapter
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.request import Request
+from ollm_tui.providers.anthropic import to_wire as anthropic
+from ollm_tui.providers.fields import as_object, objects
+from ollm_tui.providers.ollama import to_wire as ollama
+from ollm_tui.providers.openai_compatible import to_wire as openai
+from tests.contract.requests import as_anthropic, as_ollama, as_openai
+from tests.contract.requests.conversations import CONVERSATIONS, SIGNER
+
+OPENAI_PARAMS = TypeAdapter[object](CompletionCreateParamsStreaming)
+ANTHROPIC_PARAMS = TypeAdapter[object](MessageCreateParamsStreaming)
+OF_A_PERSON = {"user"}
+"""What a conversation adds by `extra_body`, unknown to some clients."""
+NOT_IN_ITS_CLIENT = "min_p"
+"""An option that Ollama's server documents and its client's types lack."""
+
+
+def known_to_openai(body: JsonObject) -> None:
+    assert plain(OPENAI_PARAMS.validate_python(body)) == body
+
+
+def known_to_anthropic(body: JsonObject) -> None:
+    told = {key: value for key, value in body.items() if key not in OF_A_PERSON}
+    assert plain(ANTHROPIC_PARAMS.validate_python(told)) == told
+
+
+def known_to_ollama(body: JsonObject) -> None:
+    request = ChatRequest.model_validate(body)
+    assert set(body) - OF_A_PERSON <= set(ChatRequest.model_fields)
+    assert set(as_object(body.get("options"))) <= {*Options.model_fields, NOT_IN_ITS_CLIENT}
+    assert len(request.messages or ()) == len(objects(body["messages"]))
+
+
+def plain(value: object) -> object:
+    """Give what a validator made of JSON as JSON again: it reads lists lazily."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [plain(item) for item in value]
+    return value
+
+
+Maker = Callable[[Request], JsonObject]
+Check = Callable[[JsonObject], None]
+Bodies = Mapping[str, JsonObject | ErrorCode]
+ADAPTERS: Mapping[str, tuple[Maker, Check, Bodies]] = {
+    "ollama": (ollama.chat_body, known_to_ollama, as_ollama.BODIES),
+    "openai": (
+        lambda request: openai.chat_body(request, openai.OFFICIAL),
+        known_to_openai,
+        as_openai.BODIES,
+    ),
+    "anthropic": (
+        lambda request: anthropic.chat_body(request, SIGNER),
+        known_to_anthropic,
+        as_anthropic.BODIES,
+    ),
+}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_a_conversation_is_told_in_the_servers_words(adapter: str, name: str) -> None:
+    make, check, bodies = ADAPTERS[adapter]
+    wanted = bodies[name]
+    if isinstance(wanted, ErrorCode):
+        with pytest.raises(AIError) as caught:
+            make(CONVERSATIONS[name])
+        assert caught.value.code == wanted
+        return
+    made = make(CONVERSATIONS[name])
+    assert made == wanted
+    check(made)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_every_conversation_was_written_down_for_every_adapter(adapter: str) -> None:
+    assert set(ADAPTERS[adapter][2]) == set(CONVERSATIONS)
+    assert len(CONVERSATIONS) >= 25
