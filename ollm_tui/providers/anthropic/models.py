@@ -43,7 +43,8 @@ def _model(entry: JsonObject) -> ModelInfo:
         label=string(entry, "display_name"),
         modified_at=string(entry, "created_at"),
         capability=_capability(entry),
-        context=positive(entry, "max_input_tokens"),
+        context=positive(entry, "max_input_tokens")
+        or positive(as_object(entry.get("meta")), "n_ctx"),  # llama.cpp
         details=details,
     )
 

@@ -12,6 +12,7 @@ from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.anthropic.adapt import KnownModels
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.anthropic.llamacpp import LLAMACPP, as_llamacpp
 from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read_models, read_page
 from ollm_tui.providers.anthropic.to_wire import chat_body
 from ollm_tui.providers.base_url import openai_url
@@ -32,9 +33,18 @@ _CAPABILITY = ModelCapability(
     CHAT_FEATURES | {"thinking", "json_mode"},
 )
 _START_HINT = "Check the network and the server's address."
-_OF_THE_PROMPT = (
-    "model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"
-)  # fmt: skip
+_OF_THE_PROMPT = frozenset(
+    {
+        "model",
+        "messages",
+        "system",
+        "tools",
+        "tool_choice",
+        "thinking",
+        "output_config",
+        "chat_template_kwargs",
+    }
+)
 
 
 class AnthropicProvider:
@@ -52,6 +62,7 @@ class AnthropicProvider:
         self._transport = Transport(
             spec, openai_url(spec.base_url or SERVICES["anthropic"]), place, keys
         )
+        self._backend = spec.backend
         self._known = KnownModels()
 
     def chat_stream(self, request: Request) -> ProviderStream:
@@ -85,7 +96,7 @@ class AnthropicProvider:
             AIError: any failure.
         """
         body = self._body(request)
-        asked = {key: body[key] for key in _OF_THE_PROMPT if key in body}
+        asked = {key: value for key, value in body.items() if key in _OF_THE_PROMPT}
         reply = as_object(await self._transport.json("POST", "/messages/count_tokens", asked))
         tokens = positive(reply, "input_tokens")
         if tokens is None:
@@ -113,7 +124,8 @@ class AnthropicProvider:
 
     def _body(self, request: Request) -> JsonObject:
         known = self._known.of(request.model)
-        return known.fit(chat_body(request, self._signer(request), known.most_tokens))
+        body = chat_body(request, self._signer(request), known.most_tokens)
+        return known.fit(as_llamacpp(body) if self._backend == LLAMACPP else body)
 
     def _signer(self, request: Request) -> str:
         return str(ModelRef(self.name, request.model))
