@@ -1,4 +1,4 @@
-"""Answers with tool calls in four dialects, and ways to damage them.
+"""Answers with tool calls in five dialects, and ways to damage them.
 
 Two calls are asked for; the arguments are cut so that no piece can be missed: whatever piece is
 lost, repeated or moved, what is left is no JSON any more. So a call that ran all the same can be
@@ -14,6 +14,7 @@ from functools import partial
 from itertools import accumulate, pairwise
 
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
@@ -119,6 +120,33 @@ def _ollama() -> Dialect:
     return Dialect("ollama", steps, _line, lambda: OllamaStream(PLACE))
 
 
+def _block(index: int, kind: str, **more: JsonValue) -> JsonObject:
+    return {"type": f"content_block_{kind}", "index": index, **more}
+
+
+def _anthropic(pieces: Pieces) -> Dialect:
+    def call(index: int, name: str) -> Iterator[JsonObject]:
+        use: JsonObject = {"type": "tool_use", "id": f"toolu_{index}", "name": name, "input": {}}
+        yield _block(index, "start", content_block=use)
+        for text in pieces[name]:
+            delta: JsonObject = {"type": "input_json_delta", "partial_json": text}
+            yield _block(index, "delta", delta=delta)
+        yield _block(index, "stop")
+
+    usage: JsonObject = {"input_tokens": 3, "output_tokens": 1}
+    steps: tuple[JsonObject, ...] = (
+        {"type": "message_start", "message": {"role": "assistant", "usage": usage}},
+        _block(0, "start", content_block={"type": "text", "text": ""}),
+        _block(0, "delta", delta={"type": "text_delta", "text": "Looking."}),
+        _block(0, "stop"),
+        *call(1, "weather"),
+        *call(2, "clock"),
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage},
+        {"type": "message_stop"},
+    )
+    return Dialect("anthropic", steps, _sse, lambda: AnthropicStream(PLACE, "scripted://m"))
+
+
 def _react(pieces: Pieces) -> Dialect:
     lead = ("Thought: I have to look.", "\nAction:", " weather", "\nAction Input: ")
     text = (_chunk({"content": part}) for part in (*lead, *pieces["weather"]))
@@ -137,8 +165,8 @@ def _leaked(pieces: Pieces) -> Dialect:
 
 DONE = b"data: [DONE]\n\n"
 WEATHER_ONLY = ("weather",)
-DIALECTS = (_openai(SOLID), _ollama(), _react(SOLID), _leaked(SOLID))
-FRAGILE = (_openai(LOOSE), _ollama(), _react(LOOSE), _leaked(LOOSE))
+DIALECTS = (_openai(SOLID), _ollama(), _anthropic(SOLID), _react(SOLID), _leaked(SOLID))
+FRAGILE = (_openai(LOOSE), _ollama(), _anthropic(LOOSE), _react(LOOSE), _leaked(LOOSE))
 """The same, in pieces of which some can be missed."""
 
 
