@@ -219,3 +219,29 @@ async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
     text = {"type": "text", "text": "Yes."}
     assert [m["content"] for m in same["messages"]] == ["think", [thought, text], "hello"]
     assert [m["content"] for m in other["messages"]] == ["think", "Yes.", "hello"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        (None, {}),
+        (False, {"chat_template_kwargs": {"enable_thinking": False}}),
+        (True, {"chat_template_kwargs": {"enable_thinking": True}}),
+        (
+            ThinkingConfig(mode="last", effort="low"),
+            {
+                "chat_template_kwargs": {"enable_thinking": True},
+                "thinking": {"type": "enabled", "budget_tokens": 2048},
+            },
+        ),
+    ],
+)
+async def test_llamacpp_is_told_about_thinking_by_its_template(
+    wish: object, told: dict[str, object]
+) -> None:
+    asked = replace(ASK, should_think=wish)  # type: ignore[arg-type]
+    async with connected(fake_anthropic(), backend="llamacpp") as (provider, server):
+        await answer(provider, asked)
+    (body,) = bodies(server)
+    assert {key: body[key] for key in body if "think" in key or "kwargs" in key} == told
+    assert "output_config" not in body

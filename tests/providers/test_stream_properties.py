@@ -1,7 +1,7 @@
 """Numbered properties of answers as they come over the wire."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -16,6 +16,7 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
+from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
@@ -28,8 +29,8 @@ WORDS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="<"), m
 SPOKEN = WORDS.filter(str.strip)  # leading blanks may belong to reasoning tags that follow
 PIECES = st.lists(st.tuples(st.sampled_from(["text", "thinking"]), SPOKEN), max_size=8)
 CALLS = st.lists(JSON_OBJECTS.filter(lambda v: "Infinity" not in json.dumps(v)), max_size=3)
-KINDS = st.sampled_from([OllamaStream, OpenAIStream])
-Kind = type[OllamaStream] | type[OpenAIStream]
+KINDS = st.sampled_from([OllamaStream, OpenAIStream, AnthropicStream])
+Kind = type[OllamaStream] | type[OpenAIStream] | type[AnthropicStream]
 Pieces = Sequence[tuple[str, str]]
 
 
@@ -43,12 +44,32 @@ def openai_event(piece: tuple[str, str]) -> bytes:
     return sse(json.dumps({"choices": [{"index": 0, "delta": {key: piece[1]}}]}))
 
 
+def anthropic_events(piece: tuple[str, str]) -> bytes:
+    kind, text = piece
+    block = {"type": kind, kind: ""}
+    delta = {"type": f"{kind}_delta", kind: text}
+    return sse(json.dumps({"type": "content_block_start", "index": 0, "content_block": block})) + (
+        sse(json.dumps({"type": "content_block_delta", "index": 0, "delta": delta}))
+    )
+
+
 def sse(data: str) -> bytes:
     return f"data: {data}\n\n".encode()
 
 
 def written(kind: Kind, pieces: Pieces) -> list[bytes]:
-    return [(ollama_line if kind is OllamaStream else openai_event)(piece) for piece in pieces]
+    return [WRITERS[kind](piece) for piece in pieces]
+
+
+WRITERS: dict[Kind, Callable[[tuple[str, str]], bytes]] = {
+    OllamaStream: ollama_line,
+    OpenAIStream: openai_event,
+    AnthropicStream: anthropic_events,
+}
+
+
+def decoder_of(kind: Kind) -> StreamDecoder:
+    return AnthropicStream(PLACE, "p://m") if kind is AnthropicStream else kind(PLACE)  # type: ignore[call-arg]
 
 
 OLLAMA_END = b'{"message": {"content": ""}, "done": true, "done_reason": "stop"}\n'
@@ -162,9 +183,9 @@ def test_a_failure_in_mid_stream_comes_after_all_that_was_received(
     kind: Kind, pieces: Pieces, fault: str, said: str, data: st.DataObject
 ) -> None:
     assume(said.isprintable())
-    decoder, body = kind(PLACE), b"".join(written(kind, pieces))
+    decoder, body = decoder_of(kind), b"".join(written(kind, pieces))
     report = json.dumps({"error": {"message": said}})
-    failure = sse(report) if kind is OpenAIStream else report.encode() + b"\n"
+    failure = report.encode() + b"\n" if kind is OllamaStream else sse(report)
     events = fed(decoder, data.draw(cuts(body + (failure if fault == "reported" else b""))))
     if fault == "broken off":
         events += decoder.break_off(AIError(ErrorCode.STREAM_INCOMPLETE, "Cut."))

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,8 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions, Request
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
+from ollm_tui.providers.anthropic import history as anthropic
+from ollm_tui.providers.anthropic.to_wire import chat_body as anthropic_body
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
 from tests.support.strategies import JSON_OBJECTS as ANY_JSON_OBJECTS
@@ -29,15 +32,22 @@ PICTURES = st.binary(min_size=1, max_size=20).map(
 BLOCKS = st.one_of(
     st.text(min_size=1).map(TextContent), PICTURES, st.text(min_size=1).map(ThinkingContent)
 )
-CALLS = st.builds(ToolCall, id=NAMES, name=NAMES, args=JSON_OBJECTS)
-MESSAGES = st.one_of(
-    st.builds(Message, st.sampled_from(["user", "system"]), st.lists(BLOCKS, min_size=1)),
-    st.builds(
-        Message, st.just("assistant"), st.lists(BLOCKS, min_size=1), tool_calls=st.lists(CALLS)
-    ),
-    st.builds(Message, st.just("assistant"), tool_calls=st.lists(CALLS, min_size=1)),
-    st.builds(Message, st.just("tool"), st.text(), name=NAMES, tool_call_id=NAMES),
-)
+
+
+def messages_with(ids: st.SearchStrategy[str]) -> st.SearchStrategy[Message]:
+    """Make messages of every role; calls and results bear these ids."""
+    calls = st.builds(ToolCall, id=ids, name=NAMES, args=JSON_OBJECTS)
+    said = st.lists(BLOCKS, min_size=1)
+    return st.one_of(
+        st.builds(Message, st.sampled_from(["user", "system"]), said),
+        st.builds(Message, st.just("assistant"), said, tool_calls=st.lists(calls)),
+        st.builds(Message, st.just("assistant"), tool_calls=st.lists(calls, min_size=1)),
+        st.builds(Message, st.just("tool"), st.text(), name=NAMES, tool_call_id=ids),
+    )
+
+
+MESSAGES = messages_with(NAMES)
+LEGAL_IDS = st.from_regex(r"[A-Za-z0-9_-]{1,20}", fullmatch=True)
 SCHEMAS = st.builds(
     ToolSchema,
     name=NAMES,
@@ -132,6 +142,67 @@ def test_a_message_comes_back_from_either_wire_as_it_was(message: Message) -> No
     )
 
 
+def from_anthropic(wire: JsonObject) -> list[tuple[str, str, list[bytes], list[object], object]]:
+    """Read a message of Anthropic's format back, by its documentation."""
+    blocks = wire["content"]
+    if isinstance(blocks, str):
+        blocks = [{"type": "text", "text": blocks}]
+    results = [one for one in objects(blocks) if one["type"] == "tool_result"]
+    role = "tool" if results else str(wire["role"])
+    told = objects(results[0].get("content")) if results else objects(blocks)
+    said = "".join(one["text"] for one in told if one["type"] == "text")
+    if results and isinstance(results[0].get("content"), str):
+        said = results[0]["content"]
+    pictures = [base64.b64decode(one["source"]["data"]) for one in told if one["type"] == "image"]
+    calls: list[object] = [
+        (one["id"], one["name"], one["input"]) for one in told if one["type"] == "tool_use"
+    ]
+    return [(role, said, pictures, calls, results[0]["tool_use_id"] if results else None)]
+
+
+# Feature: stage-02-core-provider, Property 12: Message Format Mapping
+@given(message=messages_with(LEGAL_IDS).filter(lambda message: message.role != "system"))
+def test_a_message_comes_back_from_anthropics_wire_as_it_was(message: Message) -> None:
+    told = anthropic.wire_messages([message], "p://m")
+    said = Message(message.role, spoken(message), **rest_of(message)) if sayable(message) else None
+    assert [one for wire in told if isinstance(wire, dict) for one in from_anthropic(wire)] == (
+        [carried(said)] if said else []
+    )
+
+
+@given(ids=st.lists(NAMES, min_size=2, max_size=4, unique=True))
+def test_calls_and_results_stay_together_whatever_their_ids(ids: list[str]) -> None:
+    calls = [ToolCall(id=id_, name="f", args={}) for id_ in ids]
+    results = [Message("tool", id_, name="f", tool_call_id=id_) for id_ in ids]
+    asked, answered = anthropic.wire_messages(
+        [Message("assistant", tool_calls=calls), *results], "p://m"
+    )
+    assert isinstance(asked, dict)
+    assert isinstance(answered, dict)
+    told = [block["id"] for block in objects(asked["content"])]
+    assert [block["tool_use_id"] for block in objects(answered["content"])] == told
+    assert len(set(told)) == len(ids)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", str(id_)) for id_ in told)
+
+
+def spoken(message: Message) -> list[Block]:
+    """Give what has a place there: thoughts without a signature and blank texts have none."""
+    return [
+        block
+        for block in message.content
+        if not isinstance(block, ThinkingContent)
+        and not (isinstance(block, TextContent) and not block.text.strip())
+    ]
+
+
+def sayable(message: Message) -> bool:
+    return bool(spoken(message) or message.tool_calls or message.role == "tool")
+
+
+def rest_of(message: Message) -> dict[str, Any]:
+    return {"tool_calls": message.tool_calls, "tool_call_id": message.tool_call_id}
+
+
 # Feature: stage-02-core-provider, Property 13: Tool Schema Conversion
 @given(schemas=st.lists(SCHEMAS, max_size=6), backend=BACKENDS)
 def test_tools_keep_their_names_descriptions_and_parameters(
@@ -146,6 +217,11 @@ def test_tools_keep_their_names_descriptions_and_parameters(
         ]
         assert all(one["type"] == "function" for one in objects(body.get("tools")))
         assert ("tools" in body) == bool(schemas)
+    told = objects(anthropic_body(asked, "p://m").get("tools"))
+    assert [(t["name"], t.get("description"), t["input_schema"]) for t in told] == [
+        (s.name, s.description, {"type": "object", **(s.parameters or {"properties": {}})})
+        for s in schemas
+    ]
 
 
 # Feature: stage-02-core-provider, Property 14: Local Provider Request Formatting
@@ -197,6 +273,7 @@ def test_everything_in_extra_body_is_in_the_request(
     assert {key: value for key, value in body.items() if key not in extra} == {
         key: value for key, value in plain.items() if key not in extra
     }
+    assert {key: anthropic_body(asked, "p://m").get(key) for key in extra} == dict(extra)
     told = ollama.chat_body(asked)
     own = {key: value for key, value in extra.items() if key != "options"}
     assert {key: told.get(key) for key in own} == own

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import ToolCallDelta
-from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
 from ollm_tui.providers.fields import as_object, integer, objects, string
 from ollm_tui.providers.http_errors import is_error, stream_error
@@ -129,9 +129,14 @@ class AnthropicStream(SSEAnswer):
                 said = delta.get("signature")
                 self._signature = said if isinstance(said, str) else self._signature
             case "input_json_delta" if index in self._inputs:
-                if piece := string(delta, "partial_json"):
-                    self._inputs[index] = {}
-                    self._answer.calls([ToolCallDelta(index=index, arguments=piece)])
+                self._take_arguments(index, delta.get("partial_json"))
+
+    def _take_arguments(self, index: int, piece: JsonValue) -> None:
+        if not isinstance(piece, str):
+            self._answer.lose_piece()
+        elif piece:
+            self._inputs[index] = {}
+            self._answer.calls([ToolCallDelta(index=index, arguments=piece)])
 
     def _close_block(self) -> None:
         if self._signature is not None:
