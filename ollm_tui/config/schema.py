@@ -191,7 +191,10 @@ class ModelSettings(Section):
 class ProviderSettings(Section):
     """One place that has models: `[providers.NAME]`."""
 
-    kind: ProviderKind = Field("openai-compatible", description="Which protocol it speaks.")
+    kind: ProviderKind = Field(
+        "openai-compatible",
+        description="Which protocol it speaks: ollama, openai-compatible, openai or anthropic.",
+    )
     label: str | None = Field(None, examples=["Work"], description="Name shown instead of the key.")
     base_url: str | None = Field(
         None,

@@ -52,7 +52,7 @@ SLASH_LINES = sorted(
 def test_settings_shown_load_without_a_complaint(text: str, tmp_path: Path) -> None:
     paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
     paths.config_file.write_text(text)
-    loaded = load_config(paths, {"LAB_API_KEY": "k"}, None)
+    loaded = load_config(paths, {"LAB_API_KEY": "k", "WORK_ANTHROPIC_KEY": "k"}, None)
     assert [str(problem) for problem in loaded.all_problems] == []
 
 
