@@ -106,6 +106,11 @@ SCRIPTS: Mapping[str, tuple[Step, ...]] = {
         ),
         End("tool_calls"),
     ),
+    "ponder": (
+        Thinking("I have to look."),
+        Calls((("call_a1", "weather", '{"city": "Oslo"}'),)),
+        End("tool_calls"),
+    ),
     "arguments": (
         Text("Looking."),
         Calls((("call_a1", "weather", '{"city": "Os'),)),

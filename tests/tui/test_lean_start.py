@@ -14,6 +14,7 @@ HEAVY = (
     "pygments",
     "tomlkit",
     "openai",
+    "anthropic",
     "ollama",
     "xllamacpp",
     "PIL",
