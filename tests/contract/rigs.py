@@ -53,6 +53,7 @@ async def http_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig
 RIGS: Mapping[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {
     "ollama": partial(http_rig, "ollama", "thinker", fake_ollama),
     "openai-compatible": partial(http_rig, "openai-compatible", "tiny", fake_openai()),
+    "openai": partial(http_rig, "openai", "tiny", fake_openai()),
     "anthropic": partial(http_rig, "anthropic", "tiny", fake_anthropic()),
     "embedded": embedded_rig,
 }

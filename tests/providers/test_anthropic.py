@@ -215,6 +215,24 @@ def test_an_error_inside_the_stream_is_what_its_status_would_have_been(
     assert not after_text[-1].error.retryable
 
 
+def test_a_cut_at_every_byte_has_one_end_and_no_call() -> None:
+    call = (
+        started(5, type="tool_use", id="t1", name="f", input={}),
+        delta(5, "input_json_delta", partial_json='{"a": 1}'),
+        stopped(5),
+    )
+    last = sse(*ended("tool_use", output_tokens=9))
+    body = THOUGHTS.partition(b"event: message_delta")[0] + sse(*call) + last
+    said = len(body) - len(last) + last.index(b"\n\n")
+    for at in range(len(body)):
+        events = read(body[:at])
+        assert [e for e in events if isinstance(e, Finish | ErrorEvent)] == [events[-1]]
+        calls = [event for event in events if isinstance(event, ToolCallEvent)]
+        # the reason is what ends an answer: all that follows it is the mark of its end
+        assert isinstance(events[-1], ErrorEvent) == (at < said), at
+        assert bool(calls) == (at >= said), at
+
+
 def test_a_cut_is_no_stop_and_its_calls_are_not_run() -> None:
     call = started(0, type="tool_use", id="t1", name="f", input={})
     body = sse(START, call, delta(0, "input_json_delta", partial_json='{"a": 1}'), stopped(0))

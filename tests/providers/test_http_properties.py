@@ -25,13 +25,15 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 from tests.support.strategies import JSON
 
 OPENAI = ("openai-compatible", "vllm", "llamacpp", "lmstudio", "localai", "kobold")
-KINDS = st.sampled_from(["ollama", *OPENAI])
+OWN_KINDS = ("ollama", "openai-compatible", "openai", "anthropic")
+KINDS = st.sampled_from([*OWN_KINDS, *OPENAI[1:]])
 LIKE_OPENAI = st.sampled_from(OPENAI)
 KEYS = st.text(string.ascii_letters + string.digits + "-_.~+/=", min_size=4, max_size=40)
 NAMES = st.text(string.ascii_lowercase + "-", min_size=1, max_size=12)
@@ -39,7 +41,7 @@ NAMES = st.text(string.ascii_lowercase + "-", min_size=1, max_size=12)
 
 def spec_for(kind: str, url: str | None, **more: object) -> ProviderSpec:
     """Make the settings of a kind; a backend stands for the OpenAI-compatible kind with it."""
-    like = kind if kind in ("ollama", "openai-compatible") else "openai-compatible"
+    like = kind if kind in OWN_KINDS else "openai-compatible"
     settings = {"name": "p", "backend": None if like == kind else kind} | more
     return ProviderSpec(kind=like, base_url=url, **settings)  # type: ignore[arg-type]
 
@@ -64,7 +66,13 @@ async def answers(spec: ProviderSpec, request: Request | None = None) -> list[Pr
 
 
 def server_of(kind: str) -> Handler:
-    return fake_ollama if kind == "ollama" else fake_openai()
+    match kind:
+        case "ollama":
+            return fake_ollama
+        case "anthropic":
+            return fake_anthropic()
+        case _:
+            return fake_openai()
 
 
 # Feature: stage-02-core-provider, Property 10: Provider Interface Compliance
@@ -131,8 +139,10 @@ async def test_a_key_is_in_every_request_in_the_form_its_server_wants(kind: str,
         await provider.list_models()
     assert len(server.received) >= 2
     for request in server.received:
-        assert request.headers["authorization"] == f"Bearer {key}"
-        assert request.headers.get("x-api-key") == (key if kind == "lmstudio" else None)
+        bearer = None if kind == "anthropic" else f"Bearer {key}"
+        assert request.headers.get("authorization") == bearer
+        alone = key if kind in ("lmstudio", "anthropic") else None
+        assert request.headers.get("x-api-key") == alone
 
 
 REPLIES = st.one_of(

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ollm_tui.providers.anthropic import models as anthropic
 from ollm_tui.providers.ollama import models as ollama
 from ollm_tui.providers.openai_compatible import models as openai
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
@@ -69,6 +70,16 @@ def test_openai_style_lists_are_read_whatever_their_shape(case: Case) -> None:
         assert all(info.context is None for info in found)
     if "context_train" in expected:
         assert found[0].details["context_trained"] == expected["context_train"]
+
+
+@needs_corpus
+@pytest.mark.parametrize("case", of("anthropic", "anthropic-models"), ids=case_id)
+def test_anthropics_list_comes_in_pages(case: Case) -> None:
+    entries, after = anthropic.read_page(case["reply"])
+    assert [info.name for info in anthropic.read_models(entries)] == case["expected"]["models"]
+    assert after == case["expected"]["next_page_after"]
+    assert anthropic.read_page(case["reply"] | {"has_more": False})[1] is None
+    assert all(info.capability is None for info in anthropic.read_models(entries)), "not told"
 
 
 def test_a_fine_tuned_model_without_a_window_has_its_parents() -> None:
