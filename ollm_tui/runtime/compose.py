@@ -27,7 +27,7 @@ from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_t
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.first_model import FirstModel, choose_first
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
-from ollm_tui.runtime.presets import PresetGate, ports_of, services_of
+from ollm_tui.runtime.presets import PresetGate, ports_of, services_of, usable_services
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.tokens.budget import WayOut
@@ -163,8 +163,8 @@ class Runtime:
         listings = await self._listings()
         return choose_first(
             listings,
-            last=self._choices.last_model,
-            unasked=() if self.config.provider else self._services(),
+            last=self._last_model(),
+            unasked=() if self.config.provider else services_of(self.config.providers),
             starter=STARTER_REF,
             engine_installed=engine_available(),
             ports=ports_of(self.config.providers),
@@ -177,8 +177,12 @@ class Runtime:
         named = self.registry.get_default().name
         return [await self.catalog.listing(named, within_s=PATIENCE_S)]
 
-    def _services(self) -> frozenset[str]:
-        return self.catalog.services.intersection(self.registry.list())
+    def _last_model(self) -> str | None:
+        """Give the model used last, if it can still be asked: a service may have lost its key."""
+        last = self._choices.last_model
+        ref = ModelRef.parse(last) if last else None
+        services = services_of(self.config.providers) - self.catalog.services
+        return None if ref is not None and ref.provider in services else last
 
     async def model_info(self, ref: ModelRef) -> ModelInfo | None:
         """Ask again what is known of a model: its window can change when it is loaded."""
@@ -229,7 +233,7 @@ async def open_runtime(
         catalog = ModelCatalog(
             registry,
             gate=PresetGate(config.providers),
-            services=services_of(config.providers),
+            services=usable_services(config.providers),
         )
         store = (
             await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))

@@ -21,7 +21,7 @@ class PresetGate:
         if settings is None or not settings.preset or name in ALWAYS_THERE:
             return True
         if is_service(settings):
-            return settings.api_key is not None
+            return has_key(settings)
         if settings.base_url is None or settings.backend is None:
             return False
         return await answers_as(settings.backend, settings.base_url)
@@ -35,9 +35,19 @@ def is_service(settings: ProviderSettings) -> bool:
     return url_origin(settings.base_url or address) == url_origin(address)
 
 
+def has_key(settings: ProviderSettings) -> bool:
+    """Whether a service can know who asks: by a key, or by headers of one's own."""
+    return settings.api_key is not None or bool(settings.headers)
+
+
 def services_of(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
     """Give the names of the services on the internet: they are asked when a person wants it."""
     return frozenset(name for name, settings in providers.items() if is_service(settings))
+
+
+def usable_services(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
+    """Give the names of the services that there is a key for."""
+    return frozenset(name for name in services_of(providers) if has_key(providers[name]))
 
 
 def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unusable import UnusableProvider
-from ollm_tui.runtime.presets import is_service
+from ollm_tui.runtime.presets import has_key, is_service
 from ollm_tui.runtime.specs import embedded_settings, provider_spec
 
 EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[ProviderAdapter]]
@@ -54,23 +54,20 @@ def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
 
 
 def _has_nowhere_to_go(settings: ProviderSettings) -> bool:
-    """Whether this is a preset that only a configured address or key brings to life."""
-    if not settings.preset:
-        return False
-    if is_service(settings):
-        return settings.api_key is None and settings.problem is None
-    return settings.kind == "openai-compatible" and settings.base_url is None
+    """Whether this is a preset that only a configured address brings to life."""
+    return settings.kind == "openai-compatible" and settings.base_url is None and settings.preset
 
 
 def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | None:
     """Say that a service needs a key, before anything is sent there."""
-    if not is_service(settings) or spec.api_key or spec.headers:
+    if not is_service(settings) or has_key(settings):
         return None
-    variable = f"{settings.kind.upper()}_API_KEY"
+    setting = f"api_key_env below [providers.{spec.name}]"
+    is_own = spec.name == settings.kind
     return AIError(
         ErrorCode.AUTH_FAILED,
         f"{spec.label or spec.name} needs a key.",
-        hint=f"Set {variable}, or api_key_env below [providers.{spec.name}].",
+        hint=f"Set {spec.name.upper()}_API_KEY, or {setting}." if is_own else f"Set {setting}.",
         provider=spec.name,
     )
 

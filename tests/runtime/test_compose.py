@@ -72,14 +72,17 @@ async def test_a_service_without_a_key_says_what_to_set_and_is_not_asked(paths: 
     paths.config_dir.mkdir()
     paths.config_file.write_text('[providers.cloud]\nkind = "openai"\n')
     async with load_runtime(Flags(), {}, paths)() as runtime:
-        assert {"openai", "anthropic"}.isdisjoint(runtime.registry.list())
+        shown = {one.provider for one in await runtime.catalog.refresh() if not one.absent}
+        assert {"openai", "anthropic"}.isdisjoint(shown)
+        runtime.remember_model("openai://gpt-9")
+        assert (first := await runtime.first_model()).reason != "used last"
+        assert {"OpenAI", "Anthropic"}.isdisjoint(first.silent)
         listing = await runtime.catalog.listing("cloud")
         assert listing.problem is not None
         assert listing.problem.code == ErrorCode.AUTH_FAILED
-        assert "OPENAI_API_KEY" in (listing.problem.hint or "")
-    async with load_runtime(Flags(model="anthropic://claude-x"), {}, paths)() as runtime:
+        assert listing.problem.hint == "Set api_key_env below [providers.cloud]."
         found = await runtime.router.resolve("anthropic://claude-x")
-        with pytest.raises(AIError, match="Anthropic needs a key"):
+        with pytest.raises(AIError, match=r"Anthropic needs a key\. Set ANTHROPIC_API_KEY"):
             await found.provider.invoke(Request(model="claude-x", input="x"))
 
 

@@ -39,3 +39,5 @@ def test_only_what_was_reported_is_written() -> None:
 def test_an_ordinary_end_needs_no_note() -> None:
     assert finish_note("stop", empty=False) == ""
     assert finish_note("stop", empty=True)
+    assert finish_note("refusal", empty=True) == finish_note("content_filter", empty=True)
+    assert "go on" in finish_note("pause", empty=False)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from urllib.parse import quote
 
+from ollm_tui.config.hosts import url_origin
 from ollm_tui.config.presets import SERVICES
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
@@ -14,7 +15,7 @@ from ollm_tui.providers.anthropic.adapt import KnownModels
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.anthropic.llamacpp import LLAMACPP, as_llamacpp
 from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read_models, read_page
-from ollm_tui.providers.anthropic.to_wire import chat_body
+from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
 from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.fields import as_object, positive
 from ollm_tui.providers.gather import gather
@@ -63,6 +64,9 @@ class AnthropicProvider:
             spec, openai_url(spec.base_url or SERVICES["anthropic"]), place, keys
         )
         self._backend = spec.backend
+        # The service says so when a model cannot write as much; other servers have small windows.
+        is_service = url_origin(self._transport.url) == url_origin(SERVICES["anthropic"])
+        self._usual_tokens = MOST_TOKENS_UNASKED if is_service else None
         self._known = KnownModels()
 
     def chat_stream(self, request: Request) -> ProviderStream:
@@ -124,7 +128,7 @@ class AnthropicProvider:
 
     def _body(self, request: Request) -> JsonObject:
         known = self._known.of(request.model)
-        body = chat_body(request, self._signer(request), known.most_tokens)
+        body = chat_body(request, self._signer(request), known.most_tokens or self._usual_tokens)
         return known.fit(as_llamacpp(body) if self._backend == LLAMACPP else body)
 
     def _signer(self, request: Request) -> str:
