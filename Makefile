@@ -3,8 +3,11 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 
-.PHONY: bench bench-stream bench-echo bench-open bench-documents bench-wire bench-peers
-.PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke coverage mutants properties clean need-python bench-startup bench-abort bench-aborts bench-exits bench-kill bench-parsers bench-search bench-tools bench-pictures bench-hostile bench-copying bench-long-chat soak bench-idle
+.PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke
+.PHONY: coverage mutants properties clean need-python soak
+.PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-echo bench-exits
+.PHONY: bench-hostile bench-idle bench-kill bench-long-chat bench-open bench-parsers bench-peers
+.PHONY: bench-pictures bench-search bench-startup bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
