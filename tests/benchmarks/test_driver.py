@@ -19,7 +19,7 @@ from benchmarks.terminal.seeds import Seeds
 from benchmarks.wire.blast import blasting
 from benchmarks.wire.clients import CLIENTS
 
-pytestmark = pytest.mark.pty
+pytestmark = [pytest.mark.pty, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("name", [OLLM, BARE, CAT])

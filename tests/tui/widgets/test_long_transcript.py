@@ -62,7 +62,7 @@ async def page_up(pilot: Pilot[None], transcript: Transcript, rows: int) -> list
 
 async def test_paging_up_misses_no_row_and_shows_none_twice() -> None:
     async with room() as (pilot, transcript, _):
-        load(transcript, 150)
+        load(transcript, 60)
         await settled(pilot, transcript)
         seen = lines(transcript)
         while transcript.scroll_offset.y > 0:

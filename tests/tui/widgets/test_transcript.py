@@ -415,7 +415,7 @@ async def test_a_pinned_view_stays_while_blocks_above_it_are_painted(
 ) -> None:
     monkeypatch.setattr(transcript_view, "SLICE_S", 0.0)
     async with room() as (pilot, transcript, _):
-        for number in range(200):
+        for number in range(60):
             transcript.add_answer(f"a{number}")
             words = " ".join(f"word{number}-{place}" for place in range(200))
             transcript.append(f"a{number}", f"answer {number} {words}")
