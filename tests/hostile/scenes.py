@@ -280,6 +280,9 @@ def _choose(visit: Visit, place: int, payload: Payload) -> None:
 def problems(visit: Visit) -> None:
     """What is wrong with the settings, said at the start."""
     visit.settle("No model was found")
+    # a long sentence is painted in more than one frame
+    last = f"e{len(visit.payloads) - 1:02}"
+    visit.session.wait_for(lambda: last in re.sub(r"[\s▌]", "", visit.session.screen_text()))
     visit.look("problems")
 
 
