@@ -176,7 +176,7 @@ SCENES: Mapping[str, Scene] = {
     ),
     "providers": Scene(scenes.problems, _text("problems"), homes.with_providers, size=TALL),
     "broken settings": Scene(
-        scenes.problems, _part("problems"), homes.with_broken_settings, PAYLOADS[12:13]
+        scenes.broken, _part("problems"), homes.with_broken_settings, PAYLOADS[12:13]
     ),
     "themes": Scene(
         scenes.themes,

@@ -286,6 +286,13 @@ def problems(visit: Visit) -> None:
     visit.look("problems")
 
 
+def broken(visit: Visit) -> None:
+    """What is said of a file of settings that cannot be read: where, and never its text."""
+    visit.settle("No model was found")
+    visit.session.wait_for("mended.")
+    visit.look("problems")
+
+
 def remembered(visit: Visit) -> None:
     """Models used before: in the suggestions, and taken up again with one key."""
     session = visit.session

@@ -206,6 +206,8 @@ class Transcript(PictureRows):
         follows = block.kind is BlockKind.ANSWER and before is BlockKind.THINKING
         follows |= block.kind is before is BlockKind.TOOL
         block.gap = int(before is not None and not close and not follows)
+        # A header may be drawn before anything is painted, and is to look as it will.
+        block.canvas = self._canvas
         self.shelf.add(block)
         self._changed(block)
 

@@ -137,6 +137,16 @@ async def test_thinking_is_open_while_it_streams_and_folds_when_done() -> None:
         assert lines(transcript)[:2] == ["   ▾ thought for 1 s", "   step one"]
 
 
+async def test_the_header_of_thinking_has_its_colours_before_anything_is_painted() -> None:
+    async with room() as (pilot, transcript, _):
+        transcript.add_thinking("t")
+        first = transcript.shelf.blocks[0].header()
+        transcript.append("t", "step one")
+        await settled(pilot, transcript)
+        assert transcript.shelf.blocks[0].header() == first
+        assert all(segment.style and segment.style.bgcolor for segment in first.segments)
+
+
 async def test_thinking_folded_while_it_streams_stays_folded_and_so_does_the_next() -> None:
     async with room() as (pilot, transcript, _):
         transcript.add_thinking("t")
