@@ -14,11 +14,13 @@ from ollm_tui.tui.memory import resume_collection
 from ollm_tui.tui.services import Runtime, Services
 from ollm_tui.tui.terminal import driver_class, exit_signals
 from ollm_tui.tui.theming import ThemeShelf, bundled_folder
+from ollm_tui.tui.threads import prompt_threads
 
 
 def run(flags: Flags) -> int:
     """Run the app in an event loop of its own."""
-    return anyio.run(_main, flags)
+    with prompt_threads():
+        return anyio.run(_main, flags)
 
 
 async def _main(flags: Flags) -> int:

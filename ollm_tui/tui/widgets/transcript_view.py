@@ -20,7 +20,7 @@ from ollm_tui.tui.widgets.transcript_rendering import StripView
 
 FRAME_S = 1 / 30
 """Least time between two paintings of streamed text."""
-SLICE_S = 0.012
+SLICE_S = 0.008
 """Most time one painting may take before keys get their turn."""
 PAUSE_S = 0.003
 MOST_WAIT_S = 0.3
