@@ -8,6 +8,7 @@ import anyio.to_thread
 from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.widgets import TextArea
 
 from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.messages import InputReady
@@ -113,6 +114,10 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
 
     def _suggest(self, draft: str) -> "Suggestions | None":
         return self.desk.suggest(draft) if self.desk is not None else None
+
+    @on(TextArea.Changed)
+    def _show_letters_first(self) -> None:
+        self.transcript.make_way()
 
     @on(Composer.MenuChanged)
     def _show_menu(self, event: Composer.MenuChanged) -> None:

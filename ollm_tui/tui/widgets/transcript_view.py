@@ -23,6 +23,10 @@ FRAME_S = 1 / 30
 SLICE_S = 0.008
 """Most time one painting may take before keys get their turn."""
 PAUSE_S = 0.003
+WAY_S = 0.02
+"""How long painting waits for what somebody typed: a frame of the screen, and some."""
+LONGEST_WAY_S = 0.1
+"""Most time without any painting while somebody types on and on."""
 MOST_WAIT_S = 0.3
 """Most time a key waits for rows that it needs."""
 WIDEST = 100
@@ -67,6 +71,7 @@ class RowView(StripView, can_focus=False):
         self._queue = PaintQueue(self.shelf)
         self._frame_timer: TimerHandle | None = None
         self._painted_at = 0.0
+        self._way_until = 0.0
         self._placing = False
         self._anchor: Hold | None = None
         self._looked_at: tuple[Canvas, int, int, int] | None = None
@@ -78,6 +83,10 @@ class RowView(StripView, can_focus=False):
 
     # Painting
 
+    def make_way(self) -> None:
+        """Let something else be drawn before the next slice is painted."""
+        self._way_until = monotonic() + WAY_S
+
     def _wake(self) -> None:
         """Paint soon, but not more often than the frame rate; nothing runs while nothing waits."""
         if self._frame_timer is None and self._canvas is not None:
@@ -88,8 +97,15 @@ class RowView(StripView, can_focus=False):
         # Textual's own timer never fires if the loop is held up for as long while it starts.
         later = asyncio.get_running_loop().call_later
         # Textual looks up once what a method takes, but anew for every function `call_next` wraps.
-        frame = events.Callback(callback=self._paint_slice)
+        frame = events.Callback(callback=self._paint_frame)
         self._frame_timer = later(seconds, self.post_message, frame)
+
+    def _paint_frame(self) -> None:
+        now = monotonic()
+        if now < self._way_until and now < self._painted_at + LONGEST_WAY_S:
+            self._paint_in(self._way_until - now)
+        else:
+            self._paint_slice()
 
     def _paint_slice(self) -> None:
         if self._frame_timer is not None:

@@ -257,6 +257,29 @@ async def test_text_is_at_most_a_hundred_columns_wide() -> None:
         assert max(len(line) for line in lines(transcript)) <= 103
 
 
+@pytest.mark.parametrize(("typed_for", "is_painted"), [(0.0, False), (0.11, True)])
+async def test_what_is_typed_is_shown_before_more_is_painted_but_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch, typed_for: float, is_painted: bool
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(transcript_view, "monotonic", lambda: now)
+    async with room() as (pilot, transcript, _):
+        transcript.add_answer("a")
+        transcript.append("a", "one ")
+        while transcript.busy:
+            await pilot.pause()
+            now += 0.01
+        now += typed_for
+        transcript.make_way()
+        transcript.append("a", "two")
+        for _ in range(20):
+            await pilot.pause(0.01)
+        assert ("two" in lines(transcript)[0]) is is_painted
+        now += 0.03
+        await settled(pilot, transcript)
+        assert "one two" in lines(transcript)[0]
+
+
 async def test_idle_keeps_no_timer() -> None:
     async with room() as (pilot, transcript, _):
         await fill(pilot, transcript)
