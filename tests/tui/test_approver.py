@@ -134,6 +134,17 @@ async def test_a_stop_before_the_dialog_is_there_leaves_none_behind() -> None:
         assert stage.open_dialogs == 0
 
 
+async def test_a_dialog_whose_parts_are_gone_already_has_nothing_more_to_say() -> None:
+    async with staged() as stage, anyio.create_task_group() as group:
+        group.start_soon(stage.ask, "one")
+        dialog = await stage.dialog()
+        await dialog.remove_children()
+        dialog._shown()
+        await stage.pilot.pause()
+        await stage.decide(Decision("no"))
+    assert stage.answers == [Approval(False)]
+
+
 async def test_a_tool_that_was_stopped_while_asked_for_never_runs() -> None:
     tool = SomeTool("shell", "run")
     async with staged() as stage:

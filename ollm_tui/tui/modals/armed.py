@@ -65,7 +65,8 @@ class ArmedDialog(Dialog[ScreenResultType]):
         self.call_after_refresh(self._shown)
 
     def _shown(self) -> None:
-        if not self.is_attached:
+        # A stop may have come before it was drawn: its parts go before it does.
+        if not self.is_attached or not self.query("#about"):
             return
         self._arming.shown(self._clock())
         self._say_when_armed()

@@ -1,0 +1,68 @@
+"""Wait until an app has nothing left to do, without a pause where the event loop can tell.
+
+Textual's pilot samples the processor's time after every key and in every pause: 20 ms at least,
+nearly all of it asleep. What may still happen is known, though: a callback that is ready, a timer
+that runs out, a file descriptor, a thread at work. With none of them there is nothing to wait for,
+and timers alone say how long they take. With a descriptor or a thread the pilot's wait decides.
+"""
+
+import asyncio
+import threading
+from time import monotonic
+from typing import Any
+
+import pytest
+from anyio._backends._asyncio import WorkerThread, _threadpool_idle_workers
+from textual._wait import SLEEP_GRANULARITY
+from textual._wait import wait_for_idle as wait_for_idle_processor
+
+HORIZON_S = 0.04
+"""Timers that run out later are not waited for; longer than Textual's wait and than a frame."""
+
+PATIENCE_S = 0.2
+"""For timers that follow each other without end, such as those of a running animation."""
+
+
+@pytest.fixture(autouse=True)
+def waits_for_what_can_happen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have pilots wait for what can happen; a conftest that imports this has it for its tests."""
+    for module in ("textual.app", "textual.pilot"):
+        monkeypatch.setattr(f"{module}.wait_for_idle", wait_for_idle)
+
+
+async def wait_for_idle(min_sleep: float = SLEEP_GRANULARITY, max_sleep: float = 1) -> None:
+    """Return when nothing can happen within the horizon; takes what Textual's own takes."""
+    loop: Any = asyncio.get_running_loop()
+    give_up = monotonic() + PATIENCE_S
+    while monotonic() < give_up:
+        await asyncio.sleep(0)
+        if loop._ready:
+            continue
+        if _has_descriptors(loop) or _has_threads_at_work():
+            break
+        due = _next_timer(loop)
+        if due is None or due > HORIZON_S:
+            return
+        await asyncio.sleep(max(due, 0))
+    await wait_for_idle_processor(min_sleep, max_sleep)
+
+
+def _has_descriptors(loop: Any) -> bool:
+    """Does the loop watch anything beside the pipe by which it is woken?"""
+    return len(loop._selector.get_map()) > 1
+
+
+def _has_threads_at_work() -> bool:
+    """Is there another thread of which nobody knows that it has no work?"""
+    idle = _threadpool_idle_workers.get(())
+    return any(
+        thread is not threading.current_thread()
+        and not (isinstance(thread, WorkerThread) and thread in idle)
+        for thread in threading.enumerate()
+    )
+
+
+def _next_timer(loop: Any) -> float | None:
+    """Give the seconds until the next timer runs out; None when there is none."""
+    whens = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
+    return min(whens) - loop.time() if whens else None

@@ -1,0 +1,124 @@
+"""The pilot's wait: for all that can happen, and for nothing else."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from tests.support import idle
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Count how often the processor is asked instead."""
+    calls: list[str] = []
+
+    async def ask(*_seconds: float) -> None:
+        calls.append("asked")
+
+    monkeypatch.setattr(idle, "wait_for_idle_processor", ask)
+    return calls
+
+
+async def test_where_nothing_can_happen_nothing_is_waited_for(asked: list[str]) -> None:
+    loop = asyncio.get_running_loop()
+    far = loop.call_later(idle.HORIZON_S * 1000, asked.append, "far")
+    await idle.wait_for_idle()
+    far.cancel()
+    assert asked == []
+
+
+async def test_callbacks_that_follow_each_other_come_to_their_end(asked: list[str]) -> None:
+    loop, left = asyncio.get_running_loop(), 100
+
+    def again() -> None:
+        nonlocal left
+        left -= 1
+        if left:
+            loop.call_soon(again)
+
+    loop.call_soon(again)
+    await idle.wait_for_idle()
+    assert (left, asked) == (0, [])
+
+
+async def test_a_timer_that_runs_out_soon_is_waited_for_with_what_it_starts(
+    asked: list[str],
+) -> None:
+    happened: list[str] = []
+
+    async def frames() -> None:
+        for frame in ("one", "two"):
+            await anyio.sleep(idle.HORIZON_S / 2)
+            happened.append(frame)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(frames)
+        await idle.wait_for_idle()
+        assert happened == ["one", "two"]
+    assert asked == []
+
+
+async def test_a_timer_without_end_leaves_it_to_the_processor(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idle, "PATIENCE_S", 0.02)
+
+    async def tick() -> None:
+        while True:
+            await anyio.sleep(0.001)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tick)
+        await idle.wait_for_idle()
+        tasks.cancel_scope.cancel()
+    assert asked == ["asked"]
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    gate = threading.Event()
+    yield gate
+    gate.set()
+
+
+async def test_a_thread_at_work_leaves_it_to_the_processor_and_an_idle_one_does_not(
+    asked: list[str], gate: threading.Event
+) -> None:
+    async def wait_in_thread() -> None:
+        await anyio.to_thread.run_sync(gate.wait)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait_in_thread)
+        await idle.wait_for_idle()
+        assert asked == ["asked"]
+        gate.set()
+    await idle.wait_for_idle()
+    assert asked == ["asked"]
+
+
+async def test_a_thread_of_unknown_work_leaves_it_to_the_processor(
+    asked: list[str], gate: threading.Event
+) -> None:
+    thread = threading.Thread(target=gate.wait)
+    thread.start()
+    await idle.wait_for_idle()
+    gate.set()
+    thread.join()
+    assert asked == ["asked"]
+
+
+async def test_an_open_connection_leaves_it_to_the_processor(asked: list[str]) -> None:
+    async def hold(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive(1)
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, hold)
+        await idle.wait_for_idle()
+        tasks.cancel_scope.cancel()
+    assert asked == ["asked"]
