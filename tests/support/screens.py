@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import anyio
 from textual.pilot import Pilot
 
 from ollm_tui.tui.app import OllmApp
+from ollm_tui.tui.screens import chat as chat_module
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
@@ -57,7 +59,7 @@ class Stage:
         view = self.chat.transcript
         with anyio.fail_after(5):
             while view.busy:
-                await self.pilot.pause(0.005)
+                await anyio.sleep(0.002)
         await self.pilot.pause()
 
     async def type(self, words: str) -> None:
@@ -133,11 +135,14 @@ async def staged(
         opener=opener,
     )
     app = OllmApp(served, theme)
-    async with app.run_test(size=size) as pilot:
-        stage = Stage(app, pilot, runtime, opener)
-        if opened is None:
-            with anyio.fail_after(5):
-                while stage.chat.desk is None or stage.chat.desk.is_busy:
-                    await pilot.pause(0.005)
-        await stage.settle()
-        yield stage
+    # what a person would see of the first frame while the rest is loaded nobody sees here
+    at_once = patch.object(chat_module, "SECOND_FRAME_S", 0.001)
+    with at_once:
+        async with app.run_test(size=size) as pilot:
+            stage = Stage(app, pilot, runtime, opener)
+            if opened is None:
+                with anyio.fail_after(5):
+                    while stage.chat.desk is None or stage.chat.desk.is_busy:
+                        await anyio.sleep(0.002)
+            await stage.settle()
+            yield stage

@@ -9,6 +9,7 @@ from textual import events
 from textual.selection import Selection
 
 from ollm_tui.tui.modals.save_copy import SaveCopy
+from ollm_tui.tui.widgets import transcript_view
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text, thinking
 
@@ -333,7 +334,11 @@ async def test_a_code_block_stays_chosen_at_another_width(config: Path) -> None:
         assert broadly_barred(stage)[-1] == "two"
 
 
-async def test_code_is_found_in_an_answer_that_sleeps_or_is_still_painted(config: Path) -> None:
+async def test_code_is_found_in_an_answer_that_sleeps_or_is_still_painted(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # where it is matters here, not how long a person waits for it on a busy machine
+    monkeypatch.setattr(transcript_view, "MOST_WAIT_S", 30)
     async with staged(config) as stage:
         view = stage.chat.transcript
         for name in ("first", "last"):
