@@ -2,6 +2,9 @@
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(if $(shell $(p) -c 'import sys; print(sys.version_info >= (3, 11) or "")' 2>/dev/null),$(p))))
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
+# The tests of a file stay together, in their order; JOBS=0 runs all in the process of pytest itself.
+JOBS ?= 2
+SIDE_BY_SIDE = -n $(JOBS) --dist loadfile
 
 .PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
@@ -19,13 +22,13 @@ run: need-python  ## Install what is missing, fetch the starter model, open the 
 	@$(BOOTSTRAP) run
 	@$(BIN)/ollm $(ARGS)
 
-test: need-python  ## Install what the tests need and run them (ARGS="..." are passed on)
+test: need-python  ## Install what the tests need and run them in two processes (ARGS="..." are passed on)
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m pytest -q $(ARGS)
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(ARGS)
 
 test-fast: need-python  ## The tests without the real engine and the pseudo-terminal
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m pytest -q -m "not pty and not engine and not slow" $(ARGS)
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "not pty and not engine and not slow" $(ARGS)
 
 test-dev: need-python  ## The runtime's tests in Python's development mode: nothing unawaited, unclosed or unheard
 	@$(BOOTSTRAP) test
