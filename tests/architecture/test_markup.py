@@ -5,6 +5,7 @@ with `markup=False`; dynamic text goes in as `Content` or `Text`.
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,16 @@ SAFE_CALLS = {"Content", "Text", "Strip", "from_text", "styled", "assemble"}
 TITLES = {"border_title", "border_subtitle", "tooltip"}
 
 
-def content_makers() -> set[str]:
+@cache
+def content_makers() -> frozenset[str]:
     """Give the names of the package's own functions that are declared to return `Content`."""
-    return {
+    return frozenset(
         node.name
         for path in TUI.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.FunctionDef) and isinstance(node.returns, ast.Name)
         if node.returns.id in {"Content", "Text"}
-    }
+    )
 
 
 def offences(tree: ast.Module) -> list[int]:
