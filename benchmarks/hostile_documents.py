@@ -26,6 +26,7 @@ from textual.binding import Binding
 from textual.strip import Strip
 from textual.widgets import Input, Markdown
 
+from benchmarks.stalls import Stalls, p99, watched_loop
 from ollm_tui.tui.memory import resume_collection
 from ollm_tui.tui.widgets.painters.painter import Refining
 from ollm_tui.tui.widgets.transcript import Transcript
@@ -49,9 +50,7 @@ STALL, P99, FIRST, SETTLE, ESCAPE = 0.100, 0.050, 0.250, 2.0, 0.100
 class Figures:
     """What one feeding of one document showed, in seconds."""
 
-    stalls: list[float] = field(default_factory=list)
-    own: list[float] = field(default_factory=list)
-    """Processor time between two beats."""
+    stalls: Stalls = field(default_factory=Stalls)
     echoes: list[float] = field(default_factory=list)
     escapes: list[float] = field(default_factory=list)
     collected: float = 0.0
@@ -65,19 +64,14 @@ class Figures:
     def misses(self, *, whole: bool) -> list[str]:
         """The limits that were passed."""
         checks = [
-            ("stall", max(self.stalls), STALL),
-            ("p99", p99(self.stalls), P99),
+            ("stall", self.stalls.longest, STALL),
+            ("p99", self.stalls.p99, P99),
             ("first", self.first, FIRST),
             ("echo", p99(self.echoes), P99),
             ("Esc", max(self.escapes), ESCAPE),
             ("settle", self.settled if whole else 0.0, SETTLE),
         ]
         return [name for name, value, limit in checks if value > limit]
-
-
-def p99(values: list[float]) -> float:
-    """The value that one in a hundred is above."""
-    return sorted(values)[int(len(values) * 0.99)]
 
 
 class Watched(Transcript):
@@ -143,15 +137,6 @@ class Bench(App[None]):
         self.post_message(events.Key(key, character))
 
 
-async def beat(figures: Figures) -> None:
-    """Measure how late the loop gives a sleeper its turn."""
-    while True:
-        before, used = time.monotonic(), time.thread_time()
-        await asyncio.sleep(BEAT_S)
-        figures.own.append(time.thread_time() - used)
-        figures.stalls.append(max(time.monotonic() - before - BEAT_S, 0.0))
-
-
 async def type_keys(app: Bench) -> None:
     """Press keys, every fourth of them Esc."""
     number = 0
@@ -213,8 +198,7 @@ async def measure(text: str, *, whole: bool) -> Figures:
         app = pilot.app
         assert isinstance(app, Bench)
         gc.callbacks.append(collecting)
-        async with anyio.create_task_group() as group:
-            group.start_soon(beat, figures)
+        async with watched_loop(BEAT_S) as figures.stalls, anyio.create_task_group() as group:
             group.start_soon(type_keys, app)
             await feed(app.query_one(Watched), text, figures, whole=whole)
             group.cancel_scope.cancel()
@@ -224,27 +208,24 @@ async def measure(text: str, *, whole: bool) -> Figures:
 
 async def refer(text: str) -> tuple[float, float, bool]:
     """Textual's own Markdown: longest stall, time until it is idle, and whether it got there."""
-    figures = Figures()
-    async with Bench(figures, reference=True).run_test(size=SIZE) as pilot:
+    async with Bench(Figures(), reference=True).run_test(size=SIZE) as pilot:
         await pilot.pause()
         began = time.monotonic()
-        async with anyio.create_task_group() as group:
-            group.start_soon(beat, figures)
+        async with watched_loop(BEAT_S) as stalls:
             with anyio.move_on_after(REFERENCE_S) as scope:
                 await pilot.app.query_one(Reference).update(text)
                 await pilot.pause()
             took = time.monotonic() - began
             await asyncio.sleep(BEAT_S * 2)
-            group.cancel_scope.cancel()
-    return max(figures.stalls), took, not scope.cancelled_caught
+    return stalls.longest, took, not scope.cancelled_caught
 
 
 def line(name: str, how: str, figures: Figures, misses: list[str]) -> str:
     """One row of the table, in milliseconds."""
     values = (
-        max(figures.stalls),
-        max(figures.own),
-        p99(figures.stalls),
+        figures.stalls.longest,
+        figures.stalls.busiest,
+        figures.stalls.p99,
         figures.collected,
         figures.first,
         p99(figures.echoes),

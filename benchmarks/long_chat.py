@@ -81,7 +81,7 @@ async def step(name: str, longest: dict[str, float]) -> AsyncIterator[Stalls]:
         yield stalls
         await anyio.sleep(0.01)
     took = time.perf_counter() - began - 0.02
-    longest[name] = stalls.longest()[0]
+    longest[name] = stalls.longest * 1000
     print(f"{name:34} {took:6.2f} s   {stalls}", flush=True)
 
 

@@ -15,6 +15,7 @@ import time
 import anyio
 from textual.app import App, ComposeResult
 
+from benchmarks.stalls import BEAT_S, Stalls, watched_loop
 from ollm_tui.tui.keymap import Keymap
 from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.screens.searching import Searching
@@ -23,7 +24,6 @@ from ollm_tui.tui.widgets.transcript import Transcript
 
 MESSAGES = 5000
 MEGABYTES = 20.0
-TICK_S = 0.001
 LIMIT_S = 0.1
 PARAGRAPH = (
     "At noon sunlight crosses **little air**, so only `short` waves are scattered and the rest "
@@ -78,35 +78,23 @@ def fill(transcript: Transcript, messages: int, megabytes: float) -> int:
     return total
 
 
-async def stalls(worst: list[float]) -> None:
-    """Note the longest time that nothing else could run."""
-    while True:
-        before, busy = time.perf_counter(), time.thread_time()
-        await anyio.sleep(TICK_S)
-        worst[0] = max(worst[0], time.perf_counter() - before - TICK_S)
-        worst[1] = max(worst[1], time.thread_time() - busy)
-
-
-async def searched(room: Room, needle: str) -> tuple[float, float, int, list[float]]:
-    """Seconds to the first match and to all of them, how many, and the longest stall."""
-    worst, first, done, count = [0.0, 0.0], 0.0, 0.0, 0
-    async with anyio.create_task_group() as group:
-        group.start_soon(stalls, worst)
-        await anyio.sleep(0.05)
-        worst[:] = [0.0, 0.0]
+async def searched(room: Room, needle: str) -> tuple[float, float, int, Stalls]:
+    """Seconds to the first match and to all of them, how many, and the stalls meanwhile."""
+    first, done, count = 0.0, 0.0, 0
+    await anyio.sleep(0.05)
+    async with watched_loop() as stalls:
         begun = time.perf_counter()
         room.find(needle)
         while not done:
-            await anyio.sleep(TICK_S)
+            await anyio.sleep(BEAT_S)
             tally = room.finder.tally if room.finder is not None else None
             passed = time.perf_counter() - begun
             if tally is not None and tally.rank is not None and not first:
                 first = passed
             if tally is not None and tally.is_done:
                 done, count = passed, tally.total
-        group.cancel_scope.cancel()
     room.action_find_close()
-    return first or done, done, count, worst
+    return first or done, done, count, stalls
 
 
 def counted(transcript: Transcript, needle: str) -> float:
@@ -133,20 +121,19 @@ async def run(messages: int, megabytes: float) -> float:
         room.action_find_close()
         gc.collect()
         gc.freeze()
-        idle = [0.0, 0.0]
-        with anyio.move_on_after(2):
-            await stalls(idle)
+        async with watched_loop() as idle:
+            await anyio.sleep(2)
         print(f"{messages} messages, {total / 1e6:.1f} million characters")
-        print(f"longest stall in 2 s without a search: {idle[0] * 1000:.1f} ms")
+        print(f"longest stall in 2 s without a search: {idle.longest * 1000:.1f} ms")
         print(
             f"{'':24}{'first':>9}{'all':>9}{'matches':>10}{'stall':>10}{'busy':>10}{'reference':>11}"
         )
         for needle in NEEDLES:
             reference = counted(transcript, needle)
-            first, done, count, stall = await searched(room, needle)
-            worst = max(worst, *stall)
+            first, done, count, stalls = await searched(room, needle)
+            worst = max(worst, stalls.longest, stalls.busiest)
             figures = f"{first:7.2f} s{done:7.2f} s{count:10,}"
-            stalled = "".join(f"{seconds * 1000:7.1f} ms" for seconds in stall)
+            stalled = f"{stalls.longest * 1000:7.1f} ms{stalls.busiest * 1000:7.1f} ms"
             print(
                 f"{needle:24}{figures}{stalled}{reference:9.3f} s  x{done / reference:.1f}",
                 flush=True,

@@ -12,37 +12,56 @@ BEAT_S = 0.001
 
 @dataclass
 class Stalls:
-    """The delays of the heartbeats, in ms, and how much of each the loop's own thread worked."""
+    """What each heartbeat found, in seconds."""
 
-    gaps: list[tuple[float, float]] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
+    """By how much it was late."""
+    own: list[float] = field(default_factory=list)
+    """Processor time of the loop's thread since the one before."""
 
-    def longest(self) -> tuple[float, float]:
-        """Give the longest delay, and the processor time of the loop's thread in it."""
-        return max(self.gaps, default=(0.0, 0.0))
+    @property
+    def longest(self) -> float:
+        """The longest delay."""
+        return max(self.gaps, default=0.0)
 
-    def over(self, limit_ms: float) -> int:
+    @property
+    def busiest(self) -> float:
+        """The most that the loop's thread worked between two heartbeats."""
+        return max(self.own, default=0.0)
+
+    @property
+    def p99(self) -> float:
+        """The delay that one in a hundred is above."""
+        return p99(self.gaps)
+
+    def over(self, limit_s: float) -> int:
         """Count the delays over a limit."""
-        return sum(gap > limit_ms for gap, _ in self.gaps)
+        return sum(gap > limit_s for gap in self.gaps)
 
     def __str__(self) -> str:
-        gap, busy = self.longest()
+        gap, busy = max(zip(self.gaps, self.own, strict=True), default=(0.0, 0.0))
         return (
-            f"longest stall {gap:6.1f} ms (loop itself {busy:5.1f} ms)   "
-            f"over 100 ms {self.over(100):3}   over 50 ms {self.over(50):3}"
+            f"longest stall {gap * 1000:6.1f} ms (loop itself {busy * 1000:5.1f} ms)   "
+            f"over 100 ms {self.over(0.1):3}   over 50 ms {self.over(0.05):3}"
         )
 
 
+def p99(values: list[float]) -> float:
+    """Give the value that one in a hundred is above."""
+    return sorted(values)[int(len(values) * 0.99)]
+
+
 @asynccontextmanager
-async def watched_loop() -> AsyncIterator[Stalls]:
+async def watched_loop(beat_s: float = BEAT_S) -> AsyncIterator[Stalls]:
     """Time the heartbeats of this loop until the block ends."""
     stalls = Stalls()
 
     async def beat() -> None:
         while True:
             began, worked = time.perf_counter(), time.thread_time()
-            await anyio.sleep(BEAT_S)
-            gap, busy = time.perf_counter() - began - BEAT_S, time.thread_time() - worked
-            stalls.gaps.append((gap * 1000, busy * 1000))
+            await anyio.sleep(beat_s)
+            stalls.gaps.append(max(time.perf_counter() - began - beat_s, 0.0))
+            stalls.own.append(time.thread_time() - worked)
 
     async with anyio.create_task_group() as group:
         group.start_soon(beat)
