@@ -151,6 +151,10 @@ class Turn:
                 return chat_events.ThinkingDelta(
                     delta=delta, turn=self._number, block=self._block()
                 )
+            case provider_events.Rerouted(error=error, attempt=attempt):
+                return chat_events.Retrying(
+                    attempt=attempt, wait_s=0.0, error=error, turn=self._number
+                )
             case provider_events.MediaDelta(index=0):
                 return chat_events.MediaDelta(
                     modality=event.modality,

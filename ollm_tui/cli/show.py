@@ -6,10 +6,12 @@ from typing import Protocol, assert_never
 from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
+from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.tools import ToolCall
 
 WHOLE = "The answer comes in one piece."
+ELSEWHERE = "Another server is asked."
 SHOWN_RESULT = 200
 """Characters of a tool's result that are worth a line."""
 
@@ -42,7 +44,8 @@ class ShowText:
                 self._is_thinking = True
                 self._output.thinking(delta)
             case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
-                again = f"Trying again in {wait_s:g} s ({attempt})." if wait_s else WHOLE
+                at_once = WHOLE if error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
+                again = f"Trying again in {wait_s:g} s ({attempt})." if wait_s else at_once
                 self._output.note(f"{error.message} {again}")
             case chat.ContextWarning(used=used, limit=limit):
                 self._output.note(f"The conversation takes {used} of {limit} tokens.")

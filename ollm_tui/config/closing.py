@@ -63,7 +63,7 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
     path: KeyPath = ("providers", name)
     said = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
     has_address = settings.kind == "embedded" or settings.kind in SERVICES
-    if not has_address and settings.base_url is None:
+    if not has_address and not settings.addresses:
         return ConfigProblem(
             f"The provider `{name}` has no address.",
             said,

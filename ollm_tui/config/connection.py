@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ollm_tui.config.hosts import ollama_url, server_url, url_origin
-from ollm_tui.config.layers import Layers, Setting
+from ollm_tui.config.layers import HIGHEST_RANK, Layers, Setting
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.presets import SERVICES, defaults_of
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+ADDRESSES = ("base_url", "base_urls")
+"""One server, or several of a pool."""
+NO_PROXY = "none"
 _BARE_PORTS: Mapping[str, int] = {"vllm": 8000, "lmstudio": 1234, "kobold": 5001}
 
 
@@ -21,7 +24,9 @@ def prepare(layers: Layers, name: str, environ: Mapping[str, str]) -> Iterator[C
     """Make the address of one provider whole, find its key, and say what cannot be used."""
     base: KeyPath = ("providers", name)
     yield from _addresses(layers, name)
+    yield from _proxies(layers, name)
     yield from _strays(layers, name)
+    yield from _chosen(layers, name)
     yield from _named_key(layers, base, environ)
     for said in layers.below(base):
         is_secret = said.path[2:3] in (("api_key",), ("headers",))
@@ -36,17 +41,20 @@ def _problem(said: Setting, complaint: str) -> ConfigProblem:
 
 def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     kind = layers.top(("providers", name, "kind"))
-    path: KeyPath = ("providers", name, "base_url")
-    for said in layers.all_of(path):
-        if not isinstance(said.value, str):
-            continue  # the schema says it better
-        layers.drop(said)
-        try:
-            url = _read_address(said.value, name, kind)
-        except ValueError as error:
-            yield ConfigProblem(f"`{dotted(path)}`: {error}", said.origin, path)
-        else:
-            layers.add(Setting(path, url, said.origin, said.rank))
+    for key in ADDRESSES:
+        path: KeyPath = ("providers", name, key)
+        for said in layers.all_of(path):
+            texts = _urls(said)
+            if len(texts) != (len(said.value) if isinstance(said.value, list) else 1):
+                continue  # the schema says it better
+            layers.drop(said)
+            try:
+                urls = [_read_address(text, name, kind) for text in texts]
+            except ValueError as error:
+                yield ConfigProblem(f"`{dotted(path)}`: {error}", said.origin, path)
+            else:
+                value = list(dict.fromkeys(urls)) if isinstance(said.value, list) else urls[0]
+                layers.add(Setting(path, value, said.origin, said.rank))
 
 
 def _read_address(text: str, name: str, kind: Setting | None) -> str:
@@ -55,15 +63,43 @@ def _read_address(text: str, name: str, kind: Setting | None) -> str:
     return server_url(text, _BARE_PORTS.get(name))
 
 
-def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
-    """Leave behind the keys that were given for another server than the one now meant."""
-    address = layers.top(("providers", name, "base_url"))
-    if address is None or not isinstance(address.value, str):
+def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:
+    path: KeyPath = ("providers", name, "proxy")
+    for said in layers.all_of(path):
+        if not isinstance(said.value, str):
+            continue  # as above
+        layers.drop(said)
+        text = said.value.strip().lower()
+        try:
+            proxy = text if text == NO_PROXY else server_url(said.value)
+        except ValueError as error:
+            yield ConfigProblem(f"`{dotted(path)}`: {error}", said.origin, path)
+        else:
+            layers.add(Setting(path, proxy, said.origin, said.rank))
+
+
+def _chosen(layers: Layers, name: str) -> Iterator[ConfigProblem]:
+    """Of one address and several, leave what was said above; one place may not say both."""
+    one, several = (layers.top(("providers", name, key)) for key in ADDRESSES)
+    if one is None or several is None:
         return
+    if one.rank == several.rank:
+        yield _problem(several, "and base_url exclude each other: leave one of them out.")
+    lower = one if one.rank <= several.rank else several
+    for said in layers.all_of(lower.path):
+        layers.drop(said)
+
+
+def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
+    """Leave behind the keys that were given for another server than those now meant."""
+    address = _top_address(layers, name)
+    if address is None:
+        return
+    going = {url_origin(url) for url in _urls(address)}
     secrets = [s for s in layers.below(("providers", name)) if _is_secret(s.path)]
     for said in secrets:
-        meant = _address_for(layers, name, said)
-        if meant is None or url_origin(meant) == url_origin(address.value):
+        meant = _addresses_for(layers, name, said)
+        if not meant or going <= {url_origin(url) for url in meant}:
             continue
         _drop_up_to(layers, said)
         yield ConfigProblem(
@@ -75,22 +111,38 @@ def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
         )
 
 
+def _top_address(
+    layers: Layers, name: str, ranks: range = range(HIGHEST_RANK + 1)
+) -> Setting | None:
+    """Give the highest setting of an address, one or several, within these ranks."""
+    said = [
+        setting
+        for key in ADDRESSES
+        for setting in layers.all_of(("providers", name, key))
+        if setting.rank in ranks and _urls(setting)
+    ]
+    return max(said, key=lambda setting: setting.rank, default=None)
+
+
+def _urls(address: Setting) -> list[str]:
+    urls = address.value if isinstance(address.value, list) else [address.value]
+    return [url for url in urls if isinstance(url, str)]
+
+
 def _is_secret(path: KeyPath) -> bool:
     return path[2:3] in (("api_key",), ("api_key_env",), ("headers",))
 
 
-def _address_for(layers: Layers, name: str, secret: Setting) -> str | None:
-    """Give the address somebody had chosen when a key was given; None when there was none yet."""
+def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[str]:
+    """Give the addresses somebody had chosen when a key was given; none when there were none."""
     kind = layers.top(("providers", name, "kind"))
     service = SERVICES.get(str(kind.value)) if kind is not None else None
     # The variable of a service holds the service's key, whatever the file calls by that name.
     lowest = secret.rank if service and secret.origin.kind == "environment" else 1
-    known = [
-        said.value
-        for said in layers.all_of(("providers", name, "base_url"))
-        if lowest <= said.rank <= secret.rank and isinstance(said.value, str)
-    ]
-    return known[-1] if known else service
+    known = _top_address(layers, name, range(lowest, secret.rank + 1))
+    if known is not None:
+        return _urls(known)
+    return [service] if service else []
 
 
 def _drop_up_to(layers: Layers, top: Setting) -> None:

@@ -11,8 +11,12 @@ from ipaddress import IPv6Address
 OLLAMA_PORT = 11434
 _STANDARD_PORTS = (("http", 80), ("https", 443))
 _ANY_ADDRESS = (("", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "::1"))
-_FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f?#\\<>\"']")
+_FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
+_SHOWN_QUERIES = frozenset({"api-version"})
+_END_OF_PLACE = re.compile(r"[/?]")
+_HOST = re.compile(r"[A-Za-z0-9._-]+")
 _HIGHEST_PORT = 65535
+SECRET = "«set»"
 
 
 def ollama_url(text: str) -> str:
@@ -46,17 +50,36 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
     if standard_port is None:
         raise ValueError("An address begins with http:// or https://.")
     if _FORBIDDEN.search(rest):
-        raise ValueError("An address holds no blanks, quotes, `?` or `#`.")
+        raise ValueError("An address holds no blanks, quotes, backslashes or `#`.")
+    rest, _, query = rest.partition("?")
     place, _, path = rest.partition("/")
     user, at, place = place.rpartition("@")
     default_port = standard_port if mark else bare_port
     host, port_text = _split(place)
-    host = dict(_ANY_ADDRESS).get(host, host)
+    host = _known_host(dict(_ANY_ADDRESS).get(host, host))
     port = _port(port_text, default_port, lenient=lenient)
     shown_host = f"[{host}]" if ":" in host else host
     shown_port = "" if port == standard_port else f":{port}"
     path = path.rstrip("/")
-    return f"{scheme}://{user}{at}{shown_host}{shown_port}" + (f"/{path}" if path else "")
+    url = f"{scheme}://{user}{at}{shown_host}{shown_port}" + (f"/{path}" if path else "")
+    return f"{url}?{query}" if query else url
+
+
+def _known_host(host: str) -> str:
+    """Give a host as it is looked up: in small letters, an international name in its ASCII form."""
+    if ":" in host:
+        return host
+    if not host.isascii():
+        # Imported here: few hosts have such a name.
+        import idna
+
+        try:
+            host = idna.encode(host, uts46=True, std3_rules=True).decode("ascii")
+        except idna.IDNAError as error:
+            raise ValueError("The name of the server is none.") from error
+    if not _HOST.fullmatch(host):
+        raise ValueError("The name of the server is none.")
+    return host.lower()
 
 
 def _split(place: str) -> tuple[str, str | None]:
@@ -92,12 +115,19 @@ def _port(text: str | None, default: int, *, lenient: bool) -> int:
 def url_origin(url: str) -> str:
     """Give scheme, host and port: what a key is bound to."""
     scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}".lower()
+    return f"{scheme}://{_END_OF_PLACE.split(rest, maxsplit=1)[0].rpartition('@')[2]}".lower()
 
 
 def shown_url(url: str) -> str:
-    """Give an address without the name and password that may stand in it."""
-    scheme, mark, rest = url.partition("://")
+    """Give an address without the secrets that may stand in it: name, password, query."""
+    address, _, query = url.partition("?")
+    scheme, mark, rest = address.partition("://")
     place, slash, path = rest.partition("/")
     user, at, host = place.rpartition("@")
-    return f"{scheme}{mark}{'«set»' if user else ''}{at}{host}{slash}{path}"
+    shown = f"{scheme}{mark}{SECRET if user else ''}{at}{host}{slash}{path}"
+    return f"{shown}?{'&'.join(map(_shown_query, query.split('&')))}" if query else shown
+
+
+def _shown_query(part: str) -> str:
+    name, mark, value = part.partition("=")
+    return part if name in _SHOWN_QUERIES or not value else f"{name}{mark}{SECRET}"

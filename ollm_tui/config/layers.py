@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from ollm_tui.config.origin import KeyPath, Origin
 
+HIGHEST_RANK = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:

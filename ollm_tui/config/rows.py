@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from ollm_tui.config.hosts import shown_url
+from ollm_tui.config.hosts import SECRET, shown_url
 from ollm_tui.config.layers import leaves
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import KeyPath, dotted
 from ollm_tui.config.presets import defaults_of
 
-SECRET = "«set»"
 UNSET = "not set"
+_ADDRESSES = ("base_url", "base_urls", "proxy")
 _SECRET_NAME = re.compile(r"secret|passw|api_?key|auth|credential|(?<!s)token$", re.IGNORECASE)
 
 
@@ -50,15 +50,15 @@ def _shown(path: KeyPath, value: object) -> str:
             return SECRET
         case _ if "extra_body" in path and any(map(_SECRET_NAME.search, path)):
             return SECRET  # the schema knows nothing of these keys
-        case str() if path[-1] == "base_url":
-            return shown_url(value)
         case str():
-            return value
+            return shown_url(value) if path[-1] in _ADDRESSES else value
         case _:
-            return json.dumps(_plain(value), ensure_ascii=False, default=str)
+            return json.dumps(_plain(path, value), ensure_ascii=False, default=str)
 
 
-def _plain(value: object) -> object:
+def _plain(path: KeyPath, value: object) -> object:
+    if isinstance(value, list) and path[-1] in _ADDRESSES:
+        return [shown_url(str(url)) for url in value]
     return dict(_pairs(value)) if isinstance(value, Mapping) else value
 
 

@@ -202,6 +202,13 @@ class ProviderSettings(Section):
         repr=False,  # may hold a name and a password
         description="Its address; without a version in the path, /v1 is added where needed.",
     )
+    base_urls: Annotated[list[str], Field(max_length=64)] = Field(
+        [],
+        examples=[["http://gpu1:8000", "http://gpu2:8000"]],
+        repr=False,  # as above
+        description="Several addresses of alike servers in place of base_url: a healthy one is "
+        "asked, and each gets the key.",
+    )
     api_key: SecretStr | None = Field(
         None,
         examples=["${WORK_KEY}"],
@@ -220,6 +227,13 @@ class ProviderSettings(Section):
         examples=["ca.pem"],
         description="PEM file with the certificates to trust instead of the usual ones.",
     )
+    proxy: str | None = Field(
+        None,
+        examples=["http://proxy.example.com:3128"],
+        repr=False,  # as above
+        description='Proxy in place of HTTP_PROXY and HTTPS_PROXY, or "none"; never for this '
+        "machine.",
+    )
     backend: Backend | None = Field(
         None,
         examples=["vllm"],
@@ -235,6 +249,11 @@ class ProviderSettings(Section):
 
     _problem: ConfigProblem | None = PrivateAttr(None)
     _preset: bool = PrivateAttr(False)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where it is: one address, those of a pool, or none."""
+        return tuple(self.base_urls) or ((self.base_url,) if self.base_url else ())
 
     @property
     def problem(self) -> ConfigProblem | None:

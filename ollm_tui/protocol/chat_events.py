@@ -67,6 +67,7 @@ class Retrying:
 
     attempt: int
     wait_s: float
+    """0 for at once: to another server, or without streaming (UNSUPPORTED_FEATURE)."""
     error: AIError
     turn: int
 

@@ -53,6 +53,15 @@ class MediaDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class Rerouted:
+    """Another server of a pool is asked, before anything came from the one that failed."""
+
+    error: AIError
+    attempt: int = 1
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """The answer is complete."""
 
@@ -76,6 +85,6 @@ class ErrorEvent:
 
 
 ProviderEvent: TypeAlias = (
-    TextDelta | ThinkingDelta | ToolCallEvent | MediaDelta | Finish | ErrorEvent
+    TextDelta | ThinkingDelta | ToolCallEvent | MediaDelta | Rerouted | Finish | ErrorEvent
 )
 End: TypeAlias = Finish | ErrorEvent

@@ -19,11 +19,16 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
 
 
 def create_provider(spec: ProviderSpec) -> ProviderAdapter:
-    """Make the adapter of a server; nothing is connected before its first request.
+    """Make the adapter of a server, or of a pool; nothing is connected before its first request.
 
     Raises:
         AIError: BAD_REQUEST for a kind or an address that cannot be used.
     """
+    if len(spec.base_urls) > 1:
+        # Imported here like the adapters: few people have a pool.
+        from ollm_tui.providers import pool
+
+        return pool.create(spec, create_provider)
     place = PROVIDERS.get(spec.kind)
     if place is None:
         raise AIError(

@@ -1,12 +1,13 @@
 """From the address of a server to the URLs of its endpoints, and what an address tells.
 
-A base URL of an OpenAI-compatible server is taken as it is when its path holds a version, else
-`/v1` is added.
+A base URL of an OpenAI-compatible server is taken as it is when it holds a version, in its path or
+as `api-version` in its query; else `/v1` is added. A query stays on every request.
 """
 
 import ipaddress
 import re
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+import socket
+from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
 from ollm_tui.config import hosts
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -38,7 +39,7 @@ def openai_url(value: str) -> str:
     """
     parts = split_url(value)
     path = _ENDPOINTS.sub("", parts.path.rstrip("/"))
-    if not _VERSION.search(path):
+    if not _VERSION.search(path) and "api-version" not in parse_qs(parts.query):
         path += "/v1"
     return urlunsplit(parts._replace(path=path, fragment=""))
 
@@ -105,13 +106,25 @@ def shown_address(url: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL means this machine."""
-    name = urlsplit(url).hostname or ""
+    """Whether a URL means this machine, however its address is spelled."""
+    name = (urlsplit(url).hostname or "").removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(name).is_loopback
+        address = ipaddress.ip_address(name)
     except ValueError:
+        return _is_short_loopback(name)
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address.is_loopback or (mapped is not None and mapped.is_loopback)
+
+
+def _is_short_loopback(name: str) -> bool:
+    """Whether this is 127.0.0.1 as only the oldest function reads it: `127.1`, `0x7f.1`."""
+    if not name[:1].isdigit():
+        return False
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(name)).is_loopback
+    except OSError:
         return False
 
 

@@ -15,7 +15,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.error_body import ErrorBody, read_error_body, read_error_value
 from ollm_tui.providers.fields import integer, string
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Place, proxy_refusal
 from ollm_tui.providers.retry_after import retry_after
 
 Category: TypeAlias = Literal[
@@ -119,6 +119,8 @@ def http_error(head: Head, body: bytes, place: Place) -> AIError:
     said = read_error_body(body)
     if 300 <= head.status < 400:
         return _redirect(head, place)
+    if head.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and place.proxy:
+        return proxy_refusal(place)
     return _build(said, head, place)
 
 

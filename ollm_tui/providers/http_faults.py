@@ -26,6 +26,8 @@ class Place:
     """What to do when nothing listens there."""
     model_hint: str = "Choose another model: this server does not have it."
     """What to do when the server does not have the model."""
+    proxy: str = ""
+    """Host and port of the proxy on the way; empty for none."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """What a server may echo and no message may show."""
 
@@ -59,7 +61,7 @@ def fault(error: Exception, place: Place, *, answered: bool) -> AIError:
         case httpx.ConnectTimeout():
             return _slow_connect(place)
         case httpx.ProxyError():
-            return _proxy_fault(place)
+            return _proxy_fault(error, place)
         case httpx.ConnectError():
             return _connect_fault(error, place)
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL():
@@ -140,19 +142,47 @@ def too_long(place: Place, limit: str) -> AIError:
 def _slow_connect(place: Place) -> AIError:
     return place.error(
         ErrorCode.TIMEOUT,
-        f"{place.address} does not take connections: it did not react in time.",
+        f"{place.proxy or place.address} does not take connections: it did not react in time.",
         "Check the address and the network.",
         fault="connect_timeout",
         retryable=True,
     )
 
 
-def _proxy_fault(place: Place) -> AIError:
+def proxy_refusal(place: Place) -> AIError:
+    """The proxy on the way wants to know who asks."""
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"The proxy does not let through to {place.address}.",
-        "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
+        f"The proxy at {place.proxy} wants a name and a password.",
+        "Write them into its address: http://NAME:PASSWORD@HOST:PORT.",
         fault="proxy",
+    )
+
+
+def _proxy_fault(error: Exception, place: Place) -> AIError:
+    if str(error).startswith("407"):
+        return proxy_refusal(place)
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"The proxy at {place.proxy} does not let through to {place.address}.",
+        _other_way(place),
+        fault="proxy",
+    )
+
+
+def _lost_proxy(cause: BaseException | None, place: Place) -> AIError:
+    what = f"The proxy at {place.proxy} does not answer."
+    if isinstance(cause, socket.gaierror):
+        what = f"The name of the proxy, {place.proxy}, cannot be found."
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE, what, _other_way(place), fault="proxy", retryable=True
+    )
+
+
+def _other_way(place: Place) -> str:
+    return (
+        f"Check `proxy` below [providers.{place.provider}], or HTTP_PROXY, HTTPS_PROXY and "
+        'NO_PROXY; `proxy = "none"` goes without one.'
     )
 
 
@@ -193,6 +223,8 @@ def _connect_fault(error: Exception, place: Place) -> AIError:
         match cause:
             case ssl.SSLError():
                 return _tls_fault(cause, place)
+            case socket.gaierror() if place.proxy:
+                return _lost_proxy(cause, place)
             case socket.gaierror():
                 return place.error(
                     ErrorCode.SERVICE_UNAVAILABLE,
@@ -201,6 +233,8 @@ def _connect_fault(error: Exception, place: Place) -> AIError:
                     fault="dns",
                     retryable=cause.errno == socket.EAI_AGAIN,
                 )
+    if place.proxy:
+        return _lost_proxy(None, place)
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{place.label} does not answer at {place.address}.",
@@ -210,10 +244,15 @@ def _connect_fault(error: Exception, place: Place) -> AIError:
     )
 
 
+_OUT_OF_DATE = frozenset({9, 10})
+_ANOTHER_SERVER = frozenset({62, 64})
+"""Numbers of OpenSSL for certificates that are not yet or no longer valid, or of another name."""
+
+
 def _tls_fault(error: ssl.SSLError, place: Place) -> AIError:
     if isinstance(error, ssl.SSLCertVerificationError):
-        reason = error.verify_message
-        hint = "Check the address; for a server with its own authority set ca_file."
+        reason = error.verify_message.rstrip(".")
+        hint = _certificate_hint(error.verify_code)
     else:
         reason = (error.reason or "handshake failed").replace("_", " ").lower()
         hint = "A server without TLS needs http:// in its address."
@@ -223,6 +262,14 @@ def _tls_fault(error: ssl.SSLError, place: Place) -> AIError:
         hint,
         fault="tls",
     )
+
+
+def _certificate_hint(code: int) -> str:
+    if code in _OUT_OF_DATE:
+        return "The server needs a new certificate; check the clock of this machine too."
+    if code in _ANOTHER_SERVER:
+        return "Write the name that the certificate is made for into base_url."
+    return "Check the address; for a server with its own authority set ca_file."
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

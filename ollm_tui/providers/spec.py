@@ -17,11 +17,15 @@ class ProviderSpec:
     label: str | None = None
     base_url: str | None = field(default=None, repr=False)
     """May hold a name and a password."""
+    base_urls: tuple[str, ...] = field(default=(), repr=False)
+    """Several addresses make a pool; then `base_url` counts for nothing."""
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     backend: str | None = None
     """`lmstudio`, `localai`, `kobold`, `llamacpp` or `vllm`, where it is known."""
     ca_file: Path | None = None
+    proxy: str | None = field(default=None, repr=False)
+    """A proxy's URL, which may hold a name and a password; `none` goes without any."""
     connect_timeout_s: float = 5
     first_byte_timeout_s: float = 300
     """Until the first text, thinking or call: a cold model is slow to load."""

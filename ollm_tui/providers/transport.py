@@ -1,13 +1,12 @@
 """The HTTP client of one adapter, and its two ways to ask: a stream, or a small JSON reply.
 
-The client is made on first use and never follows a redirect, so a key stays with its origin. A
-proxy from the environment serves other machines only.
+The client is made on first use. Nothing is sent but to the server's own scheme, host and port, and
+no redirect is followed, so a key stays with its origin.
 """
 
-import ssl
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import anyio
 import httpx
@@ -17,11 +16,13 @@ from ollm_tui import __version__
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
-from ollm_tui.providers.base_url import is_loopback, is_plain_local, join, shown_address
+from ollm_tui.providers.base_url import join, shown_address
+from ollm_tui.providers.client import make_client
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import Place, fault, slow_reply, too_long, web_page
+from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.request_body import encoded_body
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -41,7 +42,18 @@ class Transport:
     def __init__(self, spec: ProviderSpec, url: str, place: Place, keys: Mapping[str, str]) -> None:
         self.url = _without_user(url)
         self.spec = spec
-        self.place = replace(place, address=shown_address(url), secrets=_secrets(spec, url))
+        self._problem = spec.problem
+        self._proxy: str | None = None
+        try:
+            self._proxy = proxy_for(url, spec.proxy, spec.name)
+        except AIError as error:
+            self._problem = self._problem or error
+        self.place = replace(
+            place,
+            address=shown_address(url),
+            proxy=shown_address(self._proxy) if self._proxy else "",
+            secrets=(*_secrets(spec, url), *_secrets_of(self._proxy or "")),
+        )
         self._user = _user(url)
         self._headers = _checked({**keys, **spec.headers}, self.place)
         self._client: httpx.AsyncClient | None = None
@@ -58,12 +70,15 @@ class Transport:
         """
         content = None if body is None else await encoded_body(body, self.place)
         client = self._opened()
-        url = path if "://" in path else join(self.url, path)
+        url = path if path.startswith(("http://", "https://")) else join(self.url, path)
         headers = None if body is None else {"content-type": "application/json"}
         try:
             request = client.build_request(method, url, content=content, headers=headers)
         except (httpx.InvalidURL, ValueError) as error:
             raise fault(httpx.InvalidURL(str(error)), self.place, answered=False) from error
+        if _origin(request.url) != _origin(httpx.URL(self.url)):
+            # The client adds the keys to whatever it sends.
+            raise fault(httpx.InvalidURL("another server"), self.place, answered=False)
         exchange = Exchange(client, request, self.place)
         group.start_soon(exchange.run)
         return exchange
@@ -123,37 +138,13 @@ class Transport:
             ) from error
 
     def _opened(self) -> httpx.AsyncClient:
-        if self.spec.problem is not None:
-            raise self.spec.problem
+        if self._problem is not None:
+            raise self._problem.with_traceback(None)
         if self._client is None:
-            local = is_loopback(self.url)
-            self._client = httpx.AsyncClient(
-                auth=self._user,
-                headers=self._headers,
-                verify=_verification(self.spec, self.url),
-                trust_env=not local,
-                follow_redirects=False,
-                timeout=httpx.Timeout(None, connect=self.spec.connect_timeout_s),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=4),
+            self._client = make_client(
+                self.spec, self.url, headers=self._headers, auth=self._user, proxy=self._proxy
             )
         return self._client
-
-
-def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:
-    """Give how to check certificates; plain HTTP to this machine saves loading them all."""
-    if spec.ca_file is None:
-        return not is_plain_local(url)
-    try:
-        context = httpx.create_ssl_context()
-        context.load_verify_locations(cafile=spec.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        raise AIError(
-            ErrorCode.BAD_REQUEST,
-            f"The authority file {spec.ca_file} of provider {spec.name} cannot be read.",
-            hint="ca_file has to name a PEM file.",
-            provider=spec.name,
-        ) from error
-    return context
 
 
 def _checked(headers: Mapping[str, str], place: Place) -> dict[str, str]:
@@ -184,7 +175,17 @@ def _without_user(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port  # httpx leaves out the usual port of a scheme
+
+
 def _secrets(spec: ProviderSpec, url: str) -> tuple[str, ...]:
+    """Give what no message may hold: keys, headers, passwords and the values of a query."""
+    asked = [value for name, value in parse_qsl(urlsplit(url).query) if name != "api-version"]
+    found = (spec.api_key or "", *_secrets_of(url), *spec.headers.values(), *asked)
+    return tuple(secret for secret in found if len(secret) >= 4)
+
+
+def _secrets_of(url: str) -> tuple[str, ...]:
     password = urlsplit(url).password or ""
-    found = (spec.api_key, password, unquote(password), *spec.headers.values())
-    return tuple(secret for secret in found if secret and len(secret) >= 4)
+    return tuple({secret for secret in (password, unquote(password)) if len(secret) >= 4})

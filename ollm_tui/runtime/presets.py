@@ -32,7 +32,8 @@ def is_service(settings: ProviderSettings) -> bool:
     address = SERVICES.get(settings.kind)
     if address is None:
         return False
-    return url_origin(settings.base_url or address) == url_origin(address)
+    origins = {url_origin(url) for url in settings.addresses or (address,)}
+    return url_origin(address) in origins
 
 
 def has_key(settings: ProviderSettings) -> bool:
@@ -54,6 +55,6 @@ def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:
     """Give the port that each provider with an address is looked for at."""
     found = {}
     for name, settings in providers.items():
-        if settings.base_url and (port := urlsplit(settings.base_url).port):
+        if settings.addresses and (port := urlsplit(settings.addresses[0]).port):
             found[name] = port
     return found

@@ -55,7 +55,7 @@ def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
 
 def _has_nowhere_to_go(settings: ProviderSettings) -> bool:
     """Whether this is a preset that only a configured address brings to life."""
-    return settings.kind == "openai-compatible" and settings.base_url is None and settings.preset
+    return settings.kind == "openai-compatible" and not settings.addresses and settings.preset
 
 
 def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | None:

@@ -23,15 +23,18 @@ PRESET_LABELS = {
 
 def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
     """Give the spec of one configured provider; this is where its secrets are opened."""
+    addresses = settings.addresses
     return ProviderSpec(
         name=name,
         kind=settings.kind,
         label=settings.label or PRESET_LABELS.get(name),
-        base_url=settings.base_url or SERVICES.get(settings.kind),
+        base_url=addresses[0] if addresses else SERVICES.get(settings.kind),
+        base_urls=addresses if len(addresses) > 1 else (),
         api_key=settings.api_key.get_secret_value() if settings.api_key else None,
         headers={key: value.get_secret_value() for key, value in settings.headers.items()},
         backend=settings.backend,
         ca_file=settings.ca_file,
+        proxy=settings.proxy,
         connect_timeout_s=settings.connect_timeout_s,
         first_byte_timeout_s=settings.first_byte_timeout_s,
         idle_timeout_s=settings.idle_timeout_s,

@@ -45,6 +45,7 @@ class Hints:
 
 _CHARS_PER_TOKEN = 4
 WHOLE = "The answer comes in one piece."
+ELSEWHERE = "Another server is asked."
 
 
 class TurnPresenter:
@@ -254,7 +255,8 @@ class TurnPresenter:
 
     def _warn(self, event: ContextWarning | Retrying) -> None:
         if isinstance(event, Retrying):
-            again = f"Trying again in {seconds(event.wait_s)}." if event.wait_s else WHOLE
+            at_once = WHOLE if event.error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
+            again = f"Trying again in {seconds(event.wait_s)}." if event.wait_s else at_once
             self.note(f"{event.error.message} {again}", "warning")
             return
         self._status.show_room(event.used, event.limit)

@@ -11,7 +11,13 @@ from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.chat.retries import LONGEST_WAIT_S, wait_before
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    Rerouted,
+    TextDelta,
+)
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.http_errors import Head, http_error
@@ -65,6 +71,16 @@ async def test_a_busy_server_is_asked_again_and_the_answer_is_one_answer() -> No
     assert isinstance(events[0], chat_events.Retrying)
     assert (events[0].attempt, events[0].turn) == (1, 1)
     assert rig.slept == [events[0].wait_s]
+    assert [m.role for m in rig.client.conversation.messages] == ["user", "assistant"]
+
+
+async def test_another_server_of_a_pool_is_told_as_a_retry_and_counts_as_none() -> None:
+    rerouted = Rerouted(refused(), attempt=1)
+    rig = Rig([rerouted, ErrorEvent(busy())], [TextDelta("Hello"), Finish("stop")])
+    events = await rig.ask()
+    assert events[0] == chat_events.Retrying(attempt=1, wait_s=0.0, error=refused(), turn=1)
+    names = [type(e).__name__ for e in events[1:]]
+    assert names == ["Retrying", "TextDelta", "TurnComplete", "Finish"]
     assert [m.role for m in rig.client.conversation.messages] == ["user", "assistant"]
 
 

@@ -63,6 +63,10 @@ def test_recorded_settings_are_dialled_where_ollama_listens(case: Case) -> None:
         ("http://gpu/v1", "http://gpu/v1"),
         ("HTTPS://gpu:8443/v1/", "https://gpu:8443/v1"),
         ("http://me:pw@gpu:1/v1", "http://me:pw@gpu:1/v1"),
+        ("http://GPU.Example.:1/V1", "http://gpu.example.:1/V1"),
+        ("http://b\u00fccher.example", "http://xn--bcher-kva.example"),
+        ("https://x.example/openai?api-version=1", "https://x.example/openai?api-version=1"),
+        ("gpu?a=1&b=/c@d", "http://gpu:8000?a=1&b=/c@d"),
     ],
 )
 def test_a_server_s_address_gets_its_default_port_only_without_a_scheme(
@@ -80,7 +84,11 @@ def test_a_server_s_address_gets_its_default_port_only_without_a_scheme(
         "gpu:0",
         "gpu:a",
         "http://a b",
-        "http://a?key=sk-1",
+        "http://a#key=sk-1",
+        "http://a\\@b/sk-1",
+        "http://good.example\uff0fsk-1@evil.example\uff0f",
+        "http://a\u2028b/sk-1",
+        "http://sk-1=1",
         "http://[::1",
     ],
 )
@@ -92,4 +100,8 @@ def test_what_is_no_address_is_refused_without_being_repeated(text: str) -> None
 
 def test_name_and_password_are_not_shown_and_do_not_count_for_the_origin() -> None:
     assert shown_url("http://me:pw@gpu:1/v1") == "http://«set»@gpu:1/v1"
+    assert shown_url("http://gpu?api-version=1&code=sk/1") == (
+        "http://gpu?api-version=1&code=«set»"
+    )
+    assert url_origin("http://gpu?code=/a@b") == "http://gpu"
     assert url_origin("http://me:pw@GPU:1/v1") == url_origin("http://gpu:1/other")

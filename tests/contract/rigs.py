@@ -50,10 +50,40 @@ async def http_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig
         await provider.dispose()
 
 
+@asynccontextmanager
+async def pool_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig]:
+    """Give a pool of two servers of one kind."""
+
+    def request(scenario: str, signal: AbortSignal | None, stream: bool) -> Request:
+        prompt = Message("user", PROMPTS.get(scenario, scenario))
+        return Request(model=model, messages=[prompt], signal=signal, stream=stream)
+
+    async with serve(handler) as one, serve(handler) as other:
+        spec = ProviderSpec(
+            name="rig",
+            kind=kind,
+            base_urls=(one.url, other.url),
+            first_byte_timeout_s=0.5,
+            idle_timeout_s=0.2,
+        )
+        provider = create_provider(spec)
+        servers = (one, other)
+        yield PromptRig(
+            provider,
+            request,
+            lambda: sum(server.answering for server in servers),
+            lambda: sum(len(server.disconnects) for server in servers),
+        )
+        assert isinstance(provider, SupportsDispose)
+        await provider.dispose()
+
+
 RIGS: Mapping[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {
     "ollama": partial(http_rig, "ollama", "thinker", fake_ollama),
     "openai-compatible": partial(http_rig, "openai-compatible", "tiny", fake_openai()),
     "openai": partial(http_rig, "openai", "tiny", fake_openai()),
     "anthropic": partial(http_rig, "anthropic", "tiny", fake_anthropic()),
+    "pool of ollama": partial(pool_rig, "ollama", "thinker", fake_ollama),
+    "pool of openai-compatible": partial(pool_rig, "openai-compatible", "tiny", fake_openai()),
     "embedded": embedded_rig,
 }

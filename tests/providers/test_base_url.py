@@ -35,6 +35,8 @@ def test_without_an_address_ollama_is_asked_where_it_usually_is() -> None:
         ("https://x.example/api/paas/v4", "https://x.example/api/paas/v4"),
         ("https://x.example/proxy", "https://x.example/proxy/v1"),
         ("https://x.example/v1?api-version=2", "https://x.example/v1?api-version=2"),
+        ("https://x.example/d/gpt?api-version=2", "https://x.example/d/gpt?api-version=2"),
+        ("https://x.example/d?key=k", "https://x.example/d/v1?key=k"),
         ("0.0.0.0:8000", "http://127.0.0.1:8000/v1"),
         (" 'http://a' ", "http://a/v1"),
         ("https://v1.example.com", "https://v1.example.com/v1"),
@@ -64,11 +66,17 @@ def test_addresses_are_shown_without_what_nobody_needs_or_may_see() -> None:
 
 
 def test_this_machine_is_known_by_all_its_names() -> None:
-    names = ("localhost", "127.0.0.1", "127.9.9.9", "[::1]", "a.localhost")
-    assert all(is_loopback(f"http://{name}:1") for name in names)
-    assert not any(
-        is_loopback(f"http://{name}") for name in ("localhost.evil.com", "10.0.0.1", "x")
+    names = (
+        *("localhost", "LOCALHOST", "localhost.", "a.localhost"),
+        *("127.0.0.1", "127.0.0.1.", "127.9.9.9", "127.1", "0x7f.1", "2130706433"),
+        *("[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]"),
     )
+    assert [name for name in names if not is_loopback(f"http://{name}:1")] == []
+    others = (
+        *("localhost.evil.com", "notlocalhost", "localhost..", "127.0.0.1.evil.com", "x"),
+        *("10.0.0.1", "10.1", "1", "[::ffff:10.0.0.1]", "[2001:db8::1]"),
+    )
+    assert [name for name in others if is_loopback(f"http://{name}")] == []
 
 
 @given(st.text(max_size=40))

@@ -224,6 +224,17 @@ def test_warnings_and_retries_are_notes(stage: Stage) -> None:
     assert stage.status.room == (3950, 4096)
 
 
+def test_a_retry_without_a_wait_says_what_is_different_this_time(stage: Stage) -> None:
+    dead = AIError(ErrorCode.SERVICE_UNAVAILABLE, "vLLM does not answer at gpu1:8000.")
+    whole = AIError(ErrorCode.UNSUPPORTED_FEATURE, "It cannot stream.")
+    for error in (dead, whole):
+        stage.presenter.apply(Retrying(attempt=1, wait_s=0, error=error, turn=1))
+    assert [note[1] for note in stage.transcript.notes] == [
+        "vLLM does not answer at gpu1:8000. Another server is asked.",
+        "It cannot stream. The answer comes in one piece.",
+    ]
+
+
 def test_a_window_that_is_not_known_is_not_named(stage: Stage) -> None:
     stage.presenter.apply(ContextWarning(used=39331, limit=4096, estimated=False, turn=1))
     [note] = stage.transcript.notes

@@ -1,0 +1,83 @@
+"""Who of a pool is asked next, and what a failure says of the one who was."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TypeVar
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.providers.pool.faults import is_gone, is_lacking, nobody
+from ollm_tui.providers.pool.health import Attempt, Roster
+from ollm_tui.providers.pool.members import Member, Shelves
+
+T = TypeVar("T")
+
+
+class Choice:
+    """The members of one pool with what is known of their health and their models."""
+
+    def __init__(self, name: str, label: str, members: Sequence[Member], roster: Roster) -> None:
+        self.name = name
+        self.label = label
+        self.members = tuple(members)
+        self.roster = roster
+        self.shelves = Shelves(len(self.members))
+
+    def asked_in_turn(self, model: str) -> Iterator[int]:
+        """Give members that may have a model, the best at each moment, each once."""
+        left = set(self.shelves.holders(model))
+        while left:
+            best = self.roster.order(left)[0]
+            left.remove(best)
+            yield best
+
+    def judge(self, attempt: Attempt, error: AIError, model: str | None = None) -> bool:
+        """Take note of a failure before the first byte; whether another member may do better."""
+        if is_gone(error):
+            attempt.failed()
+            return True
+        attempt.answered()
+        if model is not None and is_lacking(error):
+            self.shelves.lacks(attempt.member, model)
+            return True
+        return False
+
+    async def first_answer(self, model: str, ask: Callable[[ProviderAdapter], Awaitable[T]]) -> T:
+        """Ask members in turn until one answers.
+
+        Raises:
+            AIError: of a member that is there, or that none is.
+        """
+        errors: list[AIError] = []
+        for member in self.asked_in_turn(model):
+            with self.roster.attempt(member) as attempt:
+                try:
+                    reply = await ask(self.members[member].adapter)
+                except AIError as error:
+                    if not self.judge(attempt, error, model):
+                        raise
+                    errors.append(error)
+                else:
+                    attempt.answered()
+                    return reply
+        raise nobody(self.name, self.label, errors)
+
+    async def each_holder(
+        self, model: str, ask: Callable[[ProviderAdapter], Awaitable[object]]
+    ) -> None:
+        """Ask every member that has a model, one after another.
+
+        Raises:
+            AIError: the first failure, when all were asked.
+        """
+        failure: AIError | None = None
+        for member in self.asked_in_turn(model):
+            with self.roster.attempt(member) as attempt:
+                try:
+                    await ask(self.members[member].adapter)
+                except AIError as error:
+                    self.judge(attempt, error, model)
+                    failure = failure or error
+                else:
+                    attempt.answered()
+        if failure is not None:
+            raise failure

@@ -1,0 +1,79 @@
+"""The members of a pool, which models each has, and what is one list of them all; pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.providers.router import same_model
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One server of a pool."""
+
+    adapter: ProviderAdapter
+    address: str
+    """Host and port as a person reads them."""
+
+
+class Shelves:
+    """Which member has which models, as far as their listings and refusals have told."""
+
+    def __init__(self, size: int) -> None:
+        self._listed: list[tuple[ModelInfo, ...] | None] = [None] * size
+        self._lacking: list[set[str]] = [set() for _ in range(size)]
+
+    def fill(self, member: int, models: Iterable[ModelInfo]) -> None:
+        """Take a member's listing."""
+        self._listed[member] = tuple(models)
+        self._lacking[member].clear()
+
+    def lacks(self, member: int, model: str) -> None:
+        """Take note that a member does not have a model, whatever it listed."""
+        self._lacking[member].add(model)
+
+    def models(self, member: int) -> tuple[ModelInfo, ...] | None:
+        """Give a member's last listing; None when there is none."""
+        return self._listed[member]
+
+    def holders(self, model: str) -> list[int]:
+        """Give the members that have a model, else those that may: at worst, all."""
+        members = range(len(self._listed))
+        possible = [m for m in members if model not in self._lacking[m]]
+        known = [m for m in possible if self._has(m, model)]
+        unknown = [m for m in possible if self._listed[m] is None]
+        return known or unknown or possible or [*members]
+
+    def _has(self, member: int, model: str) -> bool:
+        return any(same_model(model, info.name) for info in self._listed[member] or ())
+
+
+def merged(listings: Iterable[Sequence[ModelInfo]]) -> list[ModelInfo]:
+    """Give every model once, in the order of the listings."""
+    found: dict[str, ModelInfo] = {}
+    for listing in listings:
+        for info in listing:
+            known = found.get(info.name)
+            found[info.name] = info if known is None else _both(known, info)
+    return [*found.values()]
+
+
+def _both(one: ModelInfo, other: ModelInfo) -> ModelInfo:
+    """Give what is true of a model wherever a request goes."""
+    windows = [window for window in (one.context, other.context) if window is not None]
+    loaded = None if one.loaded is other.loaded is None else bool(one.loaded or other.loaded)
+    return replace(
+        one,
+        context=min(windows, default=None),
+        loaded=loaded,
+        capability=_common(one.capability, other.capability),
+    )
+
+
+def _common(one: ModelCapability | None, other: ModelCapability | None) -> ModelCapability | None:
+    if one is None or other is None:
+        return one or other
+    return ModelCapability(
+        one.input & other.input, one.output & other.output, one.features & other.features
+    )

@@ -1,0 +1,196 @@
+"""The states of a pool's members, walked at random and compared with a simple model."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from ollm_tui.providers.pool.health import (
+    FIRST_BACK_OFF_S,
+    LONGEST_BACK_OFF_S,
+    Attempt,
+    Roster,
+    State,
+)
+from tests.support.pools import Clock
+
+SIZE = 3
+MEMBERS = st.integers(0, SIZE - 1)
+
+
+@dataclass
+class _Known:
+    """What has to be true of one member, told in the plainest way."""
+
+    dead_until: float | None = None
+    failures: int = 0
+    trial: int | None = None
+    deaths: int = 0
+
+
+@dataclass
+class _Open:
+    number: int
+    member: int
+    deaths: int
+    context: AbstractContextManager[Attempt]
+    attempt: Attempt
+
+
+class PoolHealth(RuleBasedStateMachine):
+    """Requests begin, are answered, fail and are given up, while time passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock()
+        self.roster = Roster(SIZE, clock=self.clock, jitter=lambda: 0.5)
+        self.known = [_Known() for _ in range(SIZE)]
+        self.open: list[_Open] = []
+        self.begun = 0
+
+    def expected(self, member: int) -> State:
+        known = self.known[member]
+        if known.dead_until is None:
+            return "alive"
+        if known.trial is not None:
+            return "trying"
+        return "due" if self.clock.now >= known.dead_until else "dead"
+
+    @rule(member=MEMBERS)
+    def begin(self, member: int) -> None:
+        known = self.known[member]
+        self.begun += 1
+        if known.dead_until is not None and known.trial is None:
+            known.trial = self.begun
+        context = self.roster.attempt(member)
+        self.open.append(_Open(self.begun, member, known.deaths, context, context.__enter__()))
+
+    @rule()
+    def begin_with_the_best(self) -> None:
+        first = self.roster.order(range(SIZE))[0]
+        states = [self.expected(m) for m in range(SIZE)]
+        if {"alive", "due"} & set(states):
+            assert states[first] in ("alive", "due")
+        self.begin(first)
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def answer(self, data: st.DataObject) -> None:
+        request = data.draw(st.sampled_from(self.open))
+        request.attempt.answered()
+        known = self.known[request.member]
+        known.dead_until, known.failures, known.trial = None, 0, None
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def fail(self, data: st.DataObject) -> None:
+        request = data.draw(st.sampled_from(self.open))
+        request.attempt.failed()
+        known = self.known[request.member]
+        if known.deaths == request.deaths:
+            wait = min(LONGEST_BACK_OFF_S, FIRST_BACK_OFF_S * 2**known.failures)
+            known.dead_until = self.clock.now + wait
+            known.failures += 1
+            known.deaths += 1
+            known.trial = None
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def end(self, data: st.DataObject) -> None:
+        request = data.draw(st.sampled_from(self.open))
+        self.open.remove(request)
+        request.context.__exit__(None, None, None)
+        known = self.known[request.member]
+        if known.trial == request.number:
+            known.trial = None
+
+    @rule(seconds=st.floats(0, 100))
+    def wait(self, seconds: float) -> None:
+        self.clock.now += seconds
+
+    @invariant()
+    def the_states_are_those_of_the_model(self) -> None:
+        states = [self.roster.state(m) for m in range(SIZE)]
+        assert states == [self.expected(m) for m in range(SIZE)]
+
+    @invariant()
+    def the_busy_ones_are_counted(self) -> None:
+        for member in range(SIZE):
+            counted = sum(1 for request in self.open if request.member == member)
+            assert self.roster.busy(member) == counted
+
+    @invariant()
+    def everybody_is_asked_once_and_the_dead_last(self) -> None:
+        order = self.roster.order(range(SIZE))
+        assert sorted(order) == [*range(SIZE)]
+        dead = [self.expected(m) == "dead" for m in order]
+        assert dead == sorted(dead)
+        worth = self.roster.worth_asking(range(SIZE))
+        assert worth
+        alive = [m for m in order if self.expected(m) in ("alive", "due")]
+        assert worth == (alive or order)
+
+    def teardown(self) -> None:
+        for request in self.open:
+            request.context.__exit__(None, None, None)
+
+
+TestPoolHealth = PoolHealth.TestCase
+TestPoolHealth.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+
+
+def roster_of(size: int, jitter: float = 0.5) -> tuple[Roster, Clock]:
+    clock = Clock()
+    return Roster(size, clock=clock, jitter=lambda: jitter), clock
+
+
+def test_equals_are_asked_in_turn_and_the_idle_before_the_busy() -> None:
+    roster, _ = roster_of(3)
+
+    def asked() -> Iterator[int]:
+        for _ in range(6):
+            (first, *_) = roster.order(range(3))
+            with roster.attempt(first):
+                yield first
+
+    assert [*asked()] == [0, 1, 2, 0, 1, 2]
+    with roster.attempt(0), roster.attempt(1), roster.attempt(1), roster.attempt(2):
+        assert roster.order(range(3)) == [0, 2, 1]
+
+
+def test_the_back_off_doubles_up_to_a_minute_and_is_spread() -> None:
+    for jitter, share in ((0.0, 0.75), (0.5, 1.0), (1.0, 1.25)):
+        roster, clock = roster_of(1, jitter)
+        waits = []
+        for _ in range(9):
+            with roster.attempt(0) as attempt:
+                attempt.failed()
+            begun = clock.now
+            while roster.state(0) == "dead":
+                clock.now += 0.25
+            waits.append(clock.now - begun)
+        wished = [min(60.0, 2.0**n) * share for n in range(9)]
+        assert all(abs(w - m) <= 0.25 for w, m in zip(waits, wished, strict=True)), waits
+
+
+def test_of_many_requests_that_fail_at_once_one_lengthens_the_back_off() -> None:
+    roster, clock = roster_of(1)
+    with roster.attempt(0) as a, roster.attempt(0) as b, roster.attempt(0) as c:
+        for attempt in (a, b, c):
+            attempt.failed()
+    clock.now = FIRST_BACK_OFF_S
+    assert roster.state(0) == "due"
+
+
+def test_a_trial_that_is_given_up_leaves_the_member_due() -> None:
+    roster, clock = roster_of(2)
+    with roster.attempt(0) as attempt:
+        attempt.failed()
+    clock.now = 5.0
+    with roster.attempt(0):
+        assert roster.state(0) == "trying"
+        assert roster.order(range(2)) == [1, 0]
+    assert roster.state(0) == "due"
