@@ -6,7 +6,7 @@ that service, unless an address stands beside it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ollm_tui.config.hosts import ollama_url, server_url, url_origin
 from ollm_tui.config.layers import HIGHEST_RANK, Layers, Setting
@@ -26,7 +26,7 @@ def prepare(layers: Layers, name: str, environ: Mapping[str, str]) -> Iterator[C
     yield from _addresses(layers, name)
     yield from _proxies(layers, name)
     yield from _strays(layers, name)
-    yield from _chosen(layers, name)
+    _chosen(layers, name)
     yield from _named_key(layers, base, environ)
     for said in layers.below(base):
         is_secret = said.path[2:3] in (("api_key",), ("headers",))
@@ -78,32 +78,24 @@ def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:
             layers.add(Setting(path, proxy, said.origin, said.rank))
 
 
-def _chosen(layers: Layers, name: str) -> Iterator[ConfigProblem]:
-    """Of one address and several, leave what was said above; one place may not say both."""
-    one, several = (layers.top(("providers", name, key)) for key in ADDRESSES)
-    if one is None or several is None:
-        return
-    if one.rank == several.rank:
-        yield _problem(several, "and base_url exclude each other: leave one of them out.")
-    lower = one if one.rank <= several.rank else several
-    for said in layers.all_of(lower.path):
-        layers.drop(said)
+def _chosen(layers: Layers, name: str) -> None:
+    """Leave the addresses of the highest place alone, one and several together."""
+    for said in _of_addresses(layers, name):
+        if said.rank < max(other.rank for other in _of_addresses(layers, name)):
+            layers.drop(said)
 
 
 def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     """Leave behind the keys that were given for another server than those now meant."""
-    address = _top_address(layers, name)
-    if address is None:
-        return
-    going = {url_origin(url) for url in _urls(address)}
+    going = _top_addresses(layers, name)
     secrets = [s for s in layers.below(("providers", name)) if _is_secret(s.path)]
-    for said in secrets:
-        meant = _addresses_for(layers, name, said)
-        if not meant or going <= {url_origin(url) for url in meant}:
+    for said in secrets if going else ():
+        meant = _origins(_addresses_for(layers, name, said))
+        if not meant or _origins(going) <= meant:
             continue
         _drop_up_to(layers, said)
         yield ConfigProblem(
-            f"`{dotted(said.path)}` is not used: {address.origin} names another server.",
+            f"`{dotted(said.path)}` is not used: {going[0].origin} names another server.",
             said.origin,
             said.path,
             hint="Give the key in the same place as the address.",
@@ -111,17 +103,22 @@ def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
         )
 
 
-def _top_address(
+def _of_addresses(layers: Layers, name: str) -> list[Setting]:
+    said = [s for key in ADDRESSES for s in layers.all_of(("providers", name, key))]
+    return [setting for setting in said if _urls(setting)]
+
+
+def _top_addresses(
     layers: Layers, name: str, ranks: range = range(HIGHEST_RANK + 1)
-) -> Setting | None:
-    """Give the highest setting of an address, one or several, within these ranks."""
-    said = [
-        setting
-        for key in ADDRESSES
-        for setting in layers.all_of(("providers", name, key))
-        if setting.rank in ranks and _urls(setting)
-    ]
-    return max(said, key=lambda setting: setting.rank, default=None)
+) -> list[Setting]:
+    """Give what the highest place within these ranks says of addresses, one and several."""
+    said = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
+    top = max((setting.rank for setting in said), default=None)
+    return [setting for setting in said if setting.rank == top]
+
+
+def _origins(addresses: Iterable[Setting]) -> set[str]:
+    return {url_origin(url) for said in addresses for url in _urls(said)}
 
 
 def _urls(address: Setting) -> list[str]:
@@ -133,16 +130,16 @@ def _is_secret(path: KeyPath) -> bool:
     return path[2:3] in (("api_key",), ("api_key_env",), ("headers",))
 
 
-def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[str]:
+def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[Setting]:
     """Give the addresses somebody had chosen when a key was given; none when there were none."""
     kind = layers.top(("providers", name, "kind"))
     service = SERVICES.get(str(kind.value)) if kind is not None else None
     # The variable of a service holds the service's key, whatever the file calls by that name.
     lowest = secret.rank if service and secret.origin.kind == "environment" else 1
-    known = _top_address(layers, name, range(lowest, secret.rank + 1))
-    if known is not None:
-        return _urls(known)
-    return [service] if service else []
+    known = _top_addresses(layers, name, range(lowest, secret.rank + 1))
+    if not known and service:
+        return [Setting(("providers", name, "base_url"), service, Origin("default"), 0)]
+    return known
 
 
 def _drop_up_to(layers: Layers, top: Setting) -> None:

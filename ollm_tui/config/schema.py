@@ -206,8 +206,8 @@ class ProviderSettings(Section):
         [],
         examples=[["http://gpu1:8000", "http://gpu2:8000"]],
         repr=False,  # as above
-        description="Several addresses of alike servers in place of base_url: a healthy one is "
-        "asked, and each gets the key.",
+        description="Addresses of several alike servers, with base_url or without: a healthy one "
+        "is asked, and each gets the key.",
     )
     api_key: SecretStr | None = Field(
         None,
@@ -253,7 +253,8 @@ class ProviderSettings(Section):
     @property
     def addresses(self) -> tuple[str, ...]:
         """Where it is: one address, those of a pool, or none."""
-        return tuple(self.base_urls) or ((self.base_url,) if self.base_url else ())
+        one = [self.base_url] if self.base_url else []
+        return tuple(dict.fromkeys([*one, *self.base_urls]))
 
     @property
     def problem(self) -> ConfigProblem | None:

@@ -51,11 +51,14 @@ def test_a_preset_can_be_a_pool(load: Load) -> None:
     assert loaded.all_problems == ()
 
 
-def test_one_and_several_addresses_in_one_place_close_the_provider(load: Load) -> None:
-    loaded = load('[providers.team]\nbase_urls = ["http://a", "http://b"]\nbase_url = "http://c"\n')
-    (problem,) = loaded.all_problems
-    assert "`providers.team.base_urls` and base_url exclude each other" in problem.message
-    assert loaded.config.providers["team"].problem is problem
+def test_one_and_several_addresses_in_one_place_belong_together(load: Load) -> None:
+    loaded = load(f'{TEAM}base_url = "http://gpu0:8000"\n')
+    assert addresses(loaded) == ("http://gpu0:8000", "http://gpu1:8000", "http://gpu2:8000")
+    assert key_of(loaded) == "k-1"
+    assert loaded.all_problems == ()
+    higher = {ENVIRONMENT_URLS: '["http://gpu0:8000", "http://gpu1:8000"]'}
+    loaded = load(f'{TEAM}base_url = "http://gpu0:8000"\n', higher)
+    assert (addresses(loaded), key_of(loaded)) == (("http://gpu0:8000", "http://gpu1:8000"), "k-1")
 
 
 @pytest.mark.parametrize("said", ['["http://a", 1]', '"http://a"', '["ftp://a"]', '["http://a b"]'])
