@@ -5,6 +5,7 @@ It runs in the loop of the test (`serve`), in a thread (`in_thread`), or as a pr
 """
 
 import json
+import ssl
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -13,8 +14,9 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import AnyByteStream, SocketAttribute
 from anyio.from_thread import start_blocking_portal
+from anyio.streams.tls import TLSListener
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Server:
     """What the server saw."""
 
     url: str = ""
+    port: int = 0
     received: list[Received] = field(default_factory=list)
     disconnects: list[float] = field(default_factory=list)
     """When a client left in the middle of an answer, by the system's monotonic clock."""
@@ -67,7 +70,7 @@ class Left(Exception):
 class Reply:
     """The answer to one request, in whatever pieces and states a test wants."""
 
-    def __init__(self, stream: SocketStream) -> None:
+    def __init__(self, stream: AnyByteStream) -> None:
         self._stream = stream
         self.started = False
         self.chunked = False
@@ -134,11 +137,13 @@ Handler = Callable[[Received, Reply], Awaitable[None]]
 
 
 @asynccontextmanager
-async def serve(handler: Handler, server: Server | None = None) -> AsyncIterator[Server]:
+async def serve(
+    handler: Handler, server: Server | None = None, *, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Server]:
     """Answer requests with `handler` until the block ends."""
     server = server or Server()
 
-    async def connection(stream: SocketStream) -> None:
+    async def connection(stream: AnyByteStream) -> None:
         server.connections += 1
         server.opened += 1
         try:
@@ -147,9 +152,10 @@ async def serve(handler: Handler, server: Server | None = None) -> AsyncIterator
         finally:
             server.connections -= 1
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
-    port = listener.extra(SocketAttribute.local_port)
-    server.url = f"http://127.0.0.1:{port}"
+    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
+    server.port = tcp.extra(SocketAttribute.local_port)
+    server.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.port}"
+    listener = TLSListener(tcp, tls, standard_compatible=False) if tls else tcp
     async with listener, anyio.create_task_group() as group:
         group.start_soon(listener.serve, connection, group)
         try:
@@ -189,7 +195,7 @@ def run_alone(handler: Handler) -> None:
 
 
 class _Connection:
-    def __init__(self, stream: SocketStream, handler: Handler, server: Server) -> None:
+    def __init__(self, stream: AnyByteStream, handler: Handler, server: Server) -> None:
         self._stream = stream
         self._handler = handler
         self._server = server
