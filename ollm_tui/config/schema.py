@@ -26,7 +26,7 @@ from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions
 ENVIRONMENT_PREFIX = "OLLM_"
 NESTING = "__"
 ProviderKind = Literal["ollama", "openai-compatible", "embedded", "openai", "anthropic"]
-Backend = Literal["lmstudio", "localai", "kobold", "llamacpp", "vllm"]
+Backend = Literal["lmstudio", "localai", "kobold", "llamacpp", "llamacpp-router", "vllm", "generic"]
 
 
 def _no_switch(value: object) -> object:

@@ -72,6 +72,24 @@ class SupportsTokenCount(Protocol):
 
 
 @runtime_checkable
+class SupportsTextTokenCount(Protocol):
+    """Counts text with the engine's own tokenizer, but does not know the model's template."""
+
+    async def count_text_tokens(self, model: str, text: str) -> int:
+        """Tokens of a text alone: what frames a conversation is not in it."""
+        ...
+
+
+@runtime_checkable
+class SupportsEmbed(Protocol):
+    """Makes embeddings."""
+
+    async def embed(self, request: Request) -> Response:
+        """Give an `EmbeddingContent` for each text block of the request's input, in their order."""
+        ...
+
+
+@runtime_checkable
 class SupportsList(Protocol):
     """Lists its models."""
 

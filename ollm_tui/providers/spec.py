@@ -22,7 +22,8 @@ class ProviderSpec:
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     backend: str | None = None
-    """`lmstudio`, `localai`, `kobold`, `llamacpp` or `vllm`, where it is known."""
+    """`lmstudio`, `localai`, `kobold`, `llamacpp`, `llamacpp-router` or `vllm`, where it is known;
+    `generic` where nothing more is to be looked for."""
     ca_file: Path | None = None
     proxy: str | None = field(default=None, repr=False)
     """A proxy's URL, which may hold a name and a password; `none` goes without any."""

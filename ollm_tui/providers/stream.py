@@ -3,7 +3,8 @@
 States and transitions of `AnswerStream`:
 
 * ``asking``: the request is on its way. A refusal of a field that can be left out leads back here,
-  once for each field; any other failure to ``ended``.
+  once for each field, and so does one because the server is still starting, after a wait; any other
+  failure leads to ``ended``.
 * ``answering``: pieces come and are decoded. The decoder's end, a fault, a clock or the abort
   signal lead to ``ended``.
 * ``ended``: the one `Finish` or `ErrorEvent` has been given; nothing follows.
@@ -11,7 +12,7 @@ States and transitions of `AnswerStream`:
 
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -79,6 +80,8 @@ class Question:
     decoder: Callable[[], StreamDecoder]
     adapt: Callable[[JsonObject, AIError], JsonObject | None]
     """Gives the request without the field that the error names, None if that is no way out."""
+    ready: Callable[[AIError], Awaitable[bool]] | None = None
+    """Waits while the error means that the server is still starting; tells whether it did so."""
 
 
 @asynccontextmanager
@@ -116,6 +119,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._aborted = False
         self._answering = False
         self._ended = False
+        self._waiting: anyio.CancelScope | None = None
 
     def __aiter__(self) -> AsyncIterator[ProviderEvent]:
         return self
@@ -139,6 +143,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
     def abort(self) -> None:
         """Close the connection at once; the next event is `Finish("abort")`."""
         self._aborted = True
+        if self._waiting is not None:
+            self._waiting.cancel()
         if self._exchange is not None:
             self._exchange.close()
 
@@ -185,12 +191,19 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
             if error is None:
                 return []
             adapted = self._question.adapt(body, error)
-            if adapted is None:
+            if adapted is not None:
+                body = adapted
+            elif not await self._is_ready_after(error):
                 raise error
-            body = adapted
         if error := await self._ask_with(body):
             raise error
         return []
+
+    async def _is_ready_after(self, error: AIError) -> bool:
+        if self._question.ready is not None:
+            with anyio.CancelScope() as self._waiting:
+                return not self._aborted and await self._question.ready(error)
+        return False
 
     async def _ask_with(self, body: JsonObject) -> AIError | None:
         self.close()

@@ -13,6 +13,10 @@ from ollm_tui.providers.spec import ProviderSpec
 from tests.contract.rig import PromptRig, Rig
 from tests.contract.rig_embedded import embedded_rig
 from tests.support.fake_anthropic import fake_anthropic
+from tests.support.fake_kobold import FakeKobold
+from tests.support.fake_llamacpp import FakeLlamaCpp
+from tests.support.fake_lmstudio import FakeLMStudio
+from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, serve
@@ -26,8 +30,15 @@ PROMPTS: Mapping[str, str] = {
 }
 
 
+def backend_rig(backend: str, make: Callable[[], Handler]) -> AbstractAsyncContextManager[Rig]:
+    """Give an OpenAI-compatible provider of one backend, and a new fake server of that kind."""
+    return http_rig("openai-compatible", "tiny", make(), backend)
+
+
 @asynccontextmanager
-async def http_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig]:
+async def http_rig(
+    kind: str, model: str, handler: Handler, backend: str | None = None
+) -> AsyncIterator[Rig]:
     """Give a remote provider and a fake server of its kind."""
 
     def request(scenario: str, signal: AbortSignal | None, stream: bool) -> Request:
@@ -39,6 +50,7 @@ async def http_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig
             name="rig",
             kind=kind,
             base_url=server.url,
+            backend=backend,
             first_byte_timeout_s=0.5,
             idle_timeout_s=0.2,
         )
@@ -81,6 +93,10 @@ async def pool_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig
 RIGS: Mapping[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {
     "ollama": partial(http_rig, "ollama", "thinker", fake_ollama),
     "openai-compatible": partial(http_rig, "openai-compatible", "tiny", fake_openai()),
+    "lmstudio": partial(backend_rig, "lmstudio", FakeLMStudio),
+    "localai": partial(backend_rig, "localai", FakeLocalAI),
+    "kobold": partial(backend_rig, "kobold", FakeKobold),
+    "llamacpp": partial(backend_rig, "llamacpp", FakeLlamaCpp),
     "openai": partial(http_rig, "openai", "tiny", fake_openai()),
     "anthropic": partial(http_rig, "anthropic", "tiny", fake_anthropic()),
     "pool of ollama": partial(pool_rig, "ollama", "thinker", fake_ollama),

@@ -7,7 +7,7 @@ from pytest_httpx import HTTPXMock
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import RemembersListError, SupportsList, SupportsRunning, SupportsShow
 from ollm_tui.providers.ollama import OllamaProvider
-from ollm_tui.providers.openai_compatible import OpenAICompatibleProvider
+from ollm_tui.providers.openai_compatible import OpenAICompatibleProvider, create
 from ollm_tui.providers.spec import ProviderSpec
 
 OLLAMA = "http://127.0.0.1:11434"
@@ -22,9 +22,7 @@ PS = {"models": [{"name": "a:latest", "context_length": 8192, "size": 9}]}
 
 
 def other(**more: object) -> OpenAICompatibleProvider:
-    return OpenAICompatibleProvider(
-        ProviderSpec(name="o", kind="openai-compatible", base_url=OTHER, **more)  # type: ignore[arg-type]
-    )
+    return create(ProviderSpec(name="o", kind="openai-compatible", base_url=OTHER, **more))  # type: ignore[arg-type]
 
 
 async def test_ollama_lists_what_is_installed_and_what_is_loaded(httpx_mock: HTTPXMock) -> None:
@@ -140,6 +138,7 @@ async def test_lm_studio_is_asked_in_its_own_way_and_then_in_the_common_one(
 async def test_koboldcpp_is_asked_for_its_window_too(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(url=f"{OTHER}/v1/models", json={"data": [{"id": "m"}]})
     httpx_mock.add_response(url=f"{OTHER}/api/extra/true_max_context_length", json={"value": 6144})
+    httpx_mock.add_response(url=f"{OTHER}/api/extra/version", json={"result": "KoboldCpp"})
     provider = other(backend="kobold")
     assert [info.context for info in await provider.list_models()] == [6144]
     await provider.dispose()

@@ -1,16 +1,33 @@
 """What servers tell about their models is read, and what they do not tell stays unknown."""
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ollm_tui.providers.anthropic import models as anthropic
+from ollm_tui.providers.http_errors import Head, http_error
+from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.ollama import models as ollama
 from ollm_tui.providers.openai_compatible import models as openai
+from ollm_tui.providers.openai_compatible.kobold import read_senses, read_window
+from ollm_tui.providers.openai_compatible.llamacpp import is_loading
+from ollm_tui.providers.openai_compatible.llamacpp_models import (
+    read_router,
+    read_statuses,
+    with_props,
+)
+from ollm_tui.providers.openai_compatible.lmstudio_models import read_instances, read_lmstudio
+from ollm_tui.providers.openai_compatible.localai_models import (
+    failure_of,
+    read_described,
+    read_gallery,
+)
+from ollm_tui.providers.openai_compatible.token_reply import tokens_listed
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 
 if TYPE_CHECKING:
-    from ollm_tui.protocol.json_types import JsonValue
+    from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 CASES = load_cases("api_replies")
 
@@ -94,7 +111,7 @@ def test_a_fine_tuned_model_without_a_window_has_its_parents() -> None:
 @pytest.mark.parametrize("case", of("lm studio", "lmstudio"), ids=case_id)
 def test_lm_studio_lists_only_models_to_chat_with(case: Case) -> None:
     expected = case["expected"]
-    found = openai.read_lmstudio(case["reply"])
+    found = read_lmstudio(case["reply"])
     assert [info.name for info in found] == expected["chat_models"]
     assert [info.name for info in found if info.loaded] == expected["loaded"]
     for info in found:
@@ -106,7 +123,7 @@ def test_lm_studio_lists_only_models_to_chat_with(case: Case) -> None:
 @needs_corpus
 @pytest.mark.parametrize("case", of("llama.cpp server", "llamacpp-props"), ids=case_id)
 def test_llamacpp_tells_its_window_and_its_eyes(case: Case) -> None:
-    (info,) = openai.with_props(openai.read_models([{"id": "m"}]), case["reply"])
+    (info,) = with_props(openai.read_models([{"id": "m"}]), case["reply"])
     assert info.context == case["expected"]["context_length"]
     assert info.capability is not None
     assert ("image" in info.capability.input) == case["expected"]["vision"]
@@ -115,14 +132,113 @@ def test_llamacpp_tells_its_window_and_its_eyes(case: Case) -> None:
 @needs_corpus
 @pytest.mark.parametrize("case", of("koboldcpp", "koboldcpp-context"), ids=case_id)
 def test_koboldcpp_tells_its_window(case: Case) -> None:
-    assert openai.read_kobold_window(case["reply"]) == case["expected"]["context_length"]
+    assert read_window(case["reply"]) == case["expected"]["context_length"]
+
+
+@needs_corpus
+@pytest.mark.parametrize("case", of("koboldcpp", "koboldcpp-version"), ids=case_id)
+def test_koboldcpp_tells_its_senses_and_nothing_of_tools(case: Case) -> None:
+    senses = read_senses(case["reply"])
+    assert senses is not None
+    assert (senses.input, senses.features) == (frozenset({"text"}), frozenset())
+
+
+@needs_corpus
+@pytest.mark.parametrize("case", of("llama.cpp server", "llamacpp-tokenize"), ids=case_id)
+def test_llamacpps_tokens_are_counted_with_and_without_pieces(case: Case) -> None:
+    assert tokens_listed(case["reply"], "tokens") == case["expected"]["count"]
+
+
+@needs_corpus
+@pytest.mark.parametrize("case", of("llama.cpp server", "llamacpp-health"), ids=case_id)
+def test_a_llamacpp_that_loads_is_known_by_its_error(case: Case) -> None:
+    place = Place("p", "llama.cpp", "localhost", "Start it.")
+    error = http_error(Head(503), json.dumps(case["reply"]).encode(), place)
+    assert is_loading(error) is not case["expected"]["ready"]
+    busy = http_error(Head(503), b'{"error":{"message":"no slot","type":"server_error"}}', place)
+    assert not is_loading(busy)
+
+
+def test_props_of_older_builds_leave_unknown_what_they_do_not_tell() -> None:
+    (info,) = with_props(openai.read_models([{"id": "m"}]), {"modalities": {"vision": False}})
+    assert info.capability is not None
+    assert info.capability.features == frozenset(), "unknown, not without tools"
+    (silent,) = with_props(openai.read_models([{"id": "m", "meta": {"n_ctx": 512}}]), None)
+    assert (silent.context, silent.loaded, silent.capability) == (512, None, None)
+
+
+@pytest.mark.parametrize(
+    ("entry", "window"),
+    [
+        ({"context_window": 131072, "active": True}, 131072),
+        ({"max_context_length": 32768, "capabilities": {"completion_chat": True}}, 32768),
+        ({"context_length": 8192, "type": "chat"}, 8192),
+        ({"context_length": 200000, "top_provider": {"context_length": 128000}}, 200000),
+    ],
+)
+def test_a_service_tells_its_window_under_its_own_name(entry: "JsonObject", window: int) -> None:
+    (info,) = openai.read_models([{"id": "m", **entry}])
+    assert info.context == window
+
+
+def test_services_tell_what_their_models_can_do_and_what_cannot_chat_is_left_out() -> None:
+    seeing: JsonObject = {
+        "id": "sees",
+        "architecture": {"input_modalities": ["text", "image", "file"]},
+        "supported_parameters": ["tools", "reasoning", "response_format"],
+    }
+    entries: list[JsonValue] = [
+        seeing,
+        {
+            "id": "draws",
+            "architecture": {"input_modalities": ["text"], "output_modalities": ["image"]},
+        },
+        {"id": "mistral", "capabilities": {"completion_chat": True, "function_calling": False}},
+        {"id": "ocr", "capabilities": {"completion_chat": False, "vision": True}},
+        {"id": "flux", "type": "image"},
+        {"id": "llama", "type": "chat"},
+    ]
+    found = {info.name: info.capability for info in openai.read_models(entries)}
+    assert list(found) == ["sees", "mistral", "llama"]
+    assert found["sees"] is not None
+    assert found["sees"].input == {"text", "image"}
+    assert found["sees"].features >= {"tool_use", "thinking", "json_mode"}
+    assert found["mistral"] is not None
+    assert "tool_use" not in found["mistral"].features
+    assert found["llama"] is None
+
+
+def test_an_older_lm_studio_leaves_tools_unknown_and_a_newer_one_tells() -> None:
+    entry: JsonObject = {"id": "m", "type": "llm", "state": "loaded"}
+    (older,) = read_lmstudio({"data": [entry]})
+    (newer,) = read_lmstudio({"data": [{**entry, "capabilities": ["tool_use"]}]})
+    assert older.capability is not None
+    assert newer.capability is not None
+    assert not older.capability.features
+    assert "tool_use" in newer.capability.features
+
+
+def test_lm_studio_answers_through_the_instance_that_has_the_models_name() -> None:
+    instances: list[JsonValue] = [
+        {"id": "m:2", "config": {"context_length": 2048}},
+        {"id": "m", "config": {"context_length": 4096}},
+    ]
+    listing: JsonObject = {"models": [{"key": "m", "type": "llm", "loaded_instances": instances}]}
+    assert [info.context for info in read_lmstudio(listing)] == [4096]
+    assert read_instances(listing, "m") == ["m:2", "m"]
+    assert read_instances(listing, "m:2") == ["m:2"]
+    assert read_instances(listing, "x") is None
 
 
 @pytest.mark.parametrize("reply", [None, 1, "x", [], [1], {}, {"models": None}, {"data": 3}])
 def test_nonsense_in_place_of_a_list_is_an_empty_list(reply: object) -> None:
-    assert ollama.read_tags(reply) == openai.read_models(reply) == openai.read_lmstudio(reply) == []  # type: ignore[arg-type]
+    assert ollama.read_tags(reply) == openai.read_models(reply) == read_lmstudio(reply) == []  # type: ignore[arg-type]
     assert ollama.read_running(reply) == {}  # type: ignore[arg-type]
     assert ollama.read_show("m", reply).capability is None  # type: ignore[arg-type]
+    assert not read_described(reply)  # type: ignore[arg-type]
+    assert (read_statuses(reply), read_router(reply, {})) == ({}, [])  # type: ignore[arg-type]
+    assert read_gallery(reply) == set()  # type: ignore[arg-type]
+    assert failure_of(reply) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", ["²", "9" * 5000, "-1", "many"])

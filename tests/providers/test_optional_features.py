@@ -16,12 +16,14 @@ from ollm_tui.protocol.ports import (
     SupportsCopy,
     SupportsDelete,
     SupportsDispose,
+    SupportsEmbed,
     SupportsInitialize,
     SupportsList,
     SupportsLoad,
     SupportsPull,
     SupportsRunning,
     SupportsShow,
+    SupportsTextTokenCount,
     SupportsTokenCount,
     SupportsUnload,
 )
@@ -34,6 +36,8 @@ from ollm_tui.providers.spec import ProviderSpec
 
 FEATURES: Mapping[str, type] = {
     "count_tokens": SupportsTokenCount,
+    "count_text_tokens": SupportsTextTokenCount,
+    "embed": SupportsEmbed,
     "list_models": SupportsList,
     "last_error": RemembersListError,
     "show_model": SupportsShow,
@@ -46,6 +50,8 @@ FEATURES: Mapping[str, type] = {
     "initialize": SupportsInitialize,
     "dispose": SupportsDispose,
 }
+LIKE_OPENAI = {"list_models", "last_error", "embed", "dispose"}
+MANAGES = {"pull_model", "unload_model", "list_running"}
 
 
 class Bare:
@@ -87,12 +93,22 @@ def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
     ("kind", "backend", "can"),
     [
         ("ollama", None, {"list_models", "list_running", "show_model", "dispose"}),
-        ("openai-compatible", None, {"list_models", "last_error", "dispose"}),
+        ("openai-compatible", None, LIKE_OPENAI),
+        ("openai-compatible", "generic", LIKE_OPENAI),
+        ("openai-compatible", "vllm", LIKE_OPENAI | {"count_tokens"}),
+        ("openai-compatible", "llamacpp", LIKE_OPENAI | {"count_tokens"}),
         (
             "openai-compatible",
-            "vllm",
-            {"list_models", "last_error", "dispose", "count_tokens"},
+            "llamacpp-router",
+            LIKE_OPENAI | MANAGES | {"count_tokens", "load_model", "show_model", "delete_model"},
         ),
+        ("openai-compatible", "lmstudio", LIKE_OPENAI | MANAGES | {"load_model", "show_model"}),
+        (
+            "openai-compatible",
+            "localai",
+            LIKE_OPENAI | MANAGES | {"count_text_tokens", "delete_model"},
+        ),
+        ("openai-compatible", "kobold", LIKE_OPENAI | {"count_text_tokens"}),
     ],
 )
 def test_the_adapters_offer_what_their_servers_do(

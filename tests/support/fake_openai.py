@@ -4,8 +4,10 @@ It offers the model `tiny`. The prompt chooses what happens, see `scripts.py`. W
 the environment a key is asked for. As a program: `python -m tests.support.fake_openai`.
 """
 
+import base64
 import json
 import os
+import struct
 from collections.abc import Mapping
 
 from tests.support import scripts
@@ -28,6 +30,8 @@ def fake_openai(key: str | None = None, refuses: Mapping[str, str] | None = None
                 await reply.json({"object": "list", "data": [entry]})
             case "POST", "/v1/chat/completions":
                 await chat(request, reply, refuses or {})
+            case "POST", "/v1/embeddings":
+                await embed(request, reply)
             case _:
                 await reply.whole(b"404 page not found", 404, "text/plain")
 
@@ -46,6 +50,23 @@ async def chat(request: Received, reply: Reply, refuses: Mapping[str, str]) -> N
         await reply.json({"error": {"message": message, "code": "model_not_found"}}, 404)
         return
     await _Wire(body, reply).play(scripts.last_prompt(body.get("messages")))
+
+
+async def embed(request: Received, reply: Reply) -> None:
+    """Give vectors that say how long a text is and how it begins; in base64 where it is asked."""
+    body = request.json()
+    given = body["input"]
+    texts = [str(text) for text in given] if isinstance(given, list) else [str(given)]
+    packed = body.get("encoding_format") == "base64"
+    data = []
+    for index, text in enumerate(texts):
+        vector = [float(len(text)), float(ord(text[0]) if text else 0)]
+        raw = base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+        data.append({"object": "embedding", "index": index, "embedding": raw if packed else vector})
+    tokens = sum(len(text) for text in texts)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    listing = {"object": "list", "model": "tiny", "data": data[::-1], "usage": usage}
+    await reply.json(listing)
 
 
 class _Wire(ScriptWire):

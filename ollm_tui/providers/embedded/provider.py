@@ -22,7 +22,7 @@ from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.stream import EndedStream, EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from ollm_tui.providers.gather import gather
-from ollm_tui.providers.openai_compatible.counting import LlamaCppProvider
+from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
 
 ENGINE_PACKAGE = "xllamacpp"

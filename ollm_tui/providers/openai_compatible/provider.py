@@ -1,11 +1,10 @@
 """Any OpenAI-compatible server as a provider: input and output only."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
@@ -13,14 +12,10 @@ from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.openai_compatible.adapt import Refusals
+from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.openai_compatible.models import (
-    is_llamacpp,
-    read_kobold_window,
-    read_lmstudio,
-    read_models,
-    with_props,
-)
+from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
+from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.to_wire import chat_body
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Question, answer_stream
@@ -33,10 +28,12 @@ _CAPABILITY = ModelCapability(
     frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
 )
 _START_HINT = "Start the server, or choose another one with --host."
+GENERIC = "generic"
+"""Any server, and none of which more is known."""
 
 
 class OpenAICompatibleProvider:
-    """One server that answers at `/v1/chat/completions`."""
+    """One server that answers at `/v1/chat/completions`; a backend with more has its own class."""
 
     streaming_format: StreamingFormat = "sse"
 
@@ -52,7 +49,7 @@ class OpenAICompatibleProvider:
         self.label = spec.label or spec.name
         self._backend = spec.backend
         place = Place(self.name, self.label, "", _START_HINT)
-        self._transport = Transport(spec, openai_url(spec.base_url), place, _keys(spec))
+        self._transport = Transport(spec, openai_url(spec.base_url), place, self._keys(spec))
         self._refusals = Refusals()
         self._last_error: AIError | None = None
 
@@ -68,6 +65,7 @@ class OpenAICompatibleProvider:
             body=lambda: self._body(request),
             decoder=partial(OpenAIStream, self._transport.place, tags_for(request.should_think)),
             adapt=self._refusals.adapt,
+            ready=self._is_ready_after,
         )
         return answer_stream(self._transport, question, request.signal)
 
@@ -75,6 +73,14 @@ class OpenAICompatibleProvider:
         """Give the whole answer, or with `request.stream` the stream."""
         stream = self.chat_stream(request)
         return stream if request.stream else await gather(stream)
+
+    async def embed(self, request: Request) -> Response:
+        """Ask `/embeddings` for vectors of the input's texts.
+
+        Raises:
+            AIError: any failure, in the server's words where its model makes no embeddings.
+        """
+        return await embed(self._transport, request)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """What such servers can do with a model that is made for it."""
@@ -96,35 +102,37 @@ class OpenAICompatibleProvider:
     def _body(self, request: Request) -> JsonObject:
         return self._refusals.apply(chat_body(request, self._backend))
 
+    def _keys(self, spec: ProviderSpec) -> Mapping[str, str]:
+        """Give the headers that tell who asks."""
+        return {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
+
+    async def _is_ready_after(self, _error: AIError) -> bool:
+        """Wait while an error means that the server is still starting; tell whether it did so."""
+        return False
+
     async def _listed(self) -> Sequence[ModelInfo]:
-        if self._backend == "lmstudio":
-            for path in ("/api/v1/models", "/api/v0/models"):
-                if models := read_lmstudio(await self._asked_aside(path)):
-                    return models
+        """Give the server's models, or raise why not."""
         reply = await self._transport.json("GET", "/models")
         models = read_models(reply)
-        if self._backend == "llamacpp" or is_llamacpp(reply):
-            return with_props(models, await self._asked_aside("/props"))
-        if self._backend == "kobold":
-            window = read_kobold_window(
-                await self._asked_aside("/api/extra/true_max_context_length")
-            )
-            return [replace(info, context=window) for info in models]
+        if self._backend != GENERIC and is_llamacpp(reply):
+            return with_props(models, await self._aside("/props"))
         return models
 
-    async def _asked_aside(self, path: str) -> JsonValue:
-        """Ask what only some versions answer; a failure is no answer."""
+    async def _at_root(
+        self,
+        method: str,
+        path: str,
+        body: JsonMapping | None = None,
+        *,
+        within_s: float | None = None,
+    ) -> JsonValue:
+        """Ask what stands beside the version, not below it."""
         url = join(server_root(self._transport.url), path)
+        return await self._transport.json(method, url, body, within_s=within_s)
+
+    async def _aside(self, path: str) -> JsonValue:
+        """Ask what only some versions answer; a failure is no answer."""
         try:
-            return await self._transport.json("GET", url)
+            return await self._at_root("GET", path)
         except AIError:
             return None
-
-
-def _keys(spec: ProviderSpec) -> dict[str, str]:
-    if not spec.api_key:
-        return {}
-    keys = {"authorization": f"Bearer {spec.api_key}"}
-    if spec.backend == "lmstudio":
-        keys["x-api-key"] = spec.api_key
-    return keys

@@ -21,6 +21,8 @@ OFFERS: tuple[tuple[type, type[PoolProvider]], ...] = (
     (ports.SupportsList, questions.Lists),
     (ports.SupportsRunning, questions.ListsRunning),
     (ports.SupportsTokenCount, questions.Counts),
+    (ports.SupportsTextTokenCount, questions.CountsText),
+    (ports.SupportsEmbed, questions.Embeds),
     (ports.SupportsShow, questions.Shows),
     (ports.SupportsPull, operations.Pulls),
     (ports.SupportsDelete, operations.Deletes),

@@ -6,12 +6,14 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
+    SupportsEmbed,
     SupportsList,
     SupportsRunning,
     SupportsShow,
+    SupportsTextTokenCount,
     SupportsTokenCount,
 )
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.pool.listing import PoolListing
 from ollm_tui.providers.pool.provider import PoolProvider
 
@@ -74,6 +76,32 @@ class Counts(PoolProvider):
         async def ask(adapter: ProviderAdapter) -> int:
             assert isinstance(adapter, SupportsTokenCount)
             return await adapter.count_tokens(request)
+
+        return await self._choice.first_answer(request.model, ask)
+
+
+class CountsText(PoolProvider):
+    """All members count the tokens of a text."""
+
+    async def count_text_tokens(self, model: str, text: str) -> int:
+        """Let the first member that answers count."""
+
+        async def ask(adapter: ProviderAdapter) -> int:
+            assert isinstance(adapter, SupportsTextTokenCount)
+            return await adapter.count_text_tokens(model, text)
+
+        return await self._choice.first_answer(model, ask)
+
+
+class Embeds(PoolProvider):
+    """All members make embeddings."""
+
+    async def embed(self, request: Request) -> Response:
+        """Give the vectors of the first member that answers."""
+
+        async def ask(adapter: ProviderAdapter) -> Response:
+            assert isinstance(adapter, SupportsEmbed)
+            return await adapter.embed(request)
 
         return await self._choice.first_answer(request.model, ask)
 

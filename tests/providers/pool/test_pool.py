@@ -9,6 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from ollm_tui.protocol import ports
+from ollm_tui.protocol.blocks import EmbeddingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
@@ -20,12 +21,12 @@ from ollm_tui.protocol.provider_events import (
     Rerouted,
     TextDelta,
 )
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.offers import OFFERS
-from tests.support.pools import Clock, Puppet
+from tests.support.pools import Clock, Puppet, refused
 
 ANSWER: list[ProviderEvent] = [TextDelta("one "), TextDelta("two"), Finish("stop")]
 
@@ -252,6 +253,23 @@ class Counting(Puppet):
         return len(request.model)
 
 
+class Reader(Puppet):
+    """A member that knows its tokenizer, and makes vectors."""
+
+    async def count_text_tokens(self, _model: str, text: str) -> int:
+        self.refuse()
+        return len(text)
+
+    async def embed(self, request: Request) -> Response:
+        self.refuse()
+        return Response(content=(EmbeddingContent((float(len(request.model)),)),))
+
+    def refuse(self) -> None:
+        self.asked += 1
+        if not self.up:
+            raise refused(self.address)
+
+
 class Owner(Counting):
     """A member that also changes models."""
 
@@ -265,7 +283,15 @@ class Owner(Counting):
 
 
 @pytest.mark.parametrize(
-    "kinds", [(Counting, Counting), (Counting, Puppet), (Owner, Counting), (Owner, Owner)]
+    "kinds",
+    [
+        (Counting, Counting),
+        (Counting, Puppet),
+        (Owner, Counting),
+        (Owner, Owner),
+        (Reader, Reader),
+        (Reader, Counting),
+    ],
 )
 def test_a_pool_offers_exactly_what_all_its_members_do(kinds: Sequence[type[Puppet]]) -> None:
     members = [kind(str(n)) for n, kind in enumerate(kinds)]
@@ -288,6 +314,16 @@ async def test_what_changes_models_is_done_by_every_member_that_has_it() -> None
     assert isinstance(team.pool, ports.SupportsDispose)
     await team.pool.dispose()
     assert not any(owner.up for owner in owners)
+
+
+async def test_texts_are_counted_and_embedded_by_the_first_member_that_answers() -> None:
+    team = Stage(Reader("a", up=False), Reader("b"))
+    assert isinstance(team.pool, ports.SupportsTextTokenCount)
+    assert isinstance(team.pool, ports.SupportsEmbed)
+    assert await team.pool.count_text_tokens("tiny", "hello") == 5
+    made = await team.pool.embed(Request(model="tiny", input="hello"))
+    assert made.content == (EmbeddingContent((4.0,)),)
+    assert team.asked() == [1, 2], "a dead member is asked once"
 
 
 async def test_a_signal_between_two_members_ends_with_an_abort() -> None:

@@ -1,0 +1,97 @@
+"""KoboldCpp: one model, a window of its own to ask for, and generations that have to be stopped."""
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import anyio
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.provider_events import ProviderEvent
+from ollm_tui.protocol.request import Request
+from ollm_tui.providers.fields import as_object, positive
+from ollm_tui.providers.openai_compatible.described import TEXT
+from ollm_tui.providers.openai_compatible.kobold_stream import KoboldStream
+from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
+from ollm_tui.providers.openai_compatible.token_reply import tokens_told
+from ollm_tui.providers.single_error import single_error
+
+ABORT_S = 0.25
+"""How long an abort may hold up the end of an answer that nobody wants any more."""
+
+
+class KoboldProvider(OpenAICompatibleProvider):
+    """A KoboldCpp server."""
+
+    _window: int | None = None
+
+    @asynccontextmanager
+    async def chat_stream(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+        """Ask `/chat/completions`; an answer that is left early is stopped on the server too.
+
+        With tools the server writes the whole answer before it sends any of it, and would not
+        notice that the connection has closed.
+        """
+        key = f"KCPP{secrets.token_hex(4)}"
+        options = request.options
+        keyed = {"genkey": key, **(options.extra_body or {})}
+        asked = replace(request, options=replace(options, extra_body=keyed))
+        with single_error():
+            async with anyio.create_task_group() as group, super().chat_stream(asked) as events:
+                stream = KoboldStream(events, options)
+                try:
+                    yield stream
+                finally:
+                    if stream.may_be_writing:
+                        group.start_soon(self._abort, str(keyed["genkey"]))
+
+    async def count_text_tokens(self, _model: str, text: str) -> int:
+        """Count at `/api/extra/tokencount`.
+
+        Raises:
+            AIError: any failure.
+        """
+        if not text:
+            return 0
+        reply = await self._at_root("POST", "/api/extra/tokencount", {"prompt": text})
+        return tokens_told(reply, "value")
+
+    def _body(self, request: Request) -> JsonObject:
+        """Keep an answer within half of a known window: the server cuts the prompt to make room."""
+        longest, window = request.options.max_tokens, self._window
+        if longest is not None and window is not None and longest > window // 2:
+            options = replace(request.options, max_tokens=max(1, window // 2))
+            request = replace(request, options=options)
+        return super()._body(request)
+
+    async def _listed(self) -> Sequence[ModelInfo]:
+        models = await super()._listed()
+        window = read_window(await self._aside("/api/extra/true_max_context_length"))
+        seen = read_senses(await self._aside("/api/extra/version"))
+        self._window = window or self._window
+        return [replace(info, context=window, capability=seen, loaded=True) for info in models]
+
+    async def _abort(self, key: str) -> None:
+        """Stop the generation of this request; another user's goes on."""
+        with anyio.move_on_after(ABORT_S, shield=True):
+            try:
+                await self._at_root("POST", "/api/extra/abort", {"genkey": key})
+            except AIError:
+                return  # it ends by itself
+
+
+def read_window(reply: JsonValue) -> int | None:
+    """Read `/api/extra/true_max_context_length`."""
+    return positive(as_object(reply), "value")
+
+
+def read_senses(reply: JsonValue) -> ModelCapability | None:
+    """Read what goes in from `/api/extra/version`; what else a model can do is not told there."""
+    told = as_object(reply)
+    if "vision" not in told:
+        return None
+    inputs = {kind for name, kind in (("vision", "image"), ("audio", "audio")) if told.get(name)}
+    return ModelCapability(TEXT | inputs, TEXT)

@@ -1,0 +1,93 @@
+"""llama.cpp's server of one model: it counts with the template, and says when it is loading."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from http import HTTPStatus
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.request import Request
+from ollm_tui.providers.fields import as_object, string
+from ollm_tui.providers.openai_compatible.llamacpp_models import (
+    read_router,
+    read_statuses,
+    with_props,
+)
+from ollm_tui.providers.openai_compatible.models import read_models
+from ollm_tui.providers.openai_compatible.paced import paced
+from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
+from ollm_tui.providers.openai_compatible.token_reply import (
+    tokens_listed,
+    tokens_told,
+    uncounted,
+)
+
+_ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED)
+_OF_THE_ANSWER = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens"})
+UNAVAILABLE = "unavailable_error"
+"""The type of the error that llama.cpp answers everything with while it loads."""
+
+
+def is_loading(error: AIError) -> bool:
+    """Whether the server only needs more time."""
+    return (
+        error.status == HTTPStatus.SERVICE_UNAVAILABLE
+        and error.details.get("server_type") == UNAVAILABLE
+    )
+
+
+class LlamaCppProvider(OpenAICompatibleProvider):
+    """A llama.cpp server; one that manages many models is a `LlamaCppRouterProvider`."""
+
+    _counts_at_once = True
+
+    async def count_tokens(self, request: Request) -> int:
+        """Count at `/chat/completions/input_tokens`; older builds by `/apply-template`.
+
+        Raises:
+            AIError: any failure.
+        """
+        body = {k: v for k, v in self._body(request).items() if k not in _OF_THE_ANSWER}
+        if self._counts_at_once:
+            try:
+                path = "/chat/completions/input_tokens"
+                return tokens_told(await self._transport.json("POST", path, body), "input_tokens")
+            except AIError as error:
+                if error.status not in _ABSENT:
+                    raise
+                self._counts_at_once = False
+        return await self._count_in_two_steps(body)
+
+    async def _count_in_two_steps(self, body: JsonObject) -> int:
+        prompt = string(as_object(await self._at_root("POST", "/apply-template", body)), "prompt")
+        if prompt is None:
+            raise uncounted()
+        text: JsonObject = {"content": prompt, "add_special": True, "parse_special": True}
+        return tokens_listed(await self._at_root("POST", "/tokenize", text), "tokens")
+
+    async def _listed(self) -> Sequence[ModelInfo]:
+        reply = await self._transport.json("GET", "/models")
+        if read_statuses(reply):
+            return read_router(reply, {})
+        models = read_models(reply)
+        try:
+            return with_props(models, await self._at_root("GET", "/props"))
+        except AIError as error:
+            if not is_loading(error):
+                return models
+            return [replace(info, loaded=False) for info in models]
+
+    async def _is_ready_after(self, error: AIError) -> bool:
+        """Wait until the model is loaded, if that is what the error is about."""
+        if not is_loading(error):
+            return False
+        async for _ in paced():
+            try:
+                await self._at_root("GET", "/health")
+            except AIError as still:
+                if not is_loading(still):
+                    return False
+            else:
+                return True
+        return False

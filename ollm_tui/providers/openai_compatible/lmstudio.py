@@ -1,0 +1,130 @@
+"""LM Studio: its own API lists, loads, unloads and downloads models beside the common one."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from http import HTTPStatus
+from urllib.parse import quote
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject
+from ollm_tui.protocol.model import ModelInfo, PullProgress
+from ollm_tui.providers.fields import as_object, integer, string
+from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.openai_compatible.lmstudio_models import read_instances, read_lmstudio
+from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_pulled, too_old
+from ollm_tui.providers.openai_compatible.paced import paced
+from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
+from ollm_tui.providers.spec import ProviderSpec
+
+_FIRST_WITH_MODELS = "0.4.0"
+_DONE = frozenset({"completed", "already_downloaded"})
+
+
+class LMStudioProvider(OpenAICompatibleProvider):
+    """An LM Studio server; a model that is not in memory is loaded by its first request."""
+
+    async def show_model(self, name: str) -> ModelInfo:
+        """Give what the server's list says of one model.
+
+        Raises:
+            AIError: any failure; MODEL_NOT_FOUND.
+        """
+        models = {info.name: info for info in await self._listed()}
+        if name not in models:
+            raise no_such_model(self._transport.place, name, models)
+        return models[name]
+
+    async def list_running(self) -> Sequence[ModelInfo]:
+        """Give the models in memory.
+
+        Raises:
+            AIError: any failure.
+        """
+        return [info for info in await self._listed() if info.loaded]
+
+    async def load_model(self, name: str) -> None:
+        """Load a model; the server answers when it is ready, which may take minutes.
+
+        Raises:
+            AIError: any failure; UNSUPPORTED_FEATURE from a version before 0.4.0.
+        """
+        within_s = self._transport.spec.first_byte_timeout_s
+        await self._own("POST", "load", {"model": name}, "load models", within_s)
+
+    async def unload_model(self, name: str) -> None:
+        """Drop every loaded instance of a model; without one there is nothing to do.
+
+        Raises:
+            AIError: any failure; MODEL_NOT_FOUND.
+        """
+        instances = read_instances(await self._own("GET", "", None, "unload models"), name)
+        if instances is None:
+            raise no_such_model(self._transport.place, name)
+        for instance in instances:
+            await self._own("POST", "unload", {"instance_id": instance}, "unload models")
+
+    async def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
+        """Have the server fetch a model of its catalog, or of a Hugging Face address.
+
+        The download is the server's: it goes on when nobody looks any more, and pauses and resumes
+        there. A repeated call joins it.
+
+        Raises:
+            AIError: any failure, also of the download.
+        """
+        job = as_object(await self._own("POST", "download", {"model": name}, "download models"))
+        path = f"download/status/{quote(string(job, 'job_id') or '', safe='')}"
+        shown = None
+        async for _ in paced():
+            progress = _progress(job)
+            if progress != shown:
+                yield progress
+                shown = progress
+            if progress.status in _DONE:
+                return
+            if progress.status == "failed" or not job.get("job_id"):
+                raise not_pulled(self._transport.place, name, None)
+            told = as_object(await self._own("GET", path, None, "download models"))
+            job = {"job_id": job["job_id"], **told}
+
+    def _keys(self, spec: ProviderSpec) -> Mapping[str, str]:
+        """Give the key in the header that the server reads, and in the one that gateways do."""
+        keys = dict(super()._keys(spec))
+        return keys | ({"x-api-key": spec.api_key} if spec.api_key else {})
+
+    async def _listed(self) -> Sequence[ModelInfo]:
+        for path in ("/api/v1/models", "/api/v0/models"):
+            if models := read_lmstudio(await self._aside(path)):
+                return models
+        return await super()._listed()
+
+    async def _own(
+        self,
+        method: str,
+        path: str,
+        body: JsonMapping | None,
+        action: str,
+        within_s: float | None = None,
+    ) -> JsonObject:
+        """Ask LM Studio's own API; versions without it answer 404, or 200 with an error."""
+        url = "/api/v1/models" + (f"/{path}" if path else "")
+        place = self._transport.place
+        try:
+            reply = as_object(await self._at_root(method, url, body, within_s=within_s))
+        except AIError as error:
+            if error.status == HTTPStatus.NOT_FOUND and "endpoint" in error.message:
+                raise too_old(place, action, _FIRST_WITH_MODELS) from error
+            raise
+        if is_error(reply):
+            failure = stream_error(reply, place)
+            if "endpoint" in failure.message:
+                raise too_old(place, action, _FIRST_WITH_MODELS)
+            raise failure
+        return reply
+
+
+def _progress(job: JsonObject) -> PullProgress:
+    return PullProgress(
+        status=string(job, "status") or "downloading",
+        completed=integer(job, "downloaded_bytes"),
+        total=integer(job, "total_size_bytes"),
+    )

@@ -1,0 +1,48 @@
+"""What goes wrong with a server's models, apart from answers: one sentence for each case."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.providers.http_faults import Place
+
+
+def no_such_model(place: Place, name: str, known: Iterable[str] = ()) -> AIError:
+    """The server does not have the model, nor can it be had there."""
+    near = get_close_matches(name, list(known), n=3)
+    return AIError(
+        ErrorCode.MODEL_NOT_FOUND,
+        f"{place.label} has no model {name}.",
+        hint=f"It has {', '.join(near)}." if near else place.model_hint,
+        provider=place.provider,
+    )
+
+
+def not_loaded(place: Place, name: str, reason: str | None) -> AIError:
+    """The server tried, and the model is not in memory."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{place.label} could not load {name}{f': {reason}' if reason else ''}.",
+        hint="The server's log says why; a smaller model or window may fit.",
+        provider=place.provider,
+    )
+
+
+def not_pulled(place: Place, name: str, reason: str | None) -> AIError:
+    """A download on the server's side failed."""
+    return AIError(
+        ErrorCode.ENGINE_ERROR,
+        f"{place.label} could not fetch {name}{f': {reason}' if reason else ''}.",
+        hint="Ask again: it goes on where it stopped, where the server can.",
+        provider=place.provider,
+    )
+
+
+def too_old(place: Place, action: str, version: str) -> AIError:
+    """The server's version has no way to do this."""
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"This version of {place.label} cannot {action}.",
+        hint=f"It can from {version} on.",
+        provider=place.provider,
+    )

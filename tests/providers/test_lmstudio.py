@@ -1,0 +1,147 @@
+"""LM Studio's own API: lists, loads, unloads, downloads, and how it refuses."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.provider_events import ErrorEvent, TextDelta
+from ollm_tui.protocol.request import Request
+from ollm_tui.providers.openai_compatible import LMStudioProvider
+from ollm_tui.providers.spec import ProviderSpec
+from tests.support.fake_lmstudio import FakeLMStudio
+from tests.support.http_server import Handler, Received, Reply, Server, serve
+
+
+@asynccontextmanager
+async def connected(handler: Handler) -> AsyncIterator[tuple[LMStudioProvider, Server]]:
+    async with serve(handler) as server:
+        provider = LMStudioProvider(
+            ProviderSpec(
+                name="lms",
+                kind="openai-compatible",
+                label="LM Studio",
+                base_url=f"{server.url}/v1",
+                backend="lmstudio",
+                api_key="k1",
+            )
+        )
+        yield provider, server
+        await provider.dispose()
+
+
+async def test_its_list_tells_windows_sizes_and_what_is_loaded() -> None:
+    async with connected(FakeLMStudio()) as (provider, server):
+        tiny, big = await provider.list_models()
+        running = await provider.list_running()
+        shown = await provider.show_model("big")
+    assert (tiny.name, tiny.label, tiny.loaded, tiny.context) == ("tiny", "Tiny", True, 4096)
+    assert (big.loaded, big.context, big.details["context_trained"]) == (False, None, 32768)
+    assert big.details["quantization"] == "Q4_K_M"
+    assert big.capability is not None
+    assert "image" in big.capability.input
+    assert [info.name for info in running] == ["tiny"]
+    assert shown == big
+    asked = [(r.headers["authorization"], r.headers["x-api-key"]) for r in server.received]
+    assert set(asked) == {("Bearer k1", "k1")}
+
+
+async def test_an_older_version_lists_and_says_that_it_can_do_no_more() -> None:
+    for status in (404, 200):  # some versions answer an unknown path with 200
+        fake = FakeLMStudio(older=True, status_of_unknown=status)
+        async with connected(fake) as (provider, _):
+            tiny, big = await provider.list_models()
+            assert (tiny.context, tiny.loaded, big.loaded) == (4096, True, False)
+            with pytest.raises(AIError) as caught:
+                await provider.load_model("big")
+            assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
+            assert str(caught.value).endswith("It can from 0.4.0 on.")
+            with pytest.raises(AIError, match="cannot unload models"):
+                await provider.unload_model("tiny")
+            with pytest.raises(AIError, match="cannot download models"):
+                _ = [progress async for progress in provider.pull_model("new")]
+
+
+async def test_a_model_is_loaded_and_all_of_its_instances_are_unloaded() -> None:
+    fake = FakeLMStudio()
+    async with connected(fake) as (provider, _):
+        await provider.load_model("big")
+        await provider.load_model("big")
+        assert fake.loaded["big"] == ["big", "big:2"]
+        await provider.unload_model("big")
+        assert fake.loaded == {"tiny": ["tiny"], "big": []}
+        await provider.unload_model("big")  # nothing to do
+        for action in (provider.load_model, provider.unload_model, provider.show_model):
+            with pytest.raises(AIError) as caught:
+                await action("nosuch")
+            assert caught.value.code == ErrorCode.MODEL_NOT_FOUND
+
+
+async def test_a_load_may_take_longer_than_a_list() -> None:
+    async def slow(request: Received, reply: Reply) -> None:
+        if request.path.endswith("/load"):
+            await anyio.sleep(0.3)
+        await FakeLMStudio()(request, reply)
+
+    async with serve(slow) as server:
+        provider = LMStudioProvider(
+            ProviderSpec(
+                name="lms",
+                kind="openai-compatible",
+                base_url=server.url,
+                list_timeout_s=0.1,
+                first_byte_timeout_s=5,
+            )
+        )
+        await provider.load_model("big")
+        await provider.dispose()
+
+
+async def test_a_download_is_followed_through_its_pauses_to_its_end() -> None:
+    async with connected(FakeLMStudio()) as (provider, _):
+        told = [(p.status, p.completed, p.total) async for p in provider.pull_model("new")]
+        there = [p.status async for p in provider.pull_model("tiny")]
+    assert told == [
+        ("downloading", 0, None),
+        ("downloading", 500, 1000),
+        ("paused", 600, 1000),
+        ("completed", 1000, 1000),
+    ]
+    assert there == ["already_downloaded"]
+
+
+async def test_a_download_that_fails_is_an_error_after_what_came() -> None:
+    fake = FakeLMStudio(download=({"status": "failed", "downloaded_bytes": 7},))
+    told = []
+    async with connected(fake) as (provider, _):
+        with pytest.raises(AIError, match="LM Studio could not fetch new") as caught:
+            async for progress in provider.pull_model("new"):
+                told.append(progress.status)
+    assert (told, caught.value.code) == (["downloading", "failed"], ErrorCode.ENGINE_ERROR)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        'event: error\ndata: {"type":"error","error":{"type":"x","message":"Out of memory"}}\n\n',
+        'data: {"error": "Out of memory"}\n\n',
+        'event: error\ndata: {"message": "Out of memory"}\n\n',
+    ],
+)
+async def test_a_failure_inside_an_answer_is_told_in_the_servers_words(event: str) -> None:
+    async def failing(_request: Received, reply: Reply) -> None:
+        await reply.start(content_type="text/event-stream")
+        await reply.write(b'data: {"choices":[{"index":0,"delta":{"content":"It was"}}]}\n\n')
+        await reply.write(event.encode())
+        await reply.write(b"data: [DONE]\n\n")
+
+    async with connected(failing) as (provider, _):
+        request = Request(model="tiny", messages=[Message("user", "hello")])
+        async with provider.chat_stream(request) as stream:
+            text, end = [event async for event in stream]
+    assert text == TextDelta("It was")
+    assert isinstance(end, ErrorEvent)
+    assert end.error.message == "Out of memory"
