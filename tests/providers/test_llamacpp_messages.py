@@ -1,5 +1,6 @@
 """The Anthropic provider against the Messages endpoint of a real llama.cpp server."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.decode.assembler import MessageAssembler
-from ollm_tui.protocol.blocks import ThinkingContent
+from ollm_tui.protocol.blocks import EmbeddingContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import (
@@ -17,12 +18,14 @@ from ollm_tui.protocol.provider_events import (
     ProviderEvent,
     ToolCallEvent,
 )
-from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.thinking import ThinkingConfig
-from ollm_tui.providers.anthropic import AnthropicProvider
+from ollm_tui.providers.anthropic import AnthropicProvider, LlamaCppMessagesProvider, create
 from ollm_tui.providers.spec import ProviderSpec
+from tests.support.embedding_engine import EMBEDDING_COMMAND
 from tests.support.engine import (
+    COLOUR,
     MODEL,
     WEATHER,
     ask,
@@ -38,10 +41,10 @@ pytestmark = [pytest.mark.engine, needs_engine]
 
 
 @asynccontextmanager
-async def llamacpp(folder: Path) -> AsyncIterator[tuple[AnthropicProvider, ProviderSpec]]:
+async def llamacpp(folder: Path) -> AsyncIterator[tuple[LlamaCppMessagesProvider, ProviderSpec]]:
     """Start a server with one model, and speak Anthropic's protocol to it."""
     write_scripted(folder / f"{MODEL}.gguf")
-    async with embedded(folder) as (engines, supervisor):
+    async with embedded(folder, command=EMBEDDING_COMMAND) as (engines, supervisor):
         await engines.load_model(MODEL)
         (engine,) = supervisor.engines
         spec = ProviderSpec(
@@ -51,7 +54,8 @@ async def llamacpp(folder: Path) -> AsyncIterator[tuple[AnthropicProvider, Provi
             api_key=engine.key,
             backend="llamacpp",
         )
-        provider = AnthropicProvider(spec)
+        provider = create(spec)
+        assert isinstance(provider, LlamaCppMessagesProvider)
         yield provider, spec
         await provider.dispose()
 
@@ -141,6 +145,25 @@ async def test_a_real_server_is_told_about_thinking_in_its_own_words(tmp_path: P
         refused = end_of(await events_of(provider, ask("hello", options=wrong)))
         assert isinstance(refused, ErrorEvent)
         assert "enable_thinking" in refused.error.message, "the switch is read"
-        schema = GenerationOptions(response_format={"type": "object"})
-        with pytest.raises(AIError, match="schema"):
-            await provider.invoke(replace(ask("hello", options=schema), stream=False))
+
+
+async def test_a_real_server_holds_to_a_schema_and_makes_vectors_over_messages(
+    tmp_path: Path,
+) -> None:
+    async with llamacpp(tmp_path) as (provider, _spec):
+        schema = GenerationOptions(response_format=COLOUR)
+        events = await events_of(provider, ask("tool", options=schema))
+        assert isinstance(end := end_of(events), Finish)
+        assert json.loads(text_of(events)) == {"color": "", "n": 1}
+        assert (end.reason, [e for e in events if isinstance(e, ToolCallEvent)]) == ("stop", [])
+        asked = replace(ask("tool", options=schema), stream=False)
+        response = await provider.invoke(asked)
+        assert isinstance(response, Response)
+        assert json.loads(response.text) == {"color": "", "n": 1}
+        with pytest.raises(AIError, match="beside tools"):
+            await provider.invoke(replace(asked, tools=[WEATHER]))
+
+        embedded_texts = await provider.embed(Request(model=MODEL, input="hello"))
+        (vector,) = embedded_texts.content
+        assert isinstance(vector, EmbeddingContent)
+        assert vector.dimensions == 192

@@ -93,6 +93,8 @@ def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
     ("kind", "backend", "can"),
     [
         ("ollama", None, {"list_models", "list_running", "show_model", "dispose"}),
+        ("anthropic", None, {"list_models", "count_tokens", "dispose"}),
+        ("anthropic", "llamacpp", {"list_models", "count_tokens", "embed", "dispose"}),
         ("openai-compatible", None, LIKE_OPENAI),
         ("openai-compatible", "generic", LIKE_OPENAI),
         ("openai-compatible", "vllm", LIKE_OPENAI | {"count_tokens"}),

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from ollm_tui.library.files import FolderLibrary
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import (
     End,
@@ -32,6 +33,11 @@ WEATHER = ToolSchema(
     description="Weather of a city.",
     parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 )
+COLOUR: JsonObject = {
+    "type": "object",
+    "properties": {"color": {"type": "string"}, "n": {"type": "integer"}},
+    "required": ["color", "n"],
+}
 
 needs_engine = pytest.mark.skipif(
     not engine_available(), reason="the embedded engine (xllamacpp) is not installed"

@@ -1,7 +1,6 @@
 """Anthropic's Messages API as a provider: input and output only."""
 
 from collections.abc import Sequence
-from functools import partial
 from urllib.parse import quote
 
 from ollm_tui.config.hosts import url_origin
@@ -13,7 +12,6 @@ from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.anthropic.adapt import KnownModels
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.anthropic.llamacpp import LLAMACPP, as_llamacpp
 from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read_models, read_page
 from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
 from ollm_tui.providers.base_url import openai_url
@@ -21,7 +19,7 @@ from ollm_tui.providers.fields import as_object, positive
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import Question, answer_stream
+from ollm_tui.providers.stream import Question, StreamDecoder, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import Transport
 
@@ -63,7 +61,6 @@ class AnthropicProvider:
         self._transport = Transport(
             spec, openai_url(spec.base_url or SERVICES["anthropic"]), place, keys
         )
-        self._backend = spec.backend
         # The service says so when a model cannot write as much; other servers have small windows.
         is_service = url_origin(self._transport.url) == url_origin(SERVICES["anthropic"])
         self._usual_tokens = MOST_TOKENS_UNASKED if is_service else None
@@ -74,12 +71,7 @@ class AnthropicProvider:
         question = Question(
             path="/messages",
             body=lambda: self._body(request),
-            decoder=partial(
-                AnthropicStream,
-                self._transport.place,
-                self._signer(request),
-                tags_for(request.should_think),
-            ),
+            decoder=lambda: self._decoder(request),
             adapt=self._known.adapt,
         )
         return answer_stream(self._transport, question, request.signal)
@@ -127,9 +119,16 @@ class AnthropicProvider:
         await self._transport.aclose()
 
     def _body(self, request: Request) -> JsonObject:
-        known = self._known.of(request.model)
-        body = chat_body(request, self._signer(request), known.most_tokens or self._usual_tokens)
-        return known.fit(as_llamacpp(body) if self._backend == LLAMACPP else body)
+        return self._known.of(request.model).fit(self._written(request))
+
+    def _written(self, request: Request) -> JsonObject:
+        """Give the body as the protocol has it, for the newest models."""
+        longest = self._known.of(request.model).most_tokens or self._usual_tokens
+        return chat_body(request, self._signer(request), longest)
+
+    def _decoder(self, request: Request) -> StreamDecoder:
+        tags = tags_for(request.should_think)
+        return AnthropicStream(self._transport.place, self._signer(request), tags)
 
     def _signer(self, request: Request) -> str:
         return str(ModelRef(self.name, request.model))
