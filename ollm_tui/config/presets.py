@@ -14,13 +14,14 @@ SERVICES: Mapping[str, str] = MappingProxyType(
 """Services on the internet, by kind: only a person's word makes the app talk to one."""
 
 
-def _engine(backend: str, port: int) -> Mapping[str, object]:
+def _engine(backend: str, port: int, **more: object) -> Mapping[str, object]:
     return MappingProxyType(
         {
             "kind": OPENAI_COMPATIBLE,
             "base_url": f"http://127.0.0.1:{port}",
             "backend": backend,
             "priority": PRESET_PRIORITY,
+            **more,
         }
     )
 
@@ -41,7 +42,9 @@ BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
         "vllm": _engine("vllm", 8000),
         "lmstudio": _engine("lmstudio", 1234),
         "localai": _engine("localai", 8080),
-        "kobold": _engine("kobold", 5001),
+        # It writes an answer with tools to its end before it sends any of it, and in an answer
+        # that comes bit by bit nothing tells a slow server from a dead one.
+        "kobold": _engine("kobold", 5001, first_byte_timeout_s=900, idle_timeout_s=300),
         "llamacpp": _engine("llamacpp", 8080),
         "openai": _service("openai"),
         "anthropic": _service("anthropic"),

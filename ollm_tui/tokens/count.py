@@ -8,17 +8,24 @@ from typing import Literal, TypeAlias
 from anyio import to_thread
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.ports import SupportsTokenCount
+from ollm_tui.protocol.ports import SupportsTextTokenCount, SupportsTokenCount
 from ollm_tui.protocol.request import Request
 from ollm_tui.tokens.correction import Correction
 from ollm_tui.tokens.encodings import Encoding, Encodings
-from ollm_tui.tokens.estimate import Piece, fallback_estimate, fixed_pieces, message_pieces
+from ollm_tui.tokens.estimate import (
+    Piece,
+    fallback_estimate,
+    fixed_pieces,
+    message_pieces,
+    piece_tokens,
+)
 from ollm_tui.tokens.tally import Tally
 
 logger = logging.getLogger(__name__)
 
 CountSource: TypeAlias = Literal["engine", "tokenizer", "estimate"]
-"""The engine that will answer; the model's tokenizer, run here; a quarter of the characters."""
+"""The engine that will answer; the model's tokenizer alone, run here or by the server; a quarter of
+the characters."""
 FRAME_TOKENS = 4
 """What the chat format of OpenAI's models adds to each message, and `REPLY_TOKENS` at the end."""
 REPLY_TOKENS = 3
@@ -75,6 +82,10 @@ class TokenCounter:
                 return TokenCount(
                     tokens=tokens, source="engine", model=request.model, uncorrected=tokens
                 )
+        if isinstance(provider, SupportsTextTokenCount):
+            tokens = await _text_asked(provider, request, _groups(request, with_thinking))
+            if tokens is not None:
+                return self._corrected(request.model, "tokenizer", tokens)
         encoding = await self._encodings.encoding_for(request.model)
         if encoding is None:
             return self.estimate(request, with_thinking=with_thinking)
@@ -134,6 +145,25 @@ async def _asked(provider: SupportsTokenCount, request: Request) -> int | None:
         logger.info("The engine did not count %s: %s", request.model, error.message)
         return None
     return tokens if tokens > 0 else None
+
+
+async def _text_asked(
+    provider: SupportsTextTokenCount, request: Request, groups: Sequence[Sequence[Piece]]
+) -> int | None:
+    """Count all texts at once with the server's tokenizer, and add what frames the messages."""
+    texts: list[str] = []
+
+    def note(text: str) -> int:
+        texts.append(text)
+        return 0
+
+    other = sum(piece_tokens(piece, note) for group in groups for piece in group)
+    try:
+        tokens = await provider.count_text_tokens(request.model, "\n".join(texts))
+    except AIError as error:
+        logger.info("The tokenizer of %s did not count: %s", request.model, error.message)
+        return None
+    return tokens + other + FRAME_TOKENS * (len(groups) - 1) + REPLY_TOKENS
 
 
 def _groups(request: Request, with_thinking: bool) -> list[list[Piece]]:

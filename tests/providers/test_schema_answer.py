@@ -1,6 +1,7 @@
 """An answer that comes as the arguments of a tool is text to everybody else."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
 from ollm_tui.providers.anthropic.schema_answer import SchemaAnswerStream
 from ollm_tui.providers.anthropic.to_wire import chat_body
+from ollm_tui.providers.fields import objects
 from ollm_tui.providers.http_faults import Place
 from tests.support.cuts import cuts
 
@@ -28,7 +30,10 @@ def asked(**options: object) -> Request:
     return Request(model="m", messages=[Message("user", "hi")], options=chosen)
 
 
-def block(index: int, start: JsonObject, *deltas: JsonObject) -> list[JsonObject]:
+Event = dict[str, Any]
+
+
+def block(index: int, start: Event, *deltas: Event) -> list[Event]:
     return [
         {"type": "content_block_start", "index": index, "content_block": start},
         *({"type": "content_block_delta", "index": index, "delta": d} for d in deltas),
@@ -47,9 +52,9 @@ CALL = block(
 )
 
 
-def wire(*blocks: list[JsonObject], reason: str = "tool_use") -> bytes:
-    start: JsonObject = {"type": "message_start", "message": {"role": "assistant"}}
-    end: JsonObject = {"type": "message_delta", "delta": {"stop_reason": reason}}
+def wire(*blocks: list[Event], reason: str = "tool_use") -> bytes:
+    start: Event = {"type": "message_start", "message": {"role": "assistant"}}
+    end: Event = {"type": "message_delta", "delta": {"stop_reason": reason}}
     events = [start, *(event for some in blocks for event in some), end, {"type": "message_stop"}]
     lines = (f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events)
     return "".join(lines).encode()
@@ -95,8 +100,7 @@ def test_text_without_a_call_is_not_lost_and_a_limit_stays_one() -> None:
 @given(st.sampled_from([{}, {"temperature": 0.5}, {"max_tokens": 5}]))
 def test_a_schema_is_asked_for_by_a_tool(options: dict[str, object]) -> None:
     body = as_llamacpp(chat_body(asked(response_format=SCHEMA, **options), "box://m", None))
-    (tool,) = body["tools"]  # type: ignore[misc]
-    assert isinstance(tool, dict)
+    (tool,) = objects(body["tools"])
     assert (tool["name"], tool["input_schema"]) == ("answer", SCHEMA)
     assert body["tool_choice"] == {"type": "any"}
     assert "output_config" not in body

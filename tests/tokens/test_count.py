@@ -15,7 +15,7 @@ from ollm_tui.protocol.ports import SupportsTokenCount
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tokens import estimate
-from ollm_tui.tokens.count import TokenCount, TokenCounter
+from ollm_tui.tokens.count import FRAME_TOKENS, REPLY_TOKENS, TokenCount, TokenCounter
 from ollm_tui.tokens.encodings import Encoding, Encodings
 from ollm_tui.tokens.estimate import estimate_request
 from tests.support.providers import ScriptedProvider
@@ -36,6 +36,20 @@ class CountingProvider(ScriptedProvider):
         if isinstance(self.tokens, AIError):
             raise self.tokens
         return self.tokens
+
+
+@dataclass
+class TextCountingProvider(ScriptedProvider):
+    """A server whose tokenizer counts words; what frames a chat it does not know."""
+
+    failure: AIError | None = None
+    texts: list[str] = field(default_factory=list)
+
+    async def count_text_tokens(self, _model: str, text: str) -> int:
+        self.texts.append(text)
+        if self.failure is not None:
+            raise self.failure
+        return len(text.split())
 
 
 class NoEncodings(Encodings):
@@ -126,6 +140,26 @@ async def test_an_engine_that_fails_to_count_is_replaced(tokens: int | AIError) 
     assert (counted.tokens, counted.source) == (2, "estimate")
     request = Request(model="words", messages=[Message("user", "a b")])
     assert (await TokenCounter(WordEncodings()).count(request, provider)).source == "tokenizer"
+
+
+async def test_a_server_that_counts_text_alone_is_asked_once_and_may_be_corrected() -> None:
+    provider, counter = TextCountingProvider(), TokenCounter(NoEncodings())
+    call = ToolCall(id="a", name="clock", args={"zone": "Oslo"})
+    talk = [Message("user", "one two"), Message("assistant", "three", tool_calls=[call])]
+    asked = Request(model="m", messages=talk, system_prompt="be brief")
+    counted = await counter.count(asked, provider)
+    (text,) = provider.texts
+    assert {"one", "two", "three", "be", "brief", "clock"} <= set(text.split())
+    assert counted.tokens == len(text.split()) + 2 * FRAME_TOKENS + REPLY_TOKENS
+    assert (counted.source, counted.estimated) == ("tokenizer", True)
+    counter.learn(counted, counted.tokens * 2)
+    assert (await counter.count(asked, provider)).tokens > counted.tokens
+
+
+async def test_a_server_that_fails_to_count_text_is_replaced() -> None:
+    provider = TextCountingProvider(failure=AIError(ErrorCode.ENGINE_ERROR, "No."))
+    counted = await TokenCounter(NoEncodings()).count(HI, provider)
+    assert counted.source == "estimate"
 
 
 async def test_thinking_counts_where_it_is_sent() -> None:
