@@ -98,6 +98,27 @@ async def test_a_job_that_fails_says_why(
             _ = [progress async for progress in provider.pull_model("new")]
 
 
+async def test_a_reason_is_told_without_the_key_and_not_at_any_length() -> None:
+    said = "could not log in with sk-12345: " + "x" * 100_000
+    fake = FakeLocalAI(job=({"processed": True, "error": said, "message": said},))
+    async with serve(fake) as server:
+        provider = LocalAIProvider(
+            ProviderSpec(
+                name="l", kind="openai-compatible", base_url=server.url, api_key="sk-12345"
+            )
+        )
+        told = []
+        with pytest.raises(AIError) as caught:
+            async for progress in provider.pull_model("new"):
+                told.append(progress.status)
+        await provider.dispose()
+    assert "could not log in" in caught.value.message
+    assert "sk-12345" not in caught.value.message
+    assert len(caught.value.message) < 1000
+    assert "sk-12345" not in told[0]
+    assert len(told[0]) <= 200
+
+
 async def test_a_model_is_unloaded_and_deleted_by_name() -> None:
     fake = FakeLocalAI()
     async with connected(fake) as (provider, _):

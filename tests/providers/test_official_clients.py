@@ -6,9 +6,13 @@ import openai
 import pytest
 
 from tests.support.fake_anthropic import SIGNATURE, fake_anthropic
+from tests.support.fake_kobold import FakeKobold
+from tests.support.fake_llamacpp import FakeLlamaCpp
+from tests.support.fake_lmstudio import FakeLMStudio
+from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
-from tests.support.http_server import in_thread, serve
+from tests.support.http_server import Handler, in_thread, serve
 
 
 async def test_the_official_ollama_client_streams_from_the_fake() -> None:
@@ -66,6 +70,28 @@ async def test_the_official_openai_client_streams_text_calls_and_usage_from_the_
     assert calls == [("weather", '{"city": "Oslo"}'), ("clock", "{}")]
     assert done.usage is not None
     assert done.usage.prompt_tokens == 7
+
+
+@pytest.mark.parametrize("fake", [FakeKobold(), FakeLlamaCpp(), FakeLMStudio(), FakeLocalAI()])
+async def test_the_official_openai_client_takes_every_backends_fake_for_a_server(
+    fake: Handler,
+) -> None:
+    async with (
+        serve(fake) as server,
+        openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="k", max_retries=0) as client,
+    ):
+        names = [model.id async for model in client.models.list()]
+        async with client.chat.completions.stream(
+            model="tiny", messages=[{"role": "user", "content": "tools"}]
+        ) as stream:
+            done = await stream.get_final_completion()
+        with pytest.raises(openai.RateLimitError):
+            await client.chat.completions.create(
+                model="tiny", messages=[{"role": "user", "content": "status 429"}]
+            )
+    assert "tiny" in names
+    calls = [call.function.name for call in done.choices[0].message.tool_calls or ()]
+    assert calls == ["weather", "clock"]
 
 
 async def test_the_official_openai_client_reads_whole_answers_and_refusals_of_the_fake() -> None:

@@ -16,6 +16,7 @@ from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvid
 from ollm_tui.providers.spec import ProviderSpec
 
 _FIRST_WITH_MODELS = "0.4.0"
+LONGEST_STATUS = 200
 _DONE = frozenset({"completed", "already_downloaded"})
 
 
@@ -124,7 +125,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
 
 def _progress(job: JsonObject) -> PullProgress:
     return PullProgress(
-        status=string(job, "status") or "downloading",
+        status=(string(job, "status") or "downloading")[:LONGEST_STATUS],
         completed=integer(job, "downloaded_bytes"),
         total=integer(job, "total_size_bytes"),
     )

@@ -1,6 +1,7 @@
 """LocalAI: models of many kinds, which it installs from galleries."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -64,7 +65,8 @@ class LocalAIProvider(OpenAICompatibleProvider):
         shown = None
         async for _ in paced():
             reply = await self._at_root("GET", f"/models/jobs/{quote(job, safe='')}")
-            progress = read_job(reply)
+            told = read_job(reply)
+            progress = replace(told, status=place.redacted(told.status))
             if progress != shown:
                 yield progress
                 shown = progress

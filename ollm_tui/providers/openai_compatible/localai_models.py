@@ -1,8 +1,9 @@
 """LocalAI's lists of models, loaded models and install jobs; pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
@@ -11,7 +12,8 @@ from ollm_tui.providers.openai_compatible.described import CHAT_FEATURES, TEXT
 
 _CHATS = frozenset({"chat", "completion", "edit"})
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
-_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+LONGEST_STATUS = 200
+_POWERS: Mapping[str, int] = MappingProxyType({"": 0, "K": 1, "M": 2, "G": 3, "T": 4})
 
 
 def read_described(reply: JsonValue) -> list[ModelInfo] | None:
@@ -64,7 +66,7 @@ def read_job(reply: JsonValue) -> PullProgress:
     completed = _size(job, "downloaded_size")
     if completed is None and total is not None and part is not None:
         completed = round(total * min(100.0, max(0.0, part)) / 100)
-    status = string(job, "message") or "waiting"
+    status = (string(job, "message") or "waiting")[:LONGEST_STATUS]
     if job.get("processed") is True and total is not None:
         completed = total
     return PullProgress(status=status, completed=completed, total=total)
@@ -91,4 +93,4 @@ def _capability(entry: JsonObject, uses: Sequence[str]) -> ModelCapability:
 
 def _size(job: JsonObject, key: str) -> int | None:
     found = _SIZE.fullmatch((string(job, key) or "").strip())
-    return round(float(found[1]) * 1024 ** _UNITS[found[2]]) if found else None
+    return round(float(found[1]) * 1024 ** _POWERS[found[2]]) if found else None

@@ -6,6 +6,9 @@ from difflib import get_close_matches
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.http_faults import Place
 
+LONGEST_REASON = 500
+"""Characters of what a server says about a failure."""
+
 
 def no_such_model(place: Place, name: str, known: Iterable[str] = ()) -> AIError:
     """The server does not have the model, nor can it be had there."""
@@ -22,7 +25,7 @@ def not_loaded(place: Place, name: str, reason: str | None) -> AIError:
     """The server tried, and the model is not in memory."""
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
-        f"{place.label} could not load {name}{f': {reason}' if reason else ''}.",
+        f"{place.label} could not load {name}{_because(place, reason)}.",
         hint="The server's log says why; a smaller model or window may fit.",
         provider=place.provider,
     )
@@ -32,7 +35,7 @@ def not_pulled(place: Place, name: str, reason: str | None) -> AIError:
     """A download on the server's side failed."""
     return AIError(
         ErrorCode.ENGINE_ERROR,
-        f"{place.label} could not fetch {name}{f': {reason}' if reason else ''}.",
+        f"{place.label} could not fetch {name}{_because(place, reason)}.",
         hint="Ask again: it goes on where it stopped, where the server can.",
         provider=place.provider,
     )
@@ -46,3 +49,10 @@ def too_old(place: Place, action: str, version: str) -> AIError:
         hint=f"It can from {version} on.",
         provider=place.provider,
     )
+
+
+def _because(place: Place, reason: str | None) -> str:
+    if not reason:
+        return ""
+    told = place.redacted(reason).strip().rstrip(".")
+    return f": {told[:LONGEST_REASON]}{' …' if len(told) > LONGEST_REASON else ''}"
