@@ -65,6 +65,22 @@ async def test_an_older_version_lists_and_says_that_it_can_do_no_more() -> None:
                 _ = [progress async for progress in provider.pull_model("new")]
 
 
+async def test_a_server_that_is_silent_is_asked_for_its_list_only_once() -> None:
+    async def silent(_request: Received, _reply: Reply) -> None:
+        await anyio.sleep_forever()
+
+    async with serve(silent) as server:
+        spec = ProviderSpec(
+            name="lms", kind="openai-compatible", base_url=server.url, list_timeout_s=0.05
+        )
+        provider = LMStudioProvider(spec)
+        assert list(await provider.list_models()) == []
+        await provider.dispose()
+    assert provider.last_error is not None
+    assert provider.last_error.code == ErrorCode.TIMEOUT
+    assert len(server.received) == 1
+
+
 async def test_a_model_is_loaded_and_all_of_its_instances_are_unloaded() -> None:
     fake = FakeLMStudio()
     async with connected(fake) as (provider, _):

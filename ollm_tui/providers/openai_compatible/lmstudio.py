@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
 from urllib.parse import quote
 
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelInfo, PullProgress
 from ollm_tui.providers.fields import as_object, integer, string
@@ -16,6 +16,7 @@ from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvid
 from ollm_tui.providers.spec import ProviderSpec
 
 _FIRST_WITH_MODELS = "0.4.0"
+_UNREACHED = (ErrorCode.TIMEOUT, ErrorCode.SERVICE_UNAVAILABLE)
 LONGEST_STATUS = 200
 _DONE = frozenset({"completed", "already_downloaded"})
 
@@ -94,8 +95,14 @@ class LMStudioProvider(OpenAICompatibleProvider):
 
     async def _listed(self) -> Sequence[ModelInfo]:
         for path in ("/api/v1/models", "/api/v0/models"):
-            if models := read_lmstudio(await self._aside(path)):
-                return models
+            try:
+                models = read_lmstudio(await self._at_root("GET", path))
+            except AIError as error:
+                if error.status is None and error.code in _UNREACHED:
+                    raise  # nor would it answer elsewhere
+            else:
+                if models:
+                    return models
         return await super()._listed()
 
     async def _own(
