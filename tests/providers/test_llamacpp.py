@@ -13,8 +13,10 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.anthropic import create as create_anthropic
 from ollm_tui.providers.openai_compatible import LlamaCppProvider, LlamaCppRouterProvider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_llamacpp import LOADING, FakeLlamaCpp, refusal
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
@@ -77,6 +79,23 @@ async def test_an_answer_waits_until_the_model_is_loaded() -> None:
     assert isinstance(events[-1], Finish)
     paths = [request.path for request in server.received]
     assert paths == ["/v1/chat/completions", *["/health"] * 4, "/v1/chat/completions"]
+
+
+async def test_an_answer_over_messages_waits_too() -> None:
+    fake, speaks = FakeLlamaCpp(busy=3), fake_anthropic()
+
+    async def both(request: Received, reply: Reply) -> None:
+        await (speaks if request.path == "/v1/messages" and not fake.busy else fake)(request, reply)
+
+    async with serve(both) as server:
+        spec = ProviderSpec(name="box", kind="anthropic", base_url=server.url, backend="llamacpp")
+        provider = create_anthropic(spec)
+        async with provider.chat_stream(HELLO) as stream:
+            events = [event async for event in stream]
+        await provider.dispose()
+    assert isinstance(events[-1], Finish)
+    paths = [request.path for request in server.received]
+    assert paths == ["/v1/messages", *["/health"] * 3, "/v1/messages"]
 
 
 async def test_a_load_that_takes_too_long_ends_in_a_clear_error() -> None:

@@ -8,6 +8,7 @@ from ollm_tui.providers.anthropic.provider import AnthropicProvider
 from ollm_tui.providers.anthropic.schema_answer import ANSWER, SchemaAnswerStream
 from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.openai_compatible.embeddings import embed
+from ollm_tui.providers.openai_compatible.loading import has_loaded_after
 from ollm_tui.providers.stream import StreamDecoder
 from ollm_tui.providers.thinking_tags import tags_for
 
@@ -28,6 +29,9 @@ class LlamaCppMessagesProvider(AnthropicProvider):
     def _body(self, request: Request) -> JsonObject:
         body = self._written(request)
         return self._known.of(request.model).fit(as_llamacpp(body))
+
+    async def _is_ready_after(self, error: AIError) -> bool:
+        return await has_loaded_after(error, self._transport)
 
     def _decoder(self, request: Request) -> StreamDecoder:
         if not isinstance(request.options.response_format, dict):

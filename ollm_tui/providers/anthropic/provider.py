@@ -73,6 +73,7 @@ class AnthropicProvider:
             body=lambda: self._body(request),
             decoder=lambda: self._decoder(request),
             adapt=self._known.adapt,
+            ready=self._is_ready_after,
         )
         return answer_stream(self._transport, question, request.signal)
 
@@ -129,6 +130,10 @@ class AnthropicProvider:
     def _decoder(self, request: Request) -> StreamDecoder:
         tags = tags_for(request.should_think)
         return AnthropicStream(self._transport.place, self._signer(request), tags)
+
+    async def _is_ready_after(self, _error: AIError) -> bool:
+        """Wait while an error means that the server is still starting; tell whether it did so."""
+        return False
 
     def _signer(self, request: Request) -> str:
         return str(ModelRef(self.name, request.model))

@@ -14,8 +14,8 @@ from ollm_tui.providers.openai_compatible.llamacpp_models import (
     read_statuses,
     with_props,
 )
+from ollm_tui.providers.openai_compatible.loading import has_loaded_after, is_loading
 from ollm_tui.providers.openai_compatible.models import read_models
-from ollm_tui.providers.openai_compatible.paced import paced
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.token_reply import (
     tokens_listed,
@@ -25,16 +25,6 @@ from ollm_tui.providers.openai_compatible.token_reply import (
 
 _ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED)
 _OF_THE_ANSWER = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens"})
-UNAVAILABLE = "unavailable_error"
-"""The type of the error that llama.cpp answers everything with while it loads."""
-
-
-def is_loading(error: AIError) -> bool:
-    """Whether the server only needs more time."""
-    return (
-        error.status == HTTPStatus.SERVICE_UNAVAILABLE
-        and error.details.get("server_type") == UNAVAILABLE
-    )
 
 
 class LlamaCppProvider(OpenAICompatibleProvider):
@@ -79,15 +69,4 @@ class LlamaCppProvider(OpenAICompatibleProvider):
             return [replace(info, loaded=False) for info in models]
 
     async def _is_ready_after(self, error: AIError) -> bool:
-        """Wait until the model is loaded, if that is what the error is about."""
-        if not is_loading(error):
-            return False
-        async for _ in paced():
-            try:
-                await self._at_root("GET", "/health")
-            except AIError as still:
-                if not is_loading(still):
-                    return False
-            else:
-                return True
-        return False
+        return await has_loaded_after(error, self._transport)
