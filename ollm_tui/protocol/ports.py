@@ -122,7 +122,12 @@ class SupportsPull(Protocol):
     """Fetches models."""
 
     def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
-        """Fetch a model; a repeated call goes on where the last one stopped."""
+        """Fetch a model; a repeated call goes on where the last one stopped.
+
+        Layers may come side by side, so the whole is the sum over `digest`. The iterator raises
+        `AIError` when the model did not come whole. Whoever may leave before its end closes it:
+        `providers.operations.pulling` does.
+        """
         ...
 
 
@@ -168,6 +173,15 @@ class SupportsRunning(Protocol):
 
     async def list_running(self) -> Sequence[ModelInfo]:
         """Give the loaded models."""
+        ...
+
+
+@runtime_checkable
+class SupportsVersion(Protocol):
+    """Knows which version of the server it talks to."""
+
+    async def server_version(self) -> str | None:
+        """Give the version as the server writes it; None when it has none to tell."""
         ...
 
 

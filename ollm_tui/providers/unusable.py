@@ -20,6 +20,11 @@ class UnusableProvider:
         self.label = label
         self._problem = problem
 
+    @property
+    def problem(self) -> AIError:
+        """What is wrong with its settings."""
+        return self._problem.with_traceback(None)
+
     def chat_stream(self, _request: Request) -> ProviderStream:
         """Give the problem as the only event."""
         return self._stream()

@@ -20,6 +20,7 @@ NOT_FROM_OUTSIDE = {
     # `read` is a method of their own there.
     "commands/options.py",
     "decode/react_text.py",
+    "providers/ollama/pull.py",
     "providers/stream.py",
     "tui/screens/chat.py",
     # Files that come with the program.

@@ -234,6 +234,36 @@ OLLAMA = [
         "tool_calls",
         calls=(None,),
     ),
+    Case(
+        "calls over lines and on the last one",
+        line(call({"a": 1}))
+        + line(call({"b": 2}))
+        + line(call({"c": 3}), done=True, done_reason="stop"),
+        "tool_calls",
+        calls=({"a": 1}, {"b": 2}, {"c": 3}),
+    ),
+    Case(
+        "everything on one line",
+        line({"thinking": "So", "content": "Hi", **call({"a": 1})}, done=True),
+        "tool_calls",
+        "Hi",
+        "So",
+        ({"a": 1},),
+    ),
+    Case(
+        "thinking, and then what a schema binds",
+        line({"thinking": "So"}) + line({"content": ""}) + line({"content": '{"a": 1}'}) + OVER,
+        "stop",
+        '{"a": 1}',
+        "So",
+    ),
+    Case(
+        "probabilities beside the message",
+        line({"content": "Hi"}, logprobs=[{"token": "Hi", "logprob": -0.1, "bytes": [72]}]) + OVER,
+        "stop",
+        "Hi",
+    ),
+    Case("nothing in a message", line() + line({}) + HELLO + OVER, "stop", "Hi"),
     Case("two on a line", HELLO.rstrip() + OVER, "stop", "Hi"),
     Case(
         "an error", HELLO + b'{"error": "died"}\n', ErrorCode.INTERNAL_ERROR, "Hi", message="died"

@@ -10,7 +10,7 @@ from tests.support.fake_kobold import FakeKobold
 from tests.support.fake_llamacpp import FakeLlamaCpp
 from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_localai import FakeLocalAI
-from tests.support.fake_ollama import fake_ollama
+from tests.support.fake_ollama import OllamaServer, fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, in_thread, serve
 
@@ -49,6 +49,36 @@ async def test_the_official_ollama_client_lists_shows_and_calls_tools() -> None:
         ("weather", {"city": "Oslo"}),
         ("clock", {}),
     ]
+
+
+async def test_the_official_ollama_client_manages_the_models_of_the_fake() -> None:
+    fake = OllamaServer()
+    async with serve(fake.answer) as server:
+        client = ollama.AsyncClient(host=server.url)
+        steps = [part async for part in await client.pull("new", stream=True)]
+        copied = await client.copy("new", "newer")
+        deleted = await client.delete("new")
+        names = {model.model for model in (await client.list()).models}
+        loaded = await client.chat("newer", messages=[])
+        running = {model.model for model in (await client.ps()).models}
+        dropped = await client.chat("newer", messages=[], keep_alive=0)
+        left = {model.model for model in (await client.ps()).models}
+        with pytest.raises(ollama.ResponseError, match="not found"):
+            await client.delete("new")
+        with pytest.raises(ollama.ResponseError, match="does not exist"):
+            [part async for part in await client.pull("missing", stream=True)]
+        with pytest.raises(ollama.ResponseError, match="no such host"):
+            [part async for part in await client.pull("broken", stream=True)]
+        await client.close()  # type: ignore[no-untyped-call]  # the client has no types there
+    assert (steps[0].status, steps[-1].status) == ("pulling manifest", "success")
+    assert {(step.digest, step.total) for step in steps if step.digest} == {
+        (f"sha256:{'aa' * 32}", 1_000_000),
+        (f"sha256:{'bb' * 32}", 500),
+    }
+    assert (copied.status, deleted.status) == ("success", "success")
+    assert names == {"tiny:latest", "thinker:latest", "newer:latest"}
+    assert (loaded.done_reason, dropped.done_reason) == ("load", "unload")
+    assert running - left == {"newer:latest"}
 
 
 async def test_the_official_openai_client_streams_text_calls_and_usage_from_the_fake() -> None:

@@ -1,13 +1,13 @@
 """What a provider can do beyond chatting is seen by its methods, and told where it cannot."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.protocol.model import ModelCapability
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelCapability, PullProgress
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
     ProviderStream,
@@ -26,13 +26,25 @@ from ollm_tui.protocol.ports import (
     SupportsTextTokenCount,
     SupportsTokenCount,
     SupportsUnload,
+    SupportsVersion,
 )
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
+from ollm_tui.providers.operations import (
+    copier,
+    deleter,
+    loader,
+    puller,
+    pulling,
+    runner,
+    shower,
+    unloader,
+)
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.unusable import UnusableProvider
 
 FEATURES: Mapping[str, type] = {
     "count_tokens": SupportsTokenCount,
@@ -47,6 +59,7 @@ FEATURES: Mapping[str, type] = {
     "load_model": SupportsLoad,
     "unload_model": SupportsUnload,
     "list_running": SupportsRunning,
+    "server_version": SupportsVersion,
     "initialize": SupportsInitialize,
     "dispose": SupportsDispose,
 }
@@ -92,7 +105,12 @@ def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
 @pytest.mark.parametrize(
     ("kind", "backend", "can"),
     [
-        ("ollama", None, {"list_models", "list_running", "show_model", "dispose"}),
+        (
+            "ollama",
+            None,
+            {"list_models", "list_running", "show_model", "pull_model", "delete_model"}
+            | {"copy_model", "load_model", "unload_model", "server_version", "dispose"},
+        ),
         ("anthropic", None, {"list_models", "count_tokens", "dispose"}),
         ("anthropic", "llamacpp", {"list_models", "count_tokens", "embed", "dispose"}),
         ("openai-compatible", None, LIKE_OPENAI),
@@ -142,3 +160,55 @@ async def test_what_a_provider_cannot_do_is_said_with_its_name(
     assert listing.problem is not None
     assert listing.problem.code == ErrorCode.UNSUPPORTED_FEATURE
     assert listing.problem.message == f"{label} cannot list its models."
+
+
+DEEDS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
+    "show_model": (shower, "describe models"),
+    "pull_model": (puller, "pull models"),
+    "delete_model": (deleter, "delete models"),
+    "copy_model": (copier, "copy models"),
+    "load_model": (loader, "load models"),
+    "unload_model": (unloader, "unload models"),
+    "list_running": (runner, "tell which models are loaded"),
+}
+
+
+# Feature: stage-11-vllm-openai, Property 20: Unsupported Operation Messages
+@given(label=st.text(min_size=1), methods=st.frozensets(st.sampled_from(sorted(FEATURES))))
+def test_a_deed_is_given_where_its_method_is_and_refused_elsewhere(
+    label: str, methods: frozenset[str]
+) -> None:
+    provider = provider_with(methods, label=label)
+    for method, (find, deed) in DEEDS.items():
+        if method in methods:
+            assert find(provider) is provider
+            continue
+        with pytest.raises(AIError) as caught:
+            find(provider)
+        assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
+        assert caught.value.message == f"{label} cannot {deed}."
+
+
+def test_a_provider_with_wrong_settings_says_what_is_wrong_with_them() -> None:
+    problem = AIError(ErrorCode.AUTH_FAILED, "It needs a key.")
+    with pytest.raises(AIError) as caught:
+        puller(UnusableProvider("p", "P", problem))
+    assert caught.value is problem
+
+
+async def test_leaving_a_pull_closes_what_a_generator_holds() -> None:
+    closed: list[bool] = []
+
+    async def pull_model(_self: object, _name: str) -> AsyncIterator[PullProgress]:
+        try:
+            while True:
+                yield PullProgress(status="pulling")
+        finally:
+            closed.append(True)
+
+    provider = provider_with(frozenset(), pull_model=pull_model)
+    async with pulling(provider, "m") as progress:
+        async for step in progress:
+            assert step.status == "pulling"
+            break
+    assert closed == [True]

@@ -147,6 +147,28 @@ def test_extra_body_reaches_the_server_untouched() -> None:
     assert openai.chat_body(asked)["stream_options"] is None
 
 
+def test_every_option_of_ollama_can_be_passed_on() -> None:
+    inner: JsonObject = {
+        "num_predict": -1,
+        "num_keep": 4,
+        "num_batch": 512,
+        "num_gpu": 1,
+        "num_thread": 4,
+        "repeat_last_n": 64,
+        "presence_penalty": 0.5,
+        "frequency_penalty": 0.25,
+    }
+    extra: JsonObject = {"options": inner, "logprobs": True, "top_logprobs": 5, "think": "max"}
+    asked = replace(ASK, options=replace(OPTIONS, extra_body=extra), should_think=True)
+    body = ollama.chat_body(asked)
+    own = ollama.chat_body(replace(ASK, options=OPTIONS))["options"]
+    assert isinstance(own, dict)
+    assert body["options"] == own | inner
+    assert (body["logprobs"], body["top_logprobs"], body["think"]) == (True, 5, "max")
+    wrong = replace(ASK, options=GenerationOptions(seed=3, extra_body={"options": 5}))
+    assert ollama.chat_body(wrong)["options"] == 5, "the server says that it is wrong"
+
+
 def test_tools_are_offered_and_a_forced_one_is_forced_as_far_as_it_goes() -> None:
     asked = replace(ASK, tools=(WEATHER, CLOCK), tool_choice=ToolName("clock"))
     no_parameters = {"type": "object", "properties": {}}

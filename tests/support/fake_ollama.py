@@ -2,9 +2,17 @@
 
 Models: `tiny:latest` (text, tools) and `thinker:latest` (thinking too). The prompt chooses what
 happens, see `scripts.py`. As a program: `python -m tests.support.fake_ollama`.
+
+An `OllamaServer` remembers what was pulled, copied, deleted, loaded and unloaded. What a pull does
+is chosen by the name's first word: `missing` is not in the library, `broken` fails in the middle,
+`cut` loses the connection, `stuck` stands still after two fifths, `half` ends without `success`;
+any other name comes in two layers side by side. A broken pull goes on where it stopped.
 """
 
 import json
+import re
+
+import anyio
 
 from tests.support import scripts
 from tests.support.http_server import Received, Reply, run_alone
@@ -14,6 +22,8 @@ MODELS = {
     "tiny:latest": ["completion", "tools"],
     "thinker:latest": ["completion", "tools", "thinking"],
 }
+LARGE, SMALL = 1_000_000, 500
+TRICKS = frozenset({"broken", "cut", "stuck", "half"})
 CREATED = "2026-01-02T03:04:05.000000Z"
 DETAILS = {
     "parent_model": "",
@@ -25,24 +35,143 @@ DETAILS = {
 }
 
 
+class OllamaServer:
+    """One server with its models; give `answer` to a test server."""
+
+    def __init__(self) -> None:
+        self.models = dict(MODELS)
+        self.loaded = {"tiny:latest"}
+        self.fetched: dict[str, int] = {}
+        """Bytes of the first layer that are there, by name."""
+
+    async def answer(self, request: Received, reply: Reply) -> None:  # noqa: C901, PLR0912
+        """Answer one request."""
+        match request.method, request.path:
+            case "GET", "/":
+                await reply.whole(b"Ollama is running", content_type="text/plain; charset=utf-8")
+            case "GET", "/api/version":
+                await reply.json({"version": "0.12.0"})
+            case "GET", "/api/tags":
+                await reply.json({"models": [listed(name) for name in self.models]})
+            case "GET", "/api/ps":
+                running = {"expires_at": CREATED, "size_vram": 1000, "context_length": 4096}
+                await reply.json({"models": [listed(name) | running for name in self.loaded]})
+            case "POST", "/api/show":
+                await self.show(request, reply)
+            case "POST", "/api/chat":
+                await self.chat(request, reply)
+            case "POST", "/api/pull":
+                await self.pull(full_name(request.json().get("model")), reply)
+            case "DELETE", "/api/delete":
+                await self.delete(request, reply)
+            case "POST", "/api/copy":
+                await self.copy(request, reply)
+            case _, "/api/delete" | "/api/copy" | "/api/pull":
+                await reply.whole(b"405 method not allowed", 405, "text/plain")
+            case _:
+                await reply.whole(b"404 page not found", 404, "text/plain")
+
+    async def found(self, asked: object, reply: Reply) -> str | None:
+        """Give the full name of a model, or answer that there is none."""
+        name = full_name(asked)
+        if name in self.models:
+            return name
+        await reply.json({"error": f"model '{asked}' not found"}, 404)
+        return None
+
+    async def show(self, request: Received, reply: Reply) -> None:
+        asked = request.json()
+        name = await self.found(asked.get("model") or asked.get("name"), reply)
+        if name is None:
+            return
+        await reply.json(
+            {
+                "parameters": 'num_ctx                        2048\nstop                 "<end>"',
+                "template": "{{ .Prompt }}",
+                "details": DETAILS,
+                "model_info": {"general.architecture": "tiny", "tiny.context_length": 8192},
+                "capabilities": self.models[name],
+                "modified_at": CREATED,
+            }
+        )
+
+    async def chat(self, request: Received, reply: Reply) -> None:
+        body = request.json()
+        name = await self.found(body.get("model"), reply)
+        if name is None:
+            return
+        if not body.get("messages"):
+            await self.load_or_drop(name, body, reply)
+            return
+        if body.get("think") not in (None, False) and "thinking" not in self.models[name]:
+            await reply.json({"error": f'"{body["model"]}" does not support thinking'}, 400)
+            return
+        wire = _Wire(str(body["model"]), reply, streams=body.get("stream") is not False)
+        await wire.play(scripts.last_prompt(body.get("messages")))
+
+    async def load_or_drop(self, name: str, body: dict[str, object], reply: Reply) -> None:
+        drops = body.get("keep_alive") == 0
+        (self.loaded.discard if drops else self.loaded.add)(name)
+        said = {"model": name, "created_at": CREATED, "done": True}
+        message = {"role": "assistant", "content": ""}
+        reason = "unload" if drops else "load"
+        await reply.json(said | {"message": message, "done_reason": reason})
+
+    async def delete(self, request: Received, reply: Reply) -> None:
+        name = await self.found(request.json().get("model"), reply)
+        if name is not None:
+            del self.models[name]
+            self.loaded.discard(name)
+            await reply.whole(b"")
+
+    async def copy(self, request: Received, reply: Reply) -> None:
+        asked = request.json()
+        name = await self.found(asked.get("source"), reply)
+        if name is not None:
+            self.models[full_name(asked.get("destination"))] = self.models[name]
+            await reply.whole(b"")
+
+    async def pull(self, name: str, reply: Reply) -> None:
+        """Send a large layer and a small one side by side."""
+        await reply.start(content_type="application/x-ndjson")
+        await line(reply, status="pulling manifest")
+        trick = re.split(r"[^a-z]", name)[0]
+        if trick == "missing":
+            await line(reply, error="pull model manifest: file does not exist")
+            return
+        while (done := self.fetched.get(name, 0)) < LARGE:
+            self.fetched[name] = done + LARGE // 5
+            await layer(reply, "aa", LARGE, self.fetched[name])
+            await layer(reply, "bb", SMALL, None if done < LARGE // 2 else SMALL)
+            if done + LARGE // 5 == LARGE * 2 // 5 and trick in TRICKS:
+                await self.misbehave(trick, reply)
+                return
+        for status in ("verifying sha256 digest", "writing manifest", "success"):
+            await line(reply, status=status)
+        self.models[name] = ["completion"]
+
+    async def misbehave(self, trick: str, reply: Reply) -> None:
+        if trick == "broken":
+            await line(reply, error="max retries exceeded: dial tcp: lookup x: no such host")
+        elif trick == "cut":
+            reply.cut()
+        elif trick == "stuck":
+            await anyio.sleep_forever()
+
+
 async def fake_ollama(request: Received, reply: Reply) -> None:
-    """Answer one request."""
-    match request.method, request.path:
-        case "GET", "/":
-            await reply.whole(b"Ollama is running", content_type="text/plain; charset=utf-8")
-        case "GET", "/api/version":
-            await reply.json({"version": "0.12.0"})
-        case "GET", "/api/tags":
-            await reply.json({"models": [listed(name) for name in MODELS]})
-        case "GET", "/api/ps":
-            running = {"expires_at": CREATED, "size_vram": 1000, "context_length": 4096}
-            await reply.json({"models": [listed("tiny:latest") | running]})
-        case "POST", "/api/show":
-            await show(request, reply)
-        case "POST", "/api/chat":
-            await chat(request, reply)
-        case _:
-            await reply.whole(b"404 page not found", 404, "text/plain")
+    """Answer one request as a server does to which nothing has happened yet."""
+    await OllamaServer().answer(request, reply)
+
+
+async def line(reply: Reply, **said: object) -> None:
+    await reply.write(json.dumps(said).encode() + b"\n")
+
+
+async def layer(reply: Reply, letters: str, total: int, completed: int | None) -> None:
+    digest = letters * 32
+    sizes = {"total": total} | ({} if completed is None else {"completed": completed})
+    await line(reply, status=f"pulling {digest[:12]}", digest=f"sha256:{digest}", **sizes)
 
 
 def listed(name: str) -> dict[str, object]:
@@ -56,40 +185,8 @@ def listed(name: str) -> dict[str, object]:
     }
 
 
-def known(name: object) -> str | None:
-    full = name if isinstance(name, str) and ":" in name else f"{name}:latest"
-    return full if full in MODELS else None
-
-
-async def show(request: Received, reply: Reply) -> None:
-    asked = request.json()
-    name = known(asked.get("model") or asked.get("name"))
-    if name is None:
-        await reply.json({"error": f"model '{asked.get('model')}' not found"}, 404)
-        return
-    await reply.json(
-        {
-            "parameters": 'num_ctx                        2048\nstop                 "<end>"',
-            "template": "{{ .Prompt }}",
-            "details": DETAILS,
-            "model_info": {"general.architecture": "tiny", "tiny.context_length": 8192},
-            "capabilities": MODELS[name],
-            "modified_at": CREATED,
-        }
-    )
-
-
-async def chat(request: Received, reply: Reply) -> None:
-    body = request.json()
-    name = known(body.get("model"))
-    if name is None:
-        await reply.json({"error": f"model '{body.get('model')}' not found"}, 404)
-        return
-    if body.get("think") not in (None, False) and "thinking" not in MODELS[name]:
-        await reply.json({"error": f'"{body["model"]}" does not support thinking'}, 400)
-        return
-    wire = _Wire(str(body["model"]), reply, streams=body.get("stream") is not False)
-    await wire.play(scripts.last_prompt(body.get("messages")))
+def full_name(name: object) -> str:
+    return name if isinstance(name, str) and ":" in name else f"{name}:latest"
 
 
 class _Wire(ScriptWire):
@@ -153,4 +250,4 @@ class _Wire(ScriptWire):
 
 
 if __name__ == "__main__":
-    run_alone(fake_ollama)
+    run_alone(OllamaServer().answer)

@@ -7,15 +7,17 @@ from functools import partial
 import anyio
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.ollama import operations
 from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
+from ollm_tui.providers.ollama.models import read_show, read_tags
+from ollm_tui.providers.ollama.pull import PullStream
+from ollm_tui.providers.ollama.refusals import without_refused_think
 from ollm_tui.providers.ollama.to_wire import chat_body
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -29,7 +31,7 @@ _CAPABILITY = ModelCapability(
     frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
 )
 _START_HINT = "Start it with `ollama serve`, or choose another server with --host."
-_MODEL_HINT = "Fetch it with `ollama pull`, or choose another model."
+_MODEL_HINT = "Fetch it with `ollm models pull`, or choose another model."
 
 
 class OllamaProvider:
@@ -52,7 +54,7 @@ class OllamaProvider:
             path="/api/chat",
             body=partial(chat_body, request),
             decoder=partial(OllamaStream, self._transport.place, tags_for(request.should_think)),
-            adapt=_without_refused_think,
+            adapt=without_refused_think,
         )
         return answer_stream(self._transport, question, request.signal)
 
@@ -67,55 +69,100 @@ class OllamaProvider:
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Give the installed models; those in memory with their window."""
-        running: dict[str, ModelInfo] = {}
+        running: dict[str, ModelInfo] | None = None
 
         async def ask_running() -> None:
-            try:
-                running.update(read_running(await self._transport.json("GET", "/api/ps")))
-            except AIError:
-                return  # older servers have no such list; what is loaded stays unknown
+            nonlocal running
+            running = await self._running()
 
         with single_error():
             async with anyio.create_task_group() as group:
                 group.start_soon(ask_running)
                 models = read_tags(await self._transport.json("GET", "/api/tags"))
-        return [self._completed(info, running.get(info.name)) for info in models]
+        return [self._completed(info, running) for info in models]
 
     async def list_running(self) -> Sequence[ModelInfo]:
-        """Give the models in memory."""
-        return [*read_running(await self._transport.json("GET", "/api/ps")).values()]
+        """Give the models in memory; their size is what they take there.
+
+        Raises:
+            AIError: any failure; UNSUPPORTED_FEATURE when the server is too old to tell.
+        """
+        return [*(await operations.running(self._transport)).values()]
 
     async def show_model(self, name: str) -> ModelInfo:
         """Give all that is known about one model; the next listing knows it too."""
         info = read_show(name, await self._transport.json("POST", "/api/show", {"model": name}))
         if info.capability is not None:
             self._shown[name, info.modified_at] = info.capability
-        try:
-            running = read_running(await self._transport.json("GET", "/api/ps")).get(name)
-        except AIError:
+        running = await self._running()
+        if running is None:
             return info
-        return replace(
-            info,
-            loaded=running is not None,
-            context=(running.context if running else None) or info.context,
-            size_bytes=running.size_bytes if running else info.size_bytes,
-        )
+        found = running.get(name) or running.get(f"{name}:latest")
+        context = (found.context if found else None) or info.context
+        return replace(info, loaded=found is not None, context=context)
+
+    def pull_model(self, name: str) -> PullStream:
+        """Have the server fetch a model; a repeated call goes on where the last one stopped."""
+        return PullStream(self._transport, name)
+
+    async def delete_model(self, name: str) -> None:
+        """Remove a model for good.
+
+        Raises:
+            AIError: any failure; MODEL_NOT_FOUND when there is none of this name.
+        """
+        await operations.delete(self._transport, name)
+        for known in [key for key in self._shown if key[0] == name]:
+            del self._shown[known]
+
+    async def copy_model(self, source: str, destination: str) -> None:
+        """Give a model a second name; nothing is stored twice.
+
+        Raises:
+            AIError: any failure; MODEL_NOT_FOUND when there is no such source.
+        """
+        await operations.copy(self._transport, source, destination)
+
+    async def load_model(self, name: str) -> None:
+        """Load a model and wait until it is ready, at most `first_byte_timeout_s`.
+
+        Raises:
+            AIError: any failure.
+        """
+        await operations.load(self._transport, name)
+
+    async def unload_model(self, name: str) -> None:
+        """Drop a model from memory.
+
+        Raises:
+            AIError: any failure.
+        """
+        await operations.unload(self._transport, name)
+
+    async def server_version(self) -> str | None:
+        """Give the server's version.
+
+        Raises:
+            AIError: any failure; UNSUPPORTED_FEATURE when this is no Ollama.
+        """
+        return await operations.version(self._transport)
 
     async def dispose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
 
-    def _completed(self, info: ModelInfo, running: ModelInfo | None) -> ModelInfo:
+    async def _running(self) -> dict[str, ModelInfo] | None:
+        """Give the models in memory; None when the server cannot tell, as old ones cannot."""
+        try:
+            return await operations.running(self._transport)
+        except AIError:
+            return None
+
+    def _completed(self, info: ModelInfo, running: dict[str, ModelInfo] | None) -> ModelInfo:
+        found = running.get(info.name) if running else None
         return replace(
             info,
             capability=info.capability or self._shown.get((info.name, info.modified_at)),
-            loaded=running is not None,
-            context=running.context if running else None,
+            loaded=None if running is None else found is not None,
+            context=found.context if found else None,
         )
-
-
-def _without_refused_think(body: JsonObject, error: AIError) -> JsonObject | None:
-    """Leave out a `think: false` that an older server refuses; a wish to think is not dropped."""
-    if body.get("think") is False and "support thinking" in error.message:
-        return {key: value for key, value in body.items() if key != "think"}
-    return None

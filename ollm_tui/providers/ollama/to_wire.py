@@ -129,6 +129,8 @@ def _options(options: GenerationOptions) -> JsonObject:
     more = extra.pop("options", None)
     if isinstance(more, dict):
         inner |= more
+    elif more is not None:
+        extra["options"] = more  # the server says what is wrong with it
     outer: dict[str, JsonValue] = {
         "options": inner or None,
         "format": options.response_format,

@@ -1,0 +1,47 @@
+"""What an Ollama server refuses, because of the model or because the server is too old."""
+
+from http import HTTPStatus
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.providers.http_faults import Place
+
+_NO_SUCH_PATH = frozenset(
+    {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+)
+
+
+def without_refused_think(body: JsonObject, error: AIError) -> JsonObject | None:
+    """Leave out a `think: false` that a server refuses; a wish to think is not dropped.
+
+    The error of such a wish is given its way out.
+    """
+    if "think" not in body or "think" not in error.message.lower():
+        return None
+    if body["think"] is False:
+        return {key: value for key, value in body.items() if key != "think"}
+    if error.status == HTTPStatus.BAD_REQUEST:
+        error.code = ErrorCode.UNSUPPORTED_FEATURE
+        error.hint = (
+            "This version of Ollama knows fewer levels: choose on or off, or update it."
+            if isinstance(body["think"], str) and "support" not in error.message
+            else "Switch thinking off, or choose a model that thinks."
+        )
+    return None
+
+
+def unknown_here(error: AIError, place: Place, deed: str) -> AIError | None:
+    """Give the error of a server that lacks an endpoint; None where `error` says something else.
+
+    A model that is missing is told by JSON, a path by plain text.
+    """
+    if error.status not in _NO_SUCH_PATH or error.code == ErrorCode.MODEL_NOT_FOUND:
+        return None
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"{place.label} at {place.address} cannot {deed}: it does not know the request.",
+        hint="It may be an old version, or another program: update it, or look at its address.",
+        status=error.status,
+        provider=place.provider,
+        details=error.details,
+    )

@@ -1,0 +1,254 @@
+"""Deleting, copying, loading and unloading on an Ollama server, new and old."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
+from ollm_tui.providers.ollama import OllamaProvider
+from ollm_tui.providers.spec import ProviderSpec
+from tests.support.corpus import CORPUS, needs_corpus
+from tests.support.fake_ollama import OllamaServer, fake_ollama
+from tests.support.http_server import Handler, Received, Reply, serve
+
+Deed = Callable[[OllamaProvider], Awaitable[object]]
+DEEDS: dict[str, Deed] = {
+    "pull": lambda provider: whole_pull(provider, "gone"),
+    "delete": lambda provider: provider.delete_model("gone"),
+    "copy": lambda provider: provider.copy_model("gone", "other"),
+    "load": lambda provider: provider.load_model("gone"),
+    "unload": lambda provider: provider.unload_model("gone"),
+    "show": lambda provider: provider.show_model("gone"),
+}
+
+
+async def whole_pull(provider: OllamaProvider, name: str) -> None:
+    async for _step in provider.pull_model(name):
+        pass
+
+
+@asynccontextmanager
+async def ollama(handler: Handler) -> AsyncIterator[OllamaProvider]:
+    async with serve(handler) as server:
+        spec = ProviderSpec(name="local", kind="ollama", label="Ollama", base_url=server.url)
+        provider = OllamaProvider(spec)
+        try:
+            yield provider
+        finally:
+            await provider.dispose()
+
+
+def whole(
+    body: bytes, status: int, content_type: str = "", headers: dict[str, str] | None = None
+) -> Handler:
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.whole(body, status, content_type, headers)
+
+    return answer
+
+
+async def names(provider: OllamaProvider) -> set[str]:
+    return {info.name for info in await provider.list_models()}
+
+
+async def running(provider: OllamaProvider) -> set[str]:
+    return {info.name for info in await provider.list_running()}
+
+
+async def test_models_are_copied_loaded_unloaded_and_deleted() -> None:
+    async with ollama(OllamaServer().answer) as provider:
+        await provider.copy_model("tiny", "other")
+        assert "other:latest" in await names(provider)
+        await provider.load_model("other")
+        assert "other:latest" in await running(provider)
+        await provider.unload_model("other")
+        assert "other:latest" not in await running(provider)
+        assert (await provider.show_model("other")).loaded is False
+        await provider.delete_model("other")
+        assert "other:latest" not in await names(provider)
+        assert await provider.server_version() == "0.12.0"
+
+
+async def test_the_requests_are_those_of_the_documentation() -> None:
+    seen: list[tuple[str, str, dict[str, object]]] = []
+
+    async def answer(request: Received, reply: Reply) -> None:
+        seen.append((request.method, request.path, request.json()))
+        await reply.json({"done": True})
+
+    async with ollama(answer) as provider:
+        await provider.delete_model("a")
+        await provider.copy_model("a", "b")
+        await provider.load_model("a")
+        await provider.unload_model("a")
+    empty = {"model": "a", "messages": [], "stream": False}
+    assert seen == [
+        ("DELETE", "/api/delete", {"model": "a"}),
+        ("POST", "/api/copy", {"source": "a", "destination": "b"}),
+        ("POST", "/api/chat", empty),
+        ("POST", "/api/chat", empty | {"keep_alive": 0}),
+    ]
+
+
+async def test_a_short_name_shows_the_model_that_is_loaded_under_its_full_one() -> None:
+    async with ollama(OllamaServer().answer) as provider:
+        info = await provider.show_model("tiny")
+    assert (info.loaded, info.context) == (True, 4096)
+
+
+@pytest.mark.parametrize("deed", DEEDS.keys() - {"pull"})
+async def test_a_model_that_is_not_there_is_said_to_be_missing(deed: str) -> None:
+    async with ollama(OllamaServer().answer) as provider:
+        with pytest.raises(AIError, match="'gone' not found") as caught:
+            await DEEDS[deed](provider)
+    assert caught.value.code == ErrorCode.MODEL_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [({}, "did not load"), ({"done": False}, "did not load"), ({"error": "no memory"}, "memory")],
+)
+async def test_a_load_that_did_not_happen_is_an_error(reply: object, words: str) -> None:
+    async with ollama(whole(json.dumps(reply).encode(), 200)) as provider:
+        with pytest.raises(AIError, match=words):
+            await provider.load_model("m")
+
+
+async def test_loading_may_take_as_long_as_a_first_byte() -> None:
+    async def silent(_request: Received, _reply: Reply) -> None:
+        await anyio.sleep_forever()
+
+    async with serve(silent) as server:
+        spec = ProviderSpec(
+            name="local",
+            kind="ollama",
+            base_url=server.url,
+            list_timeout_s=0.01,
+            first_byte_timeout_s=0.2,
+        )
+        provider = OllamaProvider(spec)
+        with pytest.raises(AIError, match=r"within 0\.2 s") as caught:
+            await provider.load_model("m")
+        await provider.dispose()
+    assert caught.value.code == ErrorCode.TIMEOUT
+
+
+def recorded() -> list[tuple[str, bytes, dict[str, Any]]]:
+    found = []
+    for path in sorted(Path(CORPUS).glob("http_errors/*/meta.json")):
+        body = path.with_name("body.bin")
+        meta = json.loads(path.read_text())
+        found.append((path.parent.name, body.read_bytes() if body.is_file() else b"", meta))
+    return found
+
+
+@needs_corpus
+@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize(("name", "body", "meta"), recorded(), ids=lambda v: str(v)[:30])
+async def test_every_recorded_refusal_ends_every_deed_with_its_sentence(
+    name: str, body: bytes, meta: dict[str, Any], deed: str
+) -> None:
+    headers = {key: value for key, value in (meta.get("headers") or {}).items() if "-" in key}
+    headers = {k: v for k, v in headers.items() if k.lower().startswith(("retry", "x-should"))}
+    content_type = meta.get("content_type") or ""
+    expected = meta["expected"]
+    async with ollama(whole(body, meta["status"], content_type, headers)) as provider:
+        with pytest.raises(AIError) as caught:
+            await DEEDS[deed](provider)
+    error = caught.value
+    assert error.status == meta["status"]
+    assert error.provider == "local"
+    kinds = {expected["category"], *expected.get("category_alternatives", ())}
+    assert error.details["category"] in kinds
+    if error.code == ErrorCode.UNSUPPORTED_FEATURE and "cannot" in error.message:
+        assert meta["status"] in (404, 405, 501), name
+    else:
+        assert expected["message"] in error.message
+
+
+async def old_ollama(request: Received, reply: Reply) -> None:
+    """Answer as a server of long ago: no `/api/ps`, no capabilities, `think` a switch at most."""
+    if request.path == "/api/show":
+        await reply.json({"details": {"family": "llama"}, "template": "x"})
+    elif request.path in {"/api/ps", "/api/version"}:
+        await reply.whole(b"404 page not found", 404, "text/plain")
+    elif request.path == "/api/chat" and isinstance(request.json().get("think"), str):
+        told = "json: cannot unmarshal string into Go struct field ChatRequest.think of type bool"
+        await reply.json({"error": told}, 400)
+    elif request.path == "/api/chat" and request.json().get("tools"):
+        told = "registry.ollama.ai/library/tiny:latest does not support tools"
+        await reply.json({"error": told}, 400)
+    elif request.path == "/api/chat" and "think" in request.json():
+        await reply.json({"error": '"tiny" does not support thinking'}, 400)
+    else:
+        await fake_ollama(request, reply)
+
+
+async def asked(
+    provider: OllamaProvider, prompt: str, think: ShouldThink | None
+) -> list[ProviderEvent]:
+    request = Request(model="tiny", messages=[Message("user", prompt)], should_think=think)
+    async with provider.chat_stream(request) as events:
+        return [event async for event in events]
+
+
+async def test_what_an_old_server_does_not_know_is_off_and_the_rest_works() -> None:
+    async with ollama(old_ollama) as provider:
+        listed = await provider.list_models()
+        shown = await provider.show_model("tiny")
+        with pytest.raises(AIError, match="cannot tell which models are loaded") as caught:
+            await provider.list_running()
+        with pytest.raises(AIError, match="cannot tell its version"):
+            await provider.server_version()
+    assert (listed[0].name, listed[0].loaded) == ("tiny:latest", None)
+    assert (shown.capability, shown.loaded) == (None, None)
+    assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("think", "hint"),
+    [
+        (True, "Switch thinking off"),
+        (ThinkingConfig(mode="last", effort="high"), "fewer levels"),
+    ],
+)
+async def test_a_wish_to_think_that_an_old_server_refuses_is_a_line_and_not_dropped(
+    think: ShouldThink, hint: str
+) -> None:
+    async with ollama(old_ollama) as provider:
+        (event,) = await asked(provider, "hello", think)
+    assert isinstance(event, ErrorEvent)
+    assert event.error.code == ErrorCode.UNSUPPORTED_FEATURE
+    assert hint in str(event.error)
+
+
+async def test_not_to_think_is_dropped_where_nobody_could_think() -> None:
+    async with ollama(old_ollama) as provider:
+        *_, last = await asked(provider, "hello", think=False)
+    assert isinstance(last, Finish)
+
+
+@pytest.mark.parametrize("think", [None, True, False, ThinkingConfig(mode="last", effort="low")])
+async def test_thinking_is_read_whatever_was_asked_for(think: ShouldThink | None) -> None:
+    async def stubborn(request: Received, reply: Reply) -> None:
+        body = request.json()
+        assert body.pop("think", None) in (None, True, False, "low")
+        await fake_ollama(
+            Received(request.method, request.path, {}, json.dumps(body).encode()), reply
+        )
+
+    async with ollama(stubborn) as provider:
+        events = await asked(provider, "think", think)
+    kinds = [kind.__name__ for kind, _ in groupby(type(event) for event in events)]
+    assert kinds == ["ThinkingDelta", "TextDelta", "Finish"]

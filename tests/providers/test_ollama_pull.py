@@ -1,0 +1,299 @@
+"""A pull is watched to its end, ends in one way, and leaves no connection behind."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import PullProgress
+from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.ollama import OllamaProvider
+from ollm_tui.providers.ollama.pull_lines import PullLines
+from ollm_tui.providers.operations import pulling
+from ollm_tui.providers.spec import ProviderSpec
+from tests.support.corpus import CORPUS, needs_corpus
+from tests.support.fake_ollama import LARGE, SMALL, OllamaServer
+from tests.support.http_server import Handler, Received, Reply, Server, serve
+
+PLACE = Place("p", "Ollama", "localhost:11434", "Start it.")
+LAYER = {"status": "pulling a", "digest": "sha256:a", "total": 10, "completed": 4}
+
+
+@asynccontextmanager
+async def ollama(
+    handler: Handler, *, first_s: float = 5.0, idle_s: float = 5.0
+) -> AsyncIterator[tuple[OllamaProvider, Server]]:
+    async with serve(handler) as server:
+        spec = ProviderSpec(
+            name="local",
+            kind="ollama",
+            label="Ollama",
+            base_url=server.url,
+            first_byte_timeout_s=first_s,
+            idle_timeout_s=idle_s,
+        )
+        provider = OllamaProvider(spec)
+        try:
+            yield provider, server
+        finally:
+            await provider.dispose()
+
+
+def saying(*lines: object, status: int = 200) -> Handler:
+    async def answer(_request: Received, reply: Reply) -> None:
+        body = "".join(line if isinstance(line, str) else f"{json.dumps(line)}\n" for line in lines)
+        await reply.whole(body.encode(), status, "application/x-ndjson")
+
+    return answer
+
+
+async def pulled(provider: OllamaProvider, name: str) -> tuple[list[PullProgress], AIError | None]:
+    steps: list[PullProgress] = []
+    try:
+        async for step in provider.pull_model(name):
+            steps.append(step)
+    except AIError as error:
+        return steps, error
+    return steps, None
+
+
+def read(pieces: list[bytes]) -> tuple[list[PullProgress], PullLines]:
+    lines = PullLines(PLACE)
+    steps = [step for piece in pieces for step in lines.feed(piece)]
+    return steps + lines.finish(), lines
+
+
+def recorded() -> list[tuple[str, bytes, dict[str, Any]]]:
+    return [
+        (path.parent.name, path.with_name("body.bin").read_bytes(), json.loads(path.read_text()))
+        for path in sorted(Path(CORPUS).glob("pull/*/meta.json"))
+    ]
+
+
+def check_recorded(steps: list[PullProgress], error: AIError | None, expected: Any) -> None:
+    assert [status for status, _ in groupby(step.status for step in steps)] == expected["statuses"]
+    last = {step.digest: step for step in steps if step.digest}
+    assert set(last) == set(expected["layers"])
+    for digest, sizes in expected["layers"].items():
+        assert (last[digest].total, last[digest].completed) == (sizes["total"], sizes["completed"])
+    assert (error is None) == expected["success"]
+    if expected["error"]:
+        assert error is not None
+        assert error.message == expected["error"]["message"]
+    elif not expected["success"]:
+        assert error is not None
+        assert error.code == ErrorCode.STREAM_INCOMPLETE
+
+
+@needs_corpus
+@pytest.mark.parametrize(("name", "body", "meta"), recorded(), ids=lambda v: str(v)[:30])
+async def test_a_recorded_pull_is_read_and_cut_anywhere_reads_the_same(
+    name: str, body: bytes, meta: dict[str, Any]
+) -> None:
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.start(content_type=meta["content_type"])
+        await reply.write(body)
+
+    async with ollama(answer) as (provider, _server):
+        steps, error = await pulled(provider, name)
+    check_recorded(steps, error, meta["expected"])
+    for cut in range(len(body)):
+        again, lines = read([body[:cut], body[cut:]])
+        assert again == steps
+        assert (lines.failure is None) == (error is None)
+    whole, lines = read([bytes([byte]) for byte in body])
+    assert whole == steps
+    assert lines.succeeded == meta["expected"]["success"]
+
+
+async def test_layers_come_side_by_side_and_success_ends_the_pull() -> None:
+    fake = OllamaServer()
+    async with ollama(fake.answer) as (provider, server):
+        steps, error = await pulled(provider, "new")
+        await server.settled()
+        assert [info.name for info in await provider.list_models()] == [
+            "tiny:latest",
+            "thinker:latest",
+            "new:latest",
+        ]
+    assert error is None
+    assert (steps[0].status, steps[-1].status) == ("pulling manifest", "success")
+    assert {step.digest for step in steps[1:4]} == {f"sha256:{'aa' * 32}", f"sha256:{'bb' * 32}"}
+    small = [step for step in steps if step.total == SMALL]
+    assert (small[0].completed, small[-1].completed) == (None, SMALL)
+    assert server.received[0].json() == {"model": "new", "stream": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("missing", ErrorCode.MODEL_NOT_FOUND, "does not exist"),
+        ("broken", ErrorCode.SERVICE_UNAVAILABLE, "no such host"),
+        ("cut", ErrorCode.STREAM_INCOMPLETE, "cut off"),
+        ("half", ErrorCode.STREAM_INCOMPLETE, "cut off"),
+        ("stuck", ErrorCode.TIMEOUT, "download stopped: Ollama sent nothing for 0.2 s"),
+    ],
+)
+async def test_without_success_it_has_failed_and_the_connection_is_closed(
+    name: str, code: ErrorCode, words: str
+) -> None:
+    async with ollama(OllamaServer().answer, idle_s=0.2) as (provider, server):
+        steps, error = await pulled(provider, name)
+        await server.settled()
+    assert error is not None
+    assert (error.code, error.provider) == (code, "local")
+    assert words in error.message
+    assert error.hint
+    assert steps[0].status == "pulling manifest", "what came before the failure was given"
+    assert name == "missing" or steps[-1].digest
+
+
+async def test_a_repeated_pull_goes_on_where_the_last_one_stopped() -> None:
+    fake = OllamaServer()
+    async with ollama(fake.answer) as (provider, _server):
+        before, error = await pulled(provider, "broken")
+        after, none = await pulled(provider, "broken")
+    assert error is not None
+    assert none is None
+    done = [step.completed or 0 for step in before if step.total == LARGE]
+    more = [step.completed or 0 for step in after if step.total == LARGE]
+    assert done[-1] < more[0]
+    assert more[-1] == LARGE
+
+
+@pytest.mark.parametrize("leave_after", range(1, 5))
+async def test_leaving_early_closes_the_connection(leave_after: int) -> None:
+    async with ollama(OllamaServer().answer) as (provider, server):
+        async with pulling(provider, "stuck") as progress:
+            for _ in range(leave_after):
+                with anyio.fail_after(5):
+                    await anext(progress)
+        await server.settled()
+        assert len(server.disconnects) == 1
+        with pytest.raises(StopAsyncIteration):
+            await anext(progress)
+
+
+@pytest.mark.parametrize("cancels", [1, 2])
+@pytest.mark.parametrize("steps", range(6))
+async def test_a_cancelled_pull_closes_the_connection(steps: int, cancels: int) -> None:
+    async with ollama(OllamaServer().answer) as (provider, server):
+        seen, reached = 0, anyio.Event()
+
+        async def watch() -> None:
+            nonlocal seen
+            async for _step in provider.pull_model("stuck"):
+                seen += 1
+                if seen == steps:
+                    reached.set()
+
+        task = asyncio.get_running_loop().create_task(watch())
+        if steps:
+            await reached.wait()
+        else:
+            await anyio.wait_all_tasks_blocked()
+        for _ in range(cancels):
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await server.settled()
+        assert (await provider.list_models())[0].name == "tiny:latest", "it can still be used"
+
+
+async def test_an_outer_scope_ends_a_pull_that_stands_still() -> None:
+    async with ollama(OllamaServer().answer) as (provider, server):
+        with anyio.move_on_after(0.2) as scope:
+            await pulled(provider, "stuck")
+        assert scope.cancelled_caught
+        await server.settled()
+
+
+async def test_checking_a_sum_may_take_longer_than_a_pause_between_bytes() -> None:
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.start()
+        await reply.write(json.dumps(LAYER).encode() + b"\n")
+        await reply.write(b'{"status": "verifying sha256 digest"}\n')
+        await anyio.sleep(0.3)
+        await reply.write(b'{"status": "success"}\n')
+
+    async with ollama(answer, idle_s=0.1) as (provider, _server):
+        steps, error = await pulled(provider, "m")
+    assert error is None
+    assert steps[-1].status == "success"
+
+
+async def test_a_server_that_never_answers_is_given_up() -> None:
+    async def answer(_request: Received, _reply: Reply) -> None:
+        await anyio.sleep_forever()
+
+    async with ollama(answer, first_s=0.2) as (provider, server):
+        steps, error = await pulled(provider, "m")
+        await server.settled()
+    assert steps == []
+    assert error is not None
+    assert error.code == ErrorCode.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "words"),
+    [
+        ((), ErrorCode.ENGINE_ERROR, "without sending anything"),
+        (("<html><title>Log in</title>",), ErrorCode.SERVICE_UNAVAILABLE, "web page"),
+        (("upstream is down\n",), ErrorCode.INTERNAL_ERROR, "upstream is down"),
+        (({"error": {"message": "odd"}},), ErrorCode.INTERNAL_ERROR, "odd"),
+        (({"error": "write: no space left on device"},), ErrorCode.INTERNAL_ERROR, "no space"),
+        (("x" * (9 * 1024 * 1024),), ErrorCode.ENGINE_ERROR, "broke a limit"),
+    ],
+)
+async def test_nonsense_in_place_of_progress_is_a_failure_that_quotes_it(
+    lines: tuple[object, ...], code: ErrorCode, words: str
+) -> None:
+    async with ollama(saying(*lines)) as (provider, _server):
+        steps, error = await pulled(provider, "m")
+    assert steps == []
+    assert error is not None
+    assert error.code == code
+    assert words in error.message
+
+
+async def test_lines_that_say_nothing_are_passed_over() -> None:
+    lines = ("\n", "nonsense\n", "[1]\n", {"total": 5}, {"status": 7}, {"error": None, **LAYER})
+    odd = LAYER | {"total": -1, "completed": "4"}
+    async with ollama(saying(*lines, odd, {"status": "success"}, LAYER)) as (provider, _server):
+        steps, error = await pulled(provider, "m")
+    assert error is None
+    assert [step.status for step in steps] == ["pulling a", "pulling a", "success"]
+    assert (steps[1].total, steps[1].completed) == (None, None)
+
+
+async def test_a_server_without_pulling_is_told_from_a_model_that_is_missing() -> None:
+    async def no_such_path(_request: Received, reply: Reply) -> None:
+        await reply.whole(b"404 page not found", 404, "text/plain")
+
+    async with ollama(no_such_path) as (provider, _server):
+        _, without = await pulled(provider, "m")
+    async with ollama(saying({"error": "model 'm' not found"}, status=404)) as (provider, _server):
+        _, missing = await pulled(provider, "m")
+    assert without is not None
+    assert (without.code, without.status) == (ErrorCode.UNSUPPORTED_FEATURE, 404)
+    assert "cannot pull models" in without.message
+    assert missing is not None
+    assert missing.code == ErrorCode.MODEL_NOT_FOUND
+
+
+async def test_nobody_listens_where_a_pull_was_asked_for() -> None:
+    provider = OllamaProvider(
+        ProviderSpec(name="local", kind="ollama", base_url="http://127.0.0.1:1")
+    )
+    _, error = await pulled(provider, "m")
+    await provider.dispose()
+    assert error is not None
+    assert error.code == ErrorCode.SERVICE_UNAVAILABLE
