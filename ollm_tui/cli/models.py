@@ -1,12 +1,19 @@
-"""`ollm models`: what there is to chat with."""
+"""`ollm models`: what there is to chat with, and what can be done with it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.figures import size_text
+from ollm_tui.cli.model_deeds import run_copy, run_load, run_unload
+from ollm_tui.cli.model_delete import run_delete
+from ollm_tui.cli.model_ps import run_ps
+from ollm_tui.cli.model_pull import run_pull
+from ollm_tui.cli.model_runtime import PATIENCE_S, Stopped
+from ollm_tui.cli.model_show import run_show
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import stopping
@@ -17,14 +24,18 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.compose import load_runtime
 
-PATIENCE_S = 5.0
 _HEAD = ("MODEL", "SIZE", "CONTEXT", "LOADED")
 
 
 def run_models(arguments: Arguments, output: Output) -> int:
     """Carry out one action."""
-    if arguments.action == "starter":
-        return _starter(arguments, output)
+    try:
+        return _ACTIONS[arguments.action or "list"](arguments, output)
+    except Stopped as stopped:
+        return stopped.exit_code
+
+
+def _listed(arguments: Arguments, output: Output) -> int:
     load_for(default_paths(), os.environ, arguments.flags, output)
     return anyio.run(partial(_list, arguments, output))
 
@@ -78,13 +89,14 @@ def _row(ref: ModelRef, info: ModelInfo) -> tuple[str, str, str, str]:
     return str(ref), size_text(info.size_bytes), str(info.context or ""), loaded
 
 
-def size_text(size_bytes: int | None) -> str:
-    """Give a size as people compare it."""
-    if size_bytes is None:
-        return ""
-    size = float(size_bytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit in {"B", "kB"} else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
+_ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
+    "list": _listed,
+    "show": run_show,
+    "pull": run_pull,
+    "rm": run_delete,
+    "cp": run_copy,
+    "ps": run_ps,
+    "load": run_load,
+    "unload": run_unload,
+    "starter": _starter,
+}

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
+from ollm_tui.cli.cells import cells, within
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
@@ -22,6 +23,7 @@ ERROR = 1
 USAGE = 2
 NEEDS_APPROVAL = 3
 STOPPED = 130
+_COLUMNS = 80
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -37,6 +39,12 @@ class UsageError(Exception):
 class NeedsApproval(Exception):
     """Something that a person would have to allow, where none can be asked."""
 
+    def __init__(
+        self, message: str, hint: str = "Use the full-screen app for that: `ollm`."
+    ) -> None:
+        super().__init__(message)
+        self.hint = hint
+
 
 class Output:
     """Standard output and error as the commands use them."""
@@ -44,6 +52,7 @@ class Output:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out
         self._err = err
+        self._drawn = 0
 
     @property
     def _stdout(self) -> TextIO:
@@ -83,6 +92,28 @@ class Output:
         ended = message if message.endswith((".", "!", "?", ":", "…")) else f"{message}."
         self.note(f"{ended} {hint}" if hint else message)
 
+    def question(self, text: str) -> None:
+        """Ask the person something; the answer is typed behind it."""
+        self._say(f"ollm: {clean_line(text)} ")
+
+    def draw(self, text: str) -> None:
+        """Put one line over the one drawn before; an empty one takes it away.
+
+        The next thing that is said begins where it stood, so it is taken away first.
+        """
+        line = within(clean_line(text), self.columns - 1)
+        width = cells(line)
+        self._say(f"\r{line}{' ' * (self._drawn - width)}" + ("" if line else "\r"))
+        self._drawn = width
+
+    @property
+    def columns(self) -> int:
+        """How wide the person's terminal is, in cells."""
+        try:
+            return os.get_terminal_size(self._stderr.fileno()).columns or _COLUMNS
+        except (OSError, ValueError):
+            return _COLUMNS
+
     def thinking(self, text: str) -> None:
         """Show reasoning, dimmed, where a person watches; it is no part of the answer."""
         if self._stderr.isatty():
@@ -119,7 +150,7 @@ class Output:
                 self.error(error.message, error.hint)
                 return USAGE
             case NeedsApproval():
-                self.error(str(error), "Use the full-screen app for that: `ollm`.")
+                self.error(str(error), error.hint)
                 return NEEDS_APPROVAL
             case AIError():
                 self.error(error.message, error.hint)

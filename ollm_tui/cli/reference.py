@@ -36,9 +36,14 @@ def cli_page() -> str:
 
 def _section(parser: argparse.ArgumentParser, known: frozenset[str]) -> Iterator[str]:
     commands = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    yield f"## `{parser.prog}`\n"
+    named = [a for a in parser._actions if not a.option_strings and a not in commands]
+    yield f"## `{' '.join([parser.prog, *(str(a.metavar) for a in named)])}`\n"
     if parser.description:
         yield f"{parser.description[:1].upper()}{parser.description[1:].rstrip('.')}.\n"
+    if named:
+        yield "| Name | Meaning |\n|---|---|"
+        yield from (f"| `{a.metavar}` | {a.help} |" for a in named)
+        yield ""
     # Every command takes the options of `ollm`; its own are what it has beside them.
     options = [a for a in parser._actions if a.option_strings and a.dest not in known]
     if options:

@@ -41,6 +41,8 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
     trained = positive(facts, f"{string(facts, 'general.architecture')}.context_length")
     if trained is not None:
         details["context_trained"] = trained
+    if parameters:
+        details["parameters"] = _by_name(parameters)
     count = positive(facts, "general.parameter_count")
     if count is not None:
         details["parameter_count"] = count
@@ -57,6 +59,13 @@ def read_parameters(text: str) -> list[tuple[str, str]]:
     """Read a Modelfile's parameters: a name, white space, a value that may be quoted."""
     pairs = [line.split(maxsplit=1) for line in text.splitlines()]
     return [(pair[0], pair[1].strip().strip('"')) for pair in pairs if len(pair) == 2]
+
+
+def _by_name(parameters: list[tuple[str, str]]) -> JsonObject:
+    values: dict[str, list[JsonValue]] = {}
+    for name, value in parameters:
+        values.setdefault(name, []).append(value)
+    return {**values}
 
 
 def read_capability(value: JsonValue) -> ModelCapability | None:

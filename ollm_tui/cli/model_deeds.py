@@ -1,0 +1,79 @@
+"""`ollm models cp`, `load` and `unload`: one request each, and a sentence when it is done."""
+
+from functools import partial
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.model_runtime import FoundModel, find_model, in_runtime
+from ollm_tui.cli.output import OK, Output, UsageError
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.providers.operations import copier, loader, unloader
+from ollm_tui.runtime.compose import Runtime
+
+
+def run_copy(arguments: Arguments, output: Output) -> int:
+    """Give a model a second name."""
+    source, copied = in_runtime(arguments, output, partial(_copy, arguments))
+    if arguments.as_json:
+        output.json({"model": str(source), "copy": str(copied)})
+    else:
+        output.note(f"{source.model} is {copied.model} too.")
+    return OK
+
+
+def run_load(arguments: Arguments, output: Output) -> int:
+    """Bring a model into memory."""
+    found = in_runtime(arguments, output, partial(_load, arguments.name, output))
+    return _say(found, output, arguments, is_loaded=True)
+
+
+def run_unload(arguments: Arguments, output: Output) -> int:
+    """Drop a model from memory."""
+    found = in_runtime(arguments, output, partial(_unload, arguments.name))
+    return _say(found, output, arguments, is_loaded=False)
+
+
+async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, ModelRef]:
+    if not arguments.copy.strip():
+        raise UsageError("The second name is empty.")
+    found = await find_model(runtime, arguments.name)
+    wanted = ModelRef.parse(arguments.copy.strip())
+    if wanted is not None and runtime.registry.resolve(wanted.provider) is not found.adapter:
+        raise UsageError(
+            "A model can only be copied on its own server.",
+            f"{found.ref.model} is at {found.place}.",
+        )
+    name = wanted.model if wanted is not None else arguments.copy.strip()
+    await copier(found.adapter).copy_model(found.ref.model, name)
+    return found.ref, ModelRef(found.ref.provider, name)
+
+
+async def _load(name: str, output: Output, runtime: Runtime) -> FoundModel:
+    found = await find_model(runtime, name)
+    able = loader(found.adapter)
+    settings = runtime.config.providers.get(found.adapter.name)
+    if settings is not None and settings.kind == "embedded":
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"{found.adapter.label} cannot keep a model loaded when this command has ended.",
+            hint="It loads a model when a chat needs it, and keeps it for a while.",
+            provider=found.adapter.name,
+        )
+    if output.is_watched:
+        output.note(f"Loading {found.ref.model} at {found.place} …")
+    await able.load_model(found.ref.model)
+    return found
+
+
+async def _unload(name: str, runtime: Runtime) -> FoundModel:
+    found = await find_model(runtime, name)
+    await unloader(found.adapter).unload_model(found.ref.model)
+    return found
+
+
+def _say(found: FoundModel, output: Output, arguments: Arguments, *, is_loaded: bool) -> int:
+    if arguments.as_json:
+        output.json({"model": str(found.ref), "loaded": is_loaded})
+    else:
+        output.note(f"{found.ref.model} is {'loaded' if is_loaded else 'no longer loaded'}.")
+    return OK

@@ -1,0 +1,52 @@
+"""`ollm models rm`: what is deleted, its size and its place are named before it is gone."""
+
+from functools import partial
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.confirm import confirm
+from ollm_tui.cli.figures import size_text
+from ollm_tui.cli.model_runtime import FoundModel, find_model, in_runtime
+from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.ports import SupportsShow
+from ollm_tui.providers.operations import deleter
+from ollm_tui.runtime.compose import Runtime
+
+
+def run_delete(arguments: Arguments, output: Output) -> int:
+    """Delete a model, with a person's consent."""
+    # Nothing is open while the question stands: whoever thinks about it holds no connection.
+    found = in_runtime(arguments, output, partial(_find, arguments.name))
+    if not arguments.yes and not confirm(_question(found), output):
+        output.note("Nothing was deleted.")
+        return ERROR
+    in_runtime(arguments, output, partial(_delete, found.ref))
+    if arguments.as_json:
+        output.json({"model": str(found.ref), "deleted": True})
+    else:
+        output.note(f"{found.ref.model} was deleted from {found.place}.")
+    return OK
+
+
+async def _find(name: str, runtime: Runtime) -> FoundModel:
+    """Find the model; one that no list knows has to be known by name."""
+    found = await find_model(runtime, name)
+    deleter(found.adapter)
+    if found.info is None and isinstance(found.adapter, SupportsShow):
+        await found.adapter.show_model(found.ref.model)
+    return found
+
+
+async def _delete(ref: ModelRef, runtime: Runtime) -> None:
+    adapter = runtime.registry.get(ref.provider)
+    if adapter is None:
+        raise AIError(ErrorCode.BAD_REQUEST, f"There is no provider {ref.provider!r} any more.")
+    await deleter(adapter).delete_model(ref.model)
+
+
+def _question(found: FoundModel) -> str:
+    size = size_text(found.info.size_bytes if found.info else None) or "size unknown"
+    # Two names must not look alike here, so what draws nothing is spelled out.
+    return f"Delete {clean_name(found.ref.model)} ({size}) from {found.place} for good?"

@@ -1,0 +1,380 @@
+"""`ollm models`: what is done with models, said in sentences, JSON and exit codes."""
+
+import io
+import json
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ollm_tui.cli import main
+from ollm_tui.cli.cells import cells, within
+from ollm_tui.cli.figures import duration_text, size_text
+from ollm_tui.cli.model_ps import gpu_share, until_text
+from ollm_tui.cli.output import Output
+from ollm_tui.cli.pull_report import LiveReport
+from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
+from tests.cli.conftest import command, environment
+from tests.e2e.conftest import OLLM
+from tests.e2e.conftest import environment as own_home
+from tests.hostile.payloads import PAYLOADS, Payload
+from tests.support.fake_ollama import LARGE, OllamaServer
+from tests.support.fake_openai import fake_openai
+from tests.support.http_server import Received, Reply, Server, in_thread
+from tests.support.pty_session import PtySession
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.json_types import JsonValue
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def server() -> OllamaServer:
+    return OllamaServer()
+
+
+@pytest.fixture
+def served(server: OllamaServer) -> Iterator[Server]:
+    with in_thread(server.answer) as running:
+        yield running
+
+
+@pytest.fixture
+def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `ollm models ...` in this process, with the fake as `local`."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["models", *arguments, "--host", served.url])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_a_model_is_pulled_with_plain_lines_where_nobody_watches(
+    models: Run, server: OllamaServer
+) -> None:
+    code, out, err = models("pull", "new")
+    assert (code, out) == (0, "local://new\n")
+    lines = err.splitlines()
+    assert lines[0] == "ollm: new: pulling manifest"
+    assert "ollm: new: 39 %  400 kB of 1.0 MB" in lines
+    assert lines[-1] == "ollm: new is there (1.0 MB)."
+    assert len(lines) < 15
+    assert "\r" not in err
+    assert "new:latest" in server.models
+
+
+def test_every_step_of_a_pull_is_a_line_of_json(models: Run) -> None:
+    code, out, _err = models("pull", "local://new", "--json")
+    steps = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert {step["type"] for step in steps[:-1]} == {"pull_progress"}
+    assert steps[0]["status"] == "pulling manifest"
+    assert max(step["completed"] or 0 for step in steps[:-1]) == LARGE
+    assert steps[-1] == {"type": "finish", "reason": "stop", "model": "local://new"}
+
+
+def test_a_failed_pull_says_why_and_the_next_one_goes_on(models: Run) -> None:
+    code, out, err = models("pull", "broken")
+    assert (code, out) == (1, "")
+    assert "no such host" in err
+    assert "goes on from there" in err
+    code, out, err = models("pull", "broken")
+    assert (code, out) == (0, "local://broken\n")
+    assert "60 %" in err
+    assert "20 %" not in err
+    code, out, err = models("pull", "missing", "--json")
+    assert code == 1
+    assert json.loads(out.splitlines()[-1])["error"]["code"] == 404
+    assert "Check the spelling" in err
+
+
+def test_a_model_is_shown_with_all_that_is_known(models: Run) -> None:
+    code, out, _err = models("show", "tiny")
+    rows = dict(line.split(maxsplit=1) for line in out.splitlines() if len(line.split()) > 1)
+    assert code == 0
+    assert rows["MODEL"] == "local://tiny:latest"
+    assert (rows["SIZE"], rows["CAN"], rows["LOADED"]) == ("1 kB", "tools, JSON", "yes")
+    assert "PARAMETERS: stop     <end>" in out
+    shown = json.loads(models("show", "tiny", "--json")[1])
+    assert (shown["model"], shown["context"], shown["loaded"]) == (
+        "local://tiny:latest",
+        4096,
+        True,
+    )
+    assert "tool_use" in shown["capability"]["features"]
+    assert shown["details"]["parameters"] == {"num_ctx": ["2048"], "stop": ["<end>"]}
+
+
+def test_a_model_gets_a_second_name_is_loaded_listed_unloaded_and_deleted(
+    models: Run, server: OllamaServer
+) -> None:
+    assert models("cp", "tiny", "other")[::2] == (0, "ollm: tiny:latest is other too.\n")
+    assert models("load", "other")[::2] == (0, "ollm: other:latest is loaded.\n")
+    code, out, _err = models("ps")
+    assert code == 0
+    assert "local://other:latest  1 kB    100 %" in out
+    running = json.loads(models("ps", "--json")[1])
+    assert {entry["name"] for entry in running} == {"tiny:latest", "other:latest"}
+    for name in ("other", "tiny"):
+        assert models("unload", name)[0] == 0
+    assert models("ps")[1:] == ("", "ollm: No model is loaded.\n")
+    code, _out, err = models("rm", "other", "--yes")
+    assert code == 0
+    assert "other:latest was deleted from Ollama at http://127.0.0.1:" in err
+    assert "other:latest" not in server.models
+
+
+def test_the_small_deeds_have_a_line_of_json_too(models: Run) -> None:
+    assert json.loads(models("cp", "tiny", "local://b", "--json")[1]) == {
+        "model": "local://tiny:latest",
+        "copy": "local://b",
+    }
+    loaded, dropped = models("load", "b", "--json")[1], models("unload", "b", "--json")[1]
+    assert json.loads(loaded) == {"model": "local://b:latest", "loaded": True}
+    assert json.loads(dropped)["loaded"] is False
+    deleted = models("rm", "b", "--yes", "--json")[1]
+    assert json.loads(deleted) == {"model": "local://b:latest", "deleted": True}
+
+
+def test_nothing_is_deleted_where_nobody_can_be_asked(models: Run, server: OllamaServer) -> None:
+    code, out, err = models("rm", "tiny")
+    assert (code, out) == (3, "")
+    assert "--yes" in err
+    assert "tiny:latest" in server.models
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["pull", "embedded://x"], 1, "Embedded cannot pull models."),
+        (["rm", "embedded://x", "--yes"], 1, "Embedded cannot delete models."),
+        (["cp", "embedded://x", "y"], 1, "Embedded cannot copy models."),
+        (["load", "embedded://x"], 1, "cannot keep a model loaded"),
+        (["pull", "nowhere://x"], 1, "no provider named 'nowhere'"),
+        (["pull", " "], 2, "The model's name is empty."),
+        (["show", ""], 2, "The model's name is empty."),
+        (["cp", "tiny", ""], 2, "The second name is empty."),
+        (["cp", "tiny", "embedded://x"], 2, "only be copied on its own server"),
+        (["rm", "gone", "--yes"], 1, "no model named 'gone'"),
+        (["rm", "local://gone", "--yes"], 1, "'gone' not found"),
+        (["load", "local://gone"], 1, "'gone' not found"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence_and_a_code(
+    models: Run, arguments: list[str], code: int, sentence: str
+) -> None:
+    ended, out, err = models(*arguments)
+    assert (ended, out) == (code, "")
+    assert sentence in err
+    assert len(err.splitlines()) == 1
+
+
+def test_any_provider_says_what_it_cannot_do_and_shows_what_its_list_tells(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_thread(fake_openai()) as running:
+        monkeypatch.setenv("OPENAI_COMPATIBLE_HOST", running.url)
+        address = "openai-compatible://tiny"
+        pulled = main(["models", "pull", address, "--json"]), capsys.readouterr()
+        shown = main(["models", "show", address]), capsys.readouterr()
+    assert pulled[0] == 1
+    assert "cannot pull models." in pulled[1].err
+    assert json.loads(pulled[1].out)["error"]["code"] == 604
+    assert (shown[0], shown[1].out.split()[:2]) == (0, ["MODEL", address])
+
+
+def test_an_old_server_is_a_line_and_the_rest_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    known = OllamaServer()
+
+    async def old(request: Received, reply: Reply) -> None:
+        if request.path in {"/api/ps", "/api/pull"}:
+            await reply.whole(b"404 page not found", 404, "text/plain")
+        else:
+            await known.answer(request, reply)
+
+    with in_thread(old) as running:
+        listed = main(["models", "ps", "--host", running.url]), capsys.readouterr().err
+        pulled = main(["models", "pull", "m", "--host", running.url]), capsys.readouterr().err
+    assert listed[0] == 0
+    assert "cannot tell which models are loaded" in listed[1]
+    assert pulled[0] == 1
+    assert "cannot pull models: it does not know the request" in pulled[1]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_a_pull_leaves_the_server_and_says_how_it_goes_on(
+    served: Server, number: int, code: int, *, as_json: bool
+) -> None:
+    more = ["--json"] if as_json else []
+    with subprocess.Popen(
+        command("models", "pull", "stuck", "--host", served.url, *more),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        watched = process.stdout if as_json else process.stderr
+        while b'"completed": 400000' not in (line := watched.readline()) and b"39 %" not in line:
+            assert line
+        process.send_signal(number)
+        out, err = process.communicate(timeout=10)
+        assert process.returncode == code
+    assert err.decode().splitlines()[-1] == (
+        "ollm: Stopped. The same command goes on where it stopped."
+    )
+    assert len(served.disconnects) == 1
+    if as_json:
+        ended = json.loads(out.decode().splitlines()[-1])
+        assert ended == {"type": "finish", "reason": "abort", "model": "local://stuck"}
+
+
+@pytest.mark.pty
+def test_a_person_sees_one_line_that_changes_and_stops_it_with_ctrl_c(
+    served: Server, tmp_path: Path
+) -> None:
+    argv = [*OLLM, "models", "pull", "stuck", "--host", served.url]
+    with PtySession(argv, own_home(tmp_path / "home"), tmp_path, size=(60, 12)) as session:
+        session.wait_for("stuck  39 %  400 kB of 1.0 MB", timeout=20)
+        assert len([line for line in session.screen_text().splitlines() if line.strip()]) == 1
+        session.write(b"\x03")
+        assert session.exit_status() == 130
+        shown = [line.strip() for line in session.screen_text().splitlines() if line.strip()]
+    assert shown[-1] == "ollm: Stopped. The same command goes on where it stopped."
+    assert "39 %" not in session.screen_text()
+
+
+@pytest.mark.pty
+@pytest.mark.parametrize(
+    ("answer", "code", "is_left"), [(b"\r", 1, True), (b"no\r", 1, True), (b"y\r", 0, False)]
+)
+def test_a_person_is_asked_with_size_and_place_before_a_model_is_gone(
+    server: OllamaServer, served: Server, tmp_path: Path, answer: bytes, code: int, *, is_left: bool
+) -> None:
+    argv = [*OLLM, "models", "rm", "tiny", "--host", served.url]
+    with PtySession(argv, own_home(tmp_path / "home"), tmp_path, size=(120, 12)) as session:
+        question = f"Delete tiny:latest (1 kB) from Ollama at {served.url} for good? [y/N]"
+        session.wait_for(question, timeout=20)
+        session.write(answer)
+        assert session.exit_status() == code
+        assert ("Nothing was deleted." in session.screen_text()) == is_left
+    assert ("tiny:latest" in server.models) == is_left
+
+
+class FakeTerminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_line_is_drawn_ten_times_a_second_at_most_and_taken_away() -> None:
+    now = 0.0
+    err, out = FakeTerminal(), io.StringIO()
+    output = Output(out, err)
+    report = LiveReport(output, ModelRef("local", "m"), lambda: now)
+    for completed in range(0, 1_000_000, 1000):
+        now += 0.001
+        report.progress(
+            PullProgress(status="pulling", digest="a", completed=completed, total=1_000_000)
+        )
+    drawn = err.getvalue().split("\r")[1:]
+    assert len(drawn) <= 11
+    assert "m  90 %  900 kB of 1.0 MB  1.0 MB/s  0 s left" in drawn[-1]
+    report.tick()
+    drawn = err.getvalue().split("\r")[1:]
+    assert "m  99 %  999 kB of 1.0 MB  1.0 MB/s  0 s left" in drawn[-1], "the last step is shown"
+    report.tick()
+    assert err.getvalue().split("\r")[1:] == drawn, "nothing is new"
+    report.done()
+    assert err.getvalue().endswith(f"\r{' ' * len(drawn[-1])}\rollm: m is there (1.0 MB).\n")
+    assert out.getvalue() == "local://m\n"
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)
+def test_no_word_of_a_server_drives_the_terminal(payload: Payload) -> None:
+    text = payload.text
+    for make in (FakeTerminal, io.StringIO):
+        err, out = make(), io.StringIO()
+        output = Output(out, err)
+        report = LiveReport(output, ModelRef("local", text or "m"), lambda: 0.0)
+        report.progress(PullProgress(status=text, digest=None))
+        report.progress(PullProgress(status=text, digest=text, completed=1, total=2))
+        report.done()
+        output.draw(text)
+        output.question(text)
+        said = err.getvalue().replace("\r", "") + out.getvalue()
+        controls = [c for c in said if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0]
+        assert controls == []
+        assert "\u202e" not in said
+
+
+async def hostile(request: Received, reply: Reply) -> None:
+    """List, describe and hold models whose names and facts are hostile texts."""
+    entries = [
+        {"name": f"{number}{payload.text}", "size": 5, "details": {"family": payload.text}}
+        for number, payload in enumerate(PAYLOADS)
+    ]
+    if request.path == "/api/show":
+        asked = request.json()["model"]
+        await reply.json({"parameters": f"stop {asked}", "details": {"family": asked}})
+    else:
+        await reply.json({"models": entries})
+
+
+def test_hostile_names_are_listed_shown_and_deleted_without_driving_anything(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with in_thread(hostile) as running:
+        for arguments in (
+            ["ps"],
+            ["show", f"local://0{PAYLOADS[0].text}"],
+            ["rm", f"local://0{PAYLOADS[0].text}", "--yes"],
+        ):
+            assert main(["models", *arguments, "--host", running.url]) == 0
+            said = capsys.readouterr()
+            text = said.out + said.err
+            assert "0␛[2J" in text
+            assert not {c for c in text if (ord(c) < 0x20 and c != "\n") or 0x7F <= ord(c) < 0xA0}
+
+
+def test_figures_are_written_as_people_compare_them() -> None:
+    assert [size_text(size) for size in (None, 0, 999, 1500, 2.5e9, 3e12)] == [
+        "",
+        "0 B",
+        "999 B",
+        "2 kB",
+        "2.5 GB",
+        "3.0 TB",
+    ]
+    assert [duration_text(s) for s in (0, 59, 61, 1200, 7500, 10**6)] == [
+        "0 s",
+        "59 s",
+        "1 min 1 s",
+        "20 min",
+        "2 h 5 min",
+        "11 days",
+    ]
+
+
+def test_a_line_is_cut_to_the_cells_there_are() -> None:
+    assert (cells("a日e\u0301\u200b"), within("日本語", 5), within("abc", 3)) == (4, "日本…", "abc")
+    assert (within("abcd", 3), within("abc", 0)) == ("ab…", "")
+
+
+def test_what_a_server_says_of_memory_and_time_is_not_trusted() -> None:
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    soon = (now + timedelta(minutes=4)).isoformat()
+    texts = [soon, "2318-01-01T00:00:00Z", "2020-01-01T00:00:00Z", "soon", "2026-01-02", 7, None]
+    expected = ["in 4 min 0 s", "for ever", "now", "", "", "", ""]
+    assert [until_text(text, now) for text in texts] == expected
+    shares: list[tuple[int, JsonValue]] = [(100, 50), (100, 200), (0, 5), (100, "x"), (100, -5)]
+    infos = [ModelInfo(name="m", size_bytes=s, details={"size_vram": v}) for s, v in shares]
+    assert [gpu_share(info) for info in infos] == ["50 %", "100 %", "", "", "0 %"]
