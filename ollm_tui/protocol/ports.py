@@ -126,7 +126,7 @@ class SupportsPull(Protocol):
 
         Layers may come side by side, so the whole is the sum over `digest`. The iterator raises
         `AIError` when the model did not come whole. Whoever may leave before its end closes it:
-        `providers.operations.pulling` does.
+        as an async context manager where it is one, else with `aclose`.
         """
         ...
 

@@ -17,7 +17,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 from ollm_tui.providers.ollama import OllamaProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.corpus import CORPUS, needs_corpus
+from tests.support.corpus import CORPUS, Case, case_id, load_cases, needs_corpus
 from tests.support.fake_ollama import OllamaServer, fake_ollama
 from tests.support.http_server import Handler, Received, Reply, serve
 
@@ -141,6 +141,15 @@ async def test_loading_may_take_as_long_as_a_first_byte() -> None:
             await provider.load_model("m")
         await provider.dispose()
     assert caught.value.code == ErrorCode.TIMEOUT
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    "case", [c for c in load_cases("api_replies") if c["id"] == "ollama-version"], ids=case_id
+)
+async def test_the_version_is_the_servers_own_word(case: Case) -> None:
+    async with ollama(whole(json.dumps(case["reply"]).encode(), 200)) as provider:
+        assert await provider.server_version() == case["expected"]["version"]
 
 
 def recorded() -> list[tuple[str, bytes, dict[str, Any]]]:

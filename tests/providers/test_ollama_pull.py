@@ -10,6 +10,8 @@ from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import PullProgress
@@ -287,6 +289,40 @@ async def test_a_server_without_pulling_is_told_from_a_model_that_is_missing() -
     assert "cannot pull models" in without.message
     assert missing is not None
     assert missing.code == ErrorCode.MODEL_NOT_FOUND
+
+
+async def test_a_private_model_names_the_page_to_sign_in_at() -> None:
+    said = {"error": "unauthorized", "signin_url": "https://ollama.com/connect/x"}
+    async with ollama(saying(said, status=401)) as (provider, _server):
+        _, error = await pulled(provider, "m")
+    assert error is not None
+    assert error.code == ErrorCode.AUTH_FAILED
+    assert error.hint == "Sign in at https://ollama.com/connect/x"
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=40),
+            st.sampled_from(
+                [json.dumps(LAYER).encode(), b'{"status":"success"}', b'{"error":"x"}']
+            ),
+            st.just(b"\n"),
+        )
+    ),
+    st.data(),
+)
+def test_any_bytes_end_in_one_way_however_they_are_cut(
+    parts: list[bytes], data: st.DataObject
+) -> None:
+    body = b"".join(parts)
+    steps, lines = read([body])
+    assert lines.ended
+    assert lines.succeeded != (lines.failure is not None)
+    cut = data.draw(st.integers(0, len(body)))
+    again, other = read([body[:cut], body[cut:]])
+    assert again == steps
+    assert (other.succeeded, other.failure) == (lines.succeeded, lines.failure)
 
 
 async def test_nobody_listens_where_a_pull_was_asked_for() -> None:

@@ -25,7 +25,7 @@ from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import Place
-from ollm_tui.providers.ollama.pull_lines import AGAIN, PullLines, broken_off, explained
+from ollm_tui.providers.ollama.pull_lines import AGAIN, PullLines, broken_off, refused
 from ollm_tui.providers.ollama.refusals import unknown_here
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
@@ -123,7 +123,7 @@ class PullStream(AsyncIterator[PullProgress]):
             with anyio.move_on_after(self._transport.spec.list_timeout_s):
                 said = await exchange.read_all(MAX_ERROR_BYTES)
             error = http_error(head, said, self._transport.place)
-            raise unknown_here(error, self._transport.place, "pull models") or explained(error)
+            raise unknown_here(error, self._transport.place, "pull models") or refused(error)
 
     async def _read(self, exchange: Exchange) -> None:
         before = self._lines.life

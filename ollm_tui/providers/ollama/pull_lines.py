@@ -17,11 +17,12 @@ from ollm_tui.providers.http_faults import Place, too_long
 from ollm_tui.providers.unfinished import unfinished
 
 AGAIN = "Repeat it: what came is kept, and the download goes on from there."
+_SPELLING = "Check the spelling: the library has no model of this name and tag."
 _KNOWN_FAILURES = (
     (
         r"manifest.*(does not exist|not found|unknown)|file does not exist",
         ErrorCode.MODEL_NOT_FOUND,
-        "Check the spelling: the library has no model of this name and tag.",
+        _SPELLING,
     ),
     (
         r"newer version of ollama|\b412\b",
@@ -95,7 +96,7 @@ class PullLines:
                 continue
             self.life += 1
             if is_error(item):
-                self.failure = explained(stream_error(item, self._place), AGAIN)
+                self.failure = explained(stream_error(item, self._place))
             elif status := string(item, "status"):
                 found.append(read_progress(status, item))
                 self.succeeded = status == "success"
@@ -113,14 +114,21 @@ def read_progress(status: str, line: JsonObject) -> PullProgress:
     )
 
 
-def explained(error: AIError, otherwise: str | None = None) -> AIError:
+def explained(error: AIError) -> AIError:
     """Give a failed download its kind and its way out: the server has one status for them all."""
     for words, code, hint in _KNOWN_FAILURES:
         if re.search(words, error.message, re.IGNORECASE):
             error.code, error.hint = code, hint
             return error
-    error.hint = otherwise or error.hint
+    error.hint = AGAIN
     return error
+
+
+def refused(error: AIError) -> AIError:
+    """Give a refusal, which has a kind of its own, the way out of a download."""
+    if error.code == ErrorCode.MODEL_NOT_FOUND:
+        error.hint = _SPELLING
+    return explained(error) if error.code == ErrorCode.INTERNAL_ERROR else error
 
 
 def broken_off(error: AIError, place: Place) -> AIError:
