@@ -19,4 +19,8 @@ def confirm(question: str, output: Output) -> bool:
             "Nobody is here to be asked.", "With --yes it is done without a question."
         )
     output.question(f"{question} [y/N]")
-    return sys.stdin.readline(_LONGEST).strip().lower() in _YES
+    try:
+        return sys.stdin.readline(_LONGEST).strip().lower() in _YES
+    except KeyboardInterrupt:
+        output.end_line()
+        raise

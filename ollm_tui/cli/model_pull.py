@@ -50,8 +50,8 @@ async def _pull(
                     async for step in progress:
                         report.progress(step)
                 group.cancel_scope.cancel()
-    except AIError as error:
-        report.failed(error)
+    except AIError:
+        report.failed()
         raise
 
 

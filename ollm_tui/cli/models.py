@@ -19,6 +19,8 @@ from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.paths import default_paths
 from ollm_tui.library.starter import fetch_starter
+from ollm_tui.protocol.codec import error_to_json
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
@@ -33,6 +35,10 @@ def run_models(arguments: Arguments, output: Output) -> int:
         return _ACTIONS[arguments.action or "list"](arguments, output)
     except Stopped as stopped:
         return stopped.exit_code
+    except AIError as error:
+        if arguments.as_json:
+            output.json({"type": "error", "error": error_to_json(error)})
+        raise
 
 
 def _listed(arguments: Arguments, output: Output) -> int:

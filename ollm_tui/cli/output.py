@@ -96,6 +96,10 @@ class Output:
         """Ask the person something; the answer is typed behind it."""
         self._say(f"ollm: {clean_line(text)} ")
 
+    def end_line(self) -> None:
+        """End the line of a question that got no answer."""
+        self._say("\n")
+
     def draw(self, text: str) -> None:
         """Put one line over the one drawn before; an empty one takes it away.
 

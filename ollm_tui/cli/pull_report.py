@@ -5,8 +5,6 @@ from typing import Protocol
 
 from ollm_tui.cli.figures import duration_text, size_text
 from ollm_tui.cli.output import Output
-from ollm_tui.protocol.codec import error_to_json
-from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef, PullProgress
 from ollm_tui.providers.pull_sum import PullSum
 
@@ -30,7 +28,7 @@ class PullReport(Protocol):
         """Say that the model is there."""
         ...
 
-    def failed(self, error: AIError) -> None:
+    def failed(self) -> None:
         """Make room for the sentence that follows."""
         ...
 
@@ -69,7 +67,7 @@ class LiveReport:
         self._output.draw("")
         _say_done(self._output, self._ref, self._sum)
 
-    def failed(self, _error: AIError) -> None:
+    def failed(self) -> None:
         """Take the line away."""
         self._output.draw("")
 
@@ -107,7 +105,7 @@ class PlainReport:
         """Say that it is there."""
         _say_done(self._output, self._ref, self._sum)
 
-    def failed(self, _error: AIError) -> None:
+    def failed(self) -> None:
         """Nothing stands in the way of the sentence."""
 
     def stopped(self) -> None:
@@ -141,9 +139,8 @@ class JsonReport:
         """Write the end."""
         self._end("stop")
 
-    def failed(self, error: AIError) -> None:
-        """Write the failure."""
-        self._output.json({"type": "error", "error": error_to_json(error)})
+    def failed(self) -> None:
+        """Nothing: an error is written for every action alike."""
 
     def stopped(self) -> None:
         """Write the end, and say how it goes on."""

@@ -176,6 +176,25 @@ def test_what_cannot_be_done_is_one_sentence_and_a_code(
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["pull", "nowhere://x"], 400),
+        (["pull", "embedded://x"], 604),
+        (["rm", "embedded://x", "--yes"], 604),
+        (["load", "local://gone"], 404),
+        (["unload", "gone"], 404),
+        (["show", "gone"], 404),
+        (["cp", "gone", "x"], 404),
+    ],
+)
+def test_a_failure_is_a_line_of_json_too(models: Run, arguments: list[str], code: int) -> None:
+    ended, out, err = models(*arguments, "--json")
+    said = json.loads(out)
+    assert (ended, said["type"], said["error"]["code"]) == (1, "error", code)
+    assert said["error"]["message"].rstrip(".") in err
+
+
 def test_any_provider_says_what_it_cannot_do_and_shows_what_its_list_tells(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,7 +274,8 @@ def test_a_person_sees_one_line_that_changes_and_stops_it_with_ctrl_c(
 
 @pytest.mark.pty
 @pytest.mark.parametrize(
-    ("answer", "code", "is_left"), [(b"\r", 1, True), (b"no\r", 1, True), (b"y\r", 0, False)]
+    ("answer", "code", "is_left"),
+    [(b"\r", 1, True), (b"no\r", 1, True), (b"\x03", 130, True), (b"y\r", 0, False)],
 )
 def test_a_person_is_asked_with_size_and_place_before_a_model_is_gone(
     server: OllamaServer, served: Server, tmp_path: Path, answer: bytes, code: int, *, is_left: bool
@@ -266,7 +286,7 @@ def test_a_person_is_asked_with_size_and_place_before_a_model_is_gone(
         session.wait_for(question, timeout=20)
         session.write(answer)
         assert session.exit_status() == code
-        assert ("Nothing was deleted." in session.screen_text()) == is_left
+        assert ("Nothing was deleted." in session.screen_text()) == (code == 1)
     assert ("tiny:latest" in server.models) == is_left
 
 
