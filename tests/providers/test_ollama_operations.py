@@ -248,6 +248,22 @@ async def test_not_to_think_is_dropped_where_nobody_could_think() -> None:
     assert isinstance(last, Finish)
 
 
+@pytest.mark.parametrize(
+    ("said", "status", "hint"),
+    [
+        ("model 'tiny' not found", 404, "`ollm models pull tiny`"),
+        ("ollama cloud is disabled: remote model details are unavailable", 403, "one of its own"),
+        ("think value is invalid", 500, "server's log"),
+    ],
+)
+async def test_a_refused_chat_has_a_way_out(said: str, status: int, hint: str) -> None:
+    async with ollama(whole(json.dumps({"error": said}).encode(), status)) as provider:
+        (event,) = await asked(provider, "hello", think=True)
+    assert isinstance(event, ErrorEvent)
+    assert event.error.message == said
+    assert hint in str(event.error)
+
+
 @pytest.mark.parametrize("think", [None, True, False, ThinkingConfig(mode="last", effort="low")])
 async def test_thinking_is_read_whatever_was_asked_for(think: ShouldThink | None) -> None:
     async def stubborn(request: Received, reply: Reply) -> None:

@@ -17,7 +17,7 @@ from ollm_tui.providers.ollama import operations
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.ollama.models import read_show, read_tags
 from ollm_tui.providers.ollama.pull import PullStream
-from ollm_tui.providers.ollama.refusals import without_refused_think
+from ollm_tui.providers.ollama.refusals import adapted
 from ollm_tui.providers.ollama.to_wire import chat_body
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -54,7 +54,7 @@ class OllamaProvider:
             path="/api/chat",
             body=partial(chat_body, request),
             decoder=partial(OllamaStream, self._transport.place, tags_for(request.should_think)),
-            adapt=without_refused_think,
+            adapt=adapted,
         )
         return answer_stream(self._transport, question, request.signal)
 

@@ -11,13 +11,23 @@ _NO_SUCH_PATH = frozenset(
 )
 
 
-def without_refused_think(body: JsonObject, error: AIError) -> JsonObject | None:
-    """Leave out a `think: false` that a server refuses; a wish to think is not dropped.
+def adapted(body: JsonObject, error: AIError) -> JsonObject | None:
+    """Give the request without a field that the server refuses, where nothing is lost by that.
 
-    The error of such a wish is given its way out.
+    None is no way out; then the error is given the one that a person has.
     """
-    if "think" not in body or "think" not in error.message.lower():
-        return None
+    if "think" in body and "think" in error.message.lower():
+        return _without_refused_think(body, error)
+    if error.code == ErrorCode.MODEL_NOT_FOUND:
+        name = body.get("model")
+        error.hint = f"Fetch it with `ollm models pull {name}`, or choose another model."
+    elif error.status == HTTPStatus.FORBIDDEN and "cloud" in error.message.lower():
+        error.hint = "That server is set to use no models of the cloud: choose one of its own."
+    return None
+
+
+def _without_refused_think(body: JsonObject, error: AIError) -> JsonObject | None:
+    """Leave out a `think: false`; a wish to think is not dropped."""
     if body["think"] is False:
         return {key: value for key, value in body.items() if key != "think"}
     if error.status == HTTPStatus.BAD_REQUEST:
