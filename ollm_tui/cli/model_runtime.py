@@ -110,10 +110,10 @@ def provider_for(runtime: Runtime, text: str) -> tuple[ProviderAdapter, ModelRef
 
 
 def place_of(runtime: Runtime, adapter: ProviderAdapter) -> str:
-    """Name a provider with its address, without what is secret in that."""
+    """Name a provider with its addresses, without what is secret in them."""
     settings = runtime.config.providers.get(adapter.name)
-    address = settings.base_url if settings is not None else None
-    return f"{adapter.label} at {shown_url(address)}" if address else adapter.label
+    addresses = [shown_url(address) for address in settings.addresses] if settings else []
+    return f"{adapter.label} at {' and '.join(addresses)}" if addresses else adapter.label
 
 
 def _named(text: str) -> str:

@@ -94,6 +94,8 @@ class PlainReport:
             self._status = step.status
             self._output.note(f"{self._ref.model}: {step.status}")
         percent = int((self._sum.fraction or 0.0) * 100)
+        if percent < self._percent:  # a further server of a pool
+            self._percent = 0
         if step.digest is not None and percent >= self._percent + STEP_PERCENT:
             self._percent = percent - percent % STEP_PERCENT
             self._output.note(f"{self._ref.model}: {_amounts(self._sum)}")

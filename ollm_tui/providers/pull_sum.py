@@ -13,8 +13,9 @@ MAX_LAYERS = 10_000
 
 
 class PullSum:
-    """Adds up what the lines of a download say; nothing in it ever goes back.
+    """Adds up what the lines of a download say; nothing in it goes back before `success`.
 
+    What comes after `success` is the download by a further server of a pool, and counts anew.
     `clock` gives seconds.
     """
 
@@ -24,6 +25,7 @@ class PullSum:
         self.fraction: float | None = None
         """From 0 to 1; None while no size is known."""
         self._clock = clock
+        self._is_over = False
         self._layers: dict[str, tuple[int, int]] = {}
         self._completed = self._total = 0
         self._seen: deque[tuple[float, int]] = deque()
@@ -54,8 +56,11 @@ class PullSum:
 
     def add(self, progress: PullProgress) -> None:
         """Take one line."""
+        if self._is_over:
+            self._start_over()
         self.status = progress.status
-        if progress.status == "success" and self._total:
+        self._is_over = progress.status == "success"
+        if self._is_over and self._total:
             self.fraction = 1.0
         key = progress.digest
         if key is None or (key not in self._layers and len(self._layers) >= MAX_LAYERS):
@@ -72,6 +77,12 @@ class PullSum:
         if self._total:
             share = min(1.0, self._completed / self._total)
             self.fraction = max(self.fraction or 0.0, share)
+
+    def _start_over(self) -> None:
+        self._layers.clear()
+        self._seen.clear()
+        self._completed = self._total = 0
+        self.fraction = None
 
     def _note(self, *, is_new: bool) -> None:
         """Keep what was there in the last seconds; what a new layer begins with was not fetched."""

@@ -209,6 +209,26 @@ def test_any_provider_says_what_it_cannot_do_and_shows_what_its_list_tells(
     assert (shown[0], shown[1].out.split()[:2]) == (0, ["MODEL", address])
 
 
+def test_the_servers_of_a_pool_are_managed_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fakes = [OllamaServer(), OllamaServer()]
+    settings = tmp_path / "pool.toml"
+    with in_thread(fakes[0].answer) as one, in_thread(fakes[1].answer) as two:
+        settings.write_text(
+            f'[providers.team]\nkind = "ollama"\nbase_urls = ["{one.url}", "{two.url}"]\n'
+        )
+        more = ["--config", str(settings), "--host", one.url]
+        pulled = main(["models", "pull", "team://new", *more]), capsys.readouterr()
+        assert all("new:latest" in fake.models for fake in fakes)
+        deleted = main(["models", "rm", "team://new:latest", "--yes", *more]), capsys.readouterr()
+    assert (pulled[0], pulled[1].out) == (0, "team://new\n")
+    assert pulled[1].err.count("100 %") == 2, "each server has a download of its own"
+    assert deleted[0] == 0
+    assert f"from Ollama at {one.url} and {two.url}." in deleted[1].err
+    assert not any("new:latest" in fake.models for fake in fakes)
+
+
 def test_an_old_server_is_a_line_and_the_rest_is_done(capsys: pytest.CaptureFixture[str]) -> None:
     known = OllamaServer()
 

@@ -29,7 +29,7 @@ def layer(digest: str, completed: int | None, total: int | None) -> PullProgress
 
 
 @given(st.lists(st.tuples(LINES, st.floats(0, 10))))
-def test_nothing_goes_back_and_nothing_passes_its_end(
+def test_nothing_goes_back_before_success_and_nothing_passes_its_end(
     lines: list[tuple[PullProgress, float]],
 ) -> None:
     clock = Clock()
@@ -37,6 +37,8 @@ def test_nothing_goes_back_and_nothing_passes_its_end(
     completed, fraction = 0, 0.0
     for line, pause in lines:
         clock.now += pause
+        if whole.status == "success":
+            completed, fraction = 0, 0.0
         whole.add(line)
         assert whole.completed >= completed
         completed = whole.completed
@@ -56,6 +58,13 @@ def test_layers_side_by_side_are_added_up() -> None:
     whole.add(layer("b", 50, 50))
     whole.add(PullProgress(status="success"))
     assert (whole.completed, whole.total, whole.fraction) == (150, 150, 1.0)
+
+
+def test_the_next_server_of_a_pool_counts_anew() -> None:
+    whole = PullSum(Clock())
+    for line in (layer("a", 100, 100), PullProgress(status="success"), layer("a", 10, 100)):
+        whole.add(line)
+    assert (whole.completed, whole.total, whole.fraction) == (10, 100, 0.1)
 
 
 def test_a_layer_of_no_size_divides_nothing() -> None:
