@@ -65,11 +65,11 @@ async def _in_runtime(loaded: LoadedConfig, work: Work[T]) -> T:
                 results.append(await work(runtime))
             except AIError as error:  # as itself, not in a group of what closes here
                 failure = error
-    if stop.number is not None:
-        raise Stopped(stop.exit_code)
     if failure is not None:
         raise failure
-    return results[0]
+    if not results:
+        raise Stopped(stop.exit_code)
+    return results[0]  # done is done, whatever a signal cut short while all was closed
 
 
 async def find_model(runtime: Runtime, text: str) -> FoundModel:
