@@ -12,9 +12,11 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.ports import SupportsDispose, SupportsVersion
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
+from ollm_tui.providers import create_provider
 from ollm_tui.providers.ollama import OllamaProvider
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.corpus import CORPUS, Case, case_id, load_cases, needs_corpus
@@ -150,6 +152,23 @@ async def test_loading_may_take_as_long_as_a_first_byte() -> None:
 async def test_the_version_is_the_servers_own_word(case: Case) -> None:
     async with ollama(whole(json.dumps(case["reply"]).encode(), 200)) as provider:
         assert await provider.server_version() == case["expected"]["version"]
+
+
+DEAD = "http://127.0.0.1:1"
+
+
+async def test_a_pool_tells_the_version_of_the_first_server_that_answers() -> None:
+    async with serve(fake_ollama) as server:
+        addresses = (DEAD, server.url)
+        pool = create_provider(ProviderSpec(name="p", kind="ollama", base_urls=addresses))
+        assert isinstance(pool, SupportsVersion)
+        assert await pool.server_version() == "0.12.0"
+        assert isinstance(pool, SupportsDispose)
+        await pool.dispose()
+    nobody = create_provider(ProviderSpec(name="p", kind="ollama", base_urls=(DEAD, DEAD + "/x")))
+    assert isinstance(nobody, SupportsVersion)
+    with pytest.raises(AIError, match="None of the 2 servers"):
+        await nobody.server_version()
 
 
 def recorded() -> list[tuple[str, bytes, dict[str, Any]]]:

@@ -24,6 +24,7 @@ OFFERS: tuple[tuple[type, type[PoolProvider]], ...] = (
     (ports.SupportsTextTokenCount, questions.CountsText),
     (ports.SupportsEmbed, questions.Embeds),
     (ports.SupportsShow, questions.Shows),
+    (ports.SupportsVersion, questions.Versions),
     (ports.SupportsPull, operations.Pulls),
     (ports.SupportsDelete, operations.Deletes),
     (ports.SupportsCopy, operations.Copies),

@@ -12,8 +12,10 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsTextTokenCount,
     SupportsTokenCount,
+    SupportsVersion,
 )
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.pool.faults import nobody
 from ollm_tui.providers.pool.listing import PoolListing
 from ollm_tui.providers.pool.provider import PoolProvider
 
@@ -117,3 +119,28 @@ class Shows(PoolProvider):
             return await adapter.show_model(name)
 
         return await self._choice.first_answer(name, ask)
+
+
+class Versions(PoolProvider):
+    """All members know their version."""
+
+    async def server_version(self) -> str | None:
+        """Give the version of the first member that answers; the others may have another.
+
+        Raises:
+            AIError: when no member answers.
+        """
+        errors: list[AIError] = []
+        for member in self._choice.roster.order(range(len(self._choice.members))):
+            adapter = self._choice.members[member].adapter
+            assert isinstance(adapter, SupportsVersion)
+            with self._choice.roster.attempt(member) as attempt:
+                try:
+                    version = await adapter.server_version()
+                except AIError as error:
+                    self._choice.judge(attempt, error)
+                    errors.append(error)
+                else:
+                    attempt.answered()
+                    return version
+        raise nobody(self._choice.name, self._choice.label, errors)
