@@ -1,7 +1,8 @@
 """Parse JSON that was written by somebody else, with one kind of failure.
 
 Python's parser accepts ``NaN``, turns ``1e999`` into infinity, raises RecursionError on deep
-nesting and lets escaped lone surrogates through, which no later encoding accepts.
+nesting and lets escaped lone surrogates through, which no later encoding accepts. It also makes
+values that take thirty times the room of their text, so their number has a limit.
 """
 
 import json
@@ -9,8 +10,15 @@ import math
 import re
 from typing import NoReturn
 
+from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
+MAX_CONTAINERS = 100_000
+"""Objects and lists of one text: they are what takes room."""
+MAX_VALUES = 1_000_000
+"""Values of any kind in one text."""
+_SURELY_FEW_CHARS = 64 * 1024
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
@@ -24,6 +32,10 @@ class BadJson(ValueError):
     """The text is not JSON that can be passed on."""
 
 
+class JsonCrowd(BadJson, LimitPassed):
+    """The text may be JSON, but holds more values than are taken."""
+
+
 def parse_json(text: str, *, unique_keys: bool = False) -> JsonValue:
     """Return the value of a JSON text; half surrogate pairs become U+FFFD.
 
@@ -31,6 +43,7 @@ def parse_json(text: str, *, unique_keys: bool = False) -> JsonValue:
         BadJson: for anything but valid, finite JSON, and for repeated keys if ``unique_keys``.
     """
     decoder = _UNIQUE_KEYS if unique_keys else _PLAIN
+    _refuse_crowd(text)
     try:
         value: JsonValue = decoder.decode(_repair_halves(text))
     except RecursionError:
@@ -46,6 +59,7 @@ def parse_json_objects(text: str) -> list[JsonObject]:
     Raises:
         BadJson: when the text holds anything else, or nothing.
     """
+    _refuse_crowd(text)
     try:
         objects = _parse_row(_repair_halves(text))
     except RecursionError:
@@ -75,6 +89,19 @@ def dump_or_reason(value: JsonValue) -> str:
         return dump_json(value)
     except BadJson as error:
         return str(error)
+
+
+def _refuse_crowd(text: str) -> None:
+    """Refuse what would fill the memory; brackets and commas inside strings do not count."""
+    if len(text) > _SURELY_FEW_CHARS and _is_crowd(text) and _is_crowd(_STRING.sub("", text)):
+        raise JsonCrowd(
+            f"the server sent JSON of over {MAX_CONTAINERS} objects or {MAX_VALUES} values"
+        )
+
+
+def _is_crowd(text: str) -> bool:
+    containers = text.count("{") + text.count("[")
+    return containers > MAX_CONTAINERS or containers + text.count(",") > MAX_VALUES
 
 
 def _parse_row(text: str) -> list[JsonObject]:

@@ -17,15 +17,17 @@ import codecs
 import re
 from enum import Enum
 
+from ollm_tui.decode.limits import LimitPassed
+
 MAX_LINE_BYTES = 8 * 1024 * 1024
 _EVENT_STREAM_END = re.compile(rb"\r\n|\r|\n")
 
 
-class LineTooLong(ValueError):
+class LineTooLong(LimitPassed):
     """A server sent more than the limit without ending the line."""
 
-    def __init__(self, limit: int, what: str = "line") -> None:
-        super().__init__(f"the server sent a {what} longer than {limit} bytes")
+    def __init__(self, limit: int, what: str = "a line") -> None:
+        super().__init__(f"the server sent {what} longer than {limit} bytes")
         self.limit = limit
 
 

@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ollm_tui.decode.json_guard import BadJson, parse_json_objects
+from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.lines import MAX_LINE_BYTES, LineDecoder, LineMode
 from ollm_tui.protocol.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is no JSON object; ``complete`` is false if the stream ended inside it."""
+    """A line that is no JSON object; ``complete`` is false if the stream ended inside it.
+
+    ``over_limit``: it was not looked at, as it holds more than is taken.
+    """
 
     text: str
     reason: str
     complete: bool = True
+    over_limit: bool = False
 
 
 NDJSONItem: TypeAlias = JsonObject | BadLine
@@ -50,4 +55,4 @@ def _read(line: str, *, complete: bool) -> list[NDJSONItem]:
     try:
         return [*parse_json_objects(line)]
     except BadJson as error:
-        return [BadLine(line, str(error), complete)]
+        return [BadLine(line, str(error), complete, isinstance(error, LimitPassed))]

@@ -64,7 +64,7 @@ class SSEDecoder:
             LineTooLong: when a line or event is over the limit and no earlier event is left.
         """
         if self._failed:
-            raise LineTooLong(self._limit, "event")
+            raise LineTooLong(self._limit, "an event")
         events: list[ServerSentEvent] = []
         for line in self._lines.feed(chunk):
             if line:
@@ -78,7 +78,7 @@ class SSEDecoder:
     def finish(self, *, flush: bool = True) -> list[ServerSentEvent]:
         """Return the last event if its closing blank line is missing; ``flush=False`` drops it."""
         if self._failed:
-            raise LineTooLong(self._limit, "event")
+            raise LineTooLong(self._limit, "an event")
         for line in self._lines.finish():
             self._read_line(line)
         events = self._dispatch(complete=False)
@@ -88,7 +88,7 @@ class SSEDecoder:
         self._failed = True
         self._forget()
         if not events:
-            raise LineTooLong(self._limit, "event")
+            raise LineTooLong(self._limit, "an event")
         return events
 
     def _read_line(self, line: str) -> None:

@@ -18,16 +18,25 @@ Which call a delta belongs to:
 
 By 3 and 4 a delta that names a tool begins a new call if it cannot continue the one found: its
 arguments begin a second object, or, without an index, it names another tool.
+
+Calls are kept until the end, so their number and what they take in memory have limits.
 """
 
 import secrets
 from collections.abc import Callable, Sequence
 
+from ollm_tui.decode.json_guard import dump_or_reason
+from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.open_call import OpenCall
 from ollm_tui.decode.tool_deltas import ToolCallDelta
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.tools import ToolCall
 
+MAX_CALLS = 1024
+MAX_CALL_BYTES = 16 * 1024 * 1024
+"""What all calls of an answer may take in memory."""
+_PIECE_BYTES = 64
+_CONTAINER_BYTES = 200
 _PLACEHOLDERS = frozenset({"", "null", "None"})
 
 
@@ -46,6 +55,7 @@ class ToolCallAssembler:
         self._by_id: dict[str, OpenCall] = {}
         self._places: list[OpenCall] = []
         self._made = 0
+        self._size = 0
 
     @property
     def started(self) -> bool:
@@ -66,11 +76,26 @@ class ToolCallAssembler:
         )
 
     def feed(self, deltas: Sequence[ToolCallDelta]) -> None:
-        """Take the deltas of one ``tool_calls`` array."""
+        """Take the deltas of one ``tool_calls`` array.
+
+        Raises:
+            LimitPassed: when there are too many calls, or they are too large.
+        """
+        self._grow(sum(map(_size_of, deltas)))
         several = len(deltas) > 1
         chosen = [self._take(d, place if several else None) for place, d in enumerate(deltas)]
         if several:
             self._places = chosen
+        if len(self._calls) > MAX_CALLS:
+            raise LimitPassed(f"the server sent more than {MAX_CALLS} tool calls")
+
+    def weigh(self, arguments: JsonMapping) -> None:
+        """Count arguments that are kept elsewhere until the end.
+
+        Raises:
+            LimitPassed: when the calls are too large.
+        """
+        self._grow(_size_of_object(arguments))
 
     def lose_piece(self) -> None:
         """Note that a part of the stream was unreadable: no call that was open then may run.
@@ -89,6 +114,11 @@ class ToolCallAssembler:
     def incomplete(self) -> list[ToolCall]:
         """Return the calls as far as they came, none of them runnable."""
         return [self._build(call, None) for call in self._calls if not call.is_empty]
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > MAX_CALL_BYTES:
+            raise LimitPassed(f"the server sent tool calls larger than {MAX_CALL_BYTES} bytes")
 
     def _take(self, delta: ToolCallDelta, place: int | None) -> OpenCall:
         id_, name = _read_name(delta.id), _read_name(delta.name)
@@ -145,6 +175,20 @@ class ToolCallAssembler:
         self._made += 1
         made = self._new_id(self._made)
         return self._make_id() if made in self._by_id else made
+
+
+def _size_of(delta: ToolCallDelta) -> int:
+    size = _PIECE_BYTES + len(delta.id or "") + len(delta.name or "")
+    if isinstance(delta.arguments, str):
+        size += len(delta.arguments)
+    elif delta.arguments:
+        size += _size_of_object(delta.arguments)
+    return size + _size_of_object(delta.extra) if delta.extra else size
+
+
+def _size_of_object(value: JsonMapping) -> int:
+    text = dump_or_reason(dict(value))
+    return len(text) + _CONTAINER_BYTES * (text.count("{") + text.count("["))
 
 
 def _read_name(value: str | None) -> str | None:

@@ -18,6 +18,7 @@ from ollm_tui.decode.think_tags import ThinkTags, ThinkTagSplitter
 from ollm_tui.decode.tool_args import ToolCallAssembler
 from ollm_tui.decode.tool_deltas import ToolCallDelta
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
@@ -95,10 +96,18 @@ class Answer:
             self.has_output = True
 
     def calls(self, deltas: Sequence[ToolCallDelta]) -> None:
-        """Take pieces of tool calls."""
+        """Take pieces of tool calls.
+
+        Raises:
+            LimitPassed: when there are too many calls, or they are too large.
+        """
         if deltas and not self.ended:
             self._calls.feed(deltas)
             self.has_output = True
+
+    def weigh(self, arguments: JsonMapping) -> None:
+        """Count arguments that a decoder keeps, as `calls` counts what it takes."""
+        self._calls.weigh(arguments)
 
     def lose_piece(self) -> None:
         """Note that a piece was unreadable: what it said may be missing from a call."""

@@ -17,6 +17,9 @@ MAX_MESSAGE_CHARS = 2000
 DEEPEST = 8
 """How many objects, lists and texts are opened to find the sentence."""
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_SENTENCE = re.compile(
+    r'"(?:message|error|detail|msg)"\s*:\s*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)'
+)
 _TAG = re.compile(r"<[!/?a-zA-Z][^>]*>")
 
 
@@ -31,6 +34,8 @@ class ErrorBody:
     """The object that held the message: servers put numbers beside it."""
     is_html: bool = False
     is_json: bool = False
+    is_cut: bool = False
+    """The message is what there was of it."""
 
 
 def read_error_body(body: bytes) -> ErrorBody:
@@ -46,7 +51,9 @@ def read_error_body(body: bytes) -> ErrorBody:
     if is_markup(text):
         found = _TITLE.search(text)
         return ErrorBody(found[1].strip() if found else None, is_html=True)
-    return ErrorBody() if text[0] in "{[" else ErrorBody(_limited(text))
+    if text[0] in "{[":
+        return ErrorBody(_broken_off(text), is_cut=True)
+    return ErrorBody(_limited(text))
 
 
 def read_error_value(value: JsonValue) -> ErrorBody:
@@ -83,6 +90,21 @@ def _refused_field(outer: JsonObject) -> JsonObject:
 def is_markup(text: str) -> bool:
     """Whether text is a web page or another marked-up document."""
     return text.lstrip()[:200].lower().startswith(("<!doctype", "<html", "<head", "<?xml", "<body"))
+
+
+def _broken_off(text: str) -> str | None:
+    """Find the sentence in JSON that did not come whole."""
+    found = _SENTENCE.search(text)
+    if found is None:
+        return None
+    said = found[1][: 2 * MAX_MESSAGE_CHARS]
+    for shorter in range(6):  # the end may stand inside an escape
+        try:
+            whole = parse_json(f'"{said[: len(said) - shorter]}"')
+        except BadJson:
+            continue
+        return _limited(whole.strip()) or None if isinstance(whole, str) else None
+    return None
 
 
 def _framed(body: bytes) -> list[str]:

@@ -5,6 +5,7 @@ So however often it is cancelled, the connection is closed by a task that nobody
 """
 
 import time
+from contextlib import suppress
 
 import anyio
 import httpx
@@ -21,6 +22,8 @@ NOTICEABLE_WAIT_S = 0.0005
 BUSY_BYTES = 16 * 1024
 """More than this between two waits is a server in full flow, which is not made to wait."""
 PIECES_AHEAD = 64
+AT_ONCE_BYTES = 128 * 1024
+"""What is given together may be so much longer than its last piece: decoding holds up the loop."""
 CLOSE_S = 2.0
 
 
@@ -49,7 +52,7 @@ class Exchange:
         return item if isinstance(item, Head) else Head(0)
 
     async def read(self) -> bytes:
-        """Wait for more of the body and give all there is; empty at its end.
+        """Wait for more of the body and give what is there, within a bound; empty at its end.
 
         Raises:
             AIError: when the body broke off; what came before it was given.
@@ -60,14 +63,18 @@ class Exchange:
             if self._failure is not None:
                 raise self._failure from None
             return b""
-        try:
-            while True:
+        size = 0
+        with suppress(anyio.WouldBlock, anyio.EndOfStream, anyio.ClosedResourceError):
+            while (size := size + len(_body(pieces[-1]))) < AT_ONCE_BYTES:
                 pieces.append(self._receive.receive_nowait())
-        except (anyio.WouldBlock, anyio.EndOfStream, anyio.ClosedResourceError):
-            return b"".join(piece for piece in pieces if isinstance(piece, bytes))
+        return b"".join(map(_body, pieces))
 
-    async def read_all(self, limit: int) -> bytes:
-        """Give the body, or its first `limit` bytes; a body that broke off as far as it came."""
+    async def read_all(self, limit: int) -> bytearray:
+        """Give the body, or its first `limit` bytes; a body that broke off as far as it came.
+
+        Raises:
+            AIError: when it broke off before it began.
+        """
         body = bytearray()
         try:
             while len(body) < limit and (piece := await self.read()):
@@ -75,6 +82,15 @@ class Exchange:
         except AIError:
             if not body:
                 raise
+        del body[limit:]
+        return body
+
+    async def read_words(self, limit: int, within_s: float) -> bytes:
+        """Give what comes in time of a body that explains a failure: nothing of it is an error."""
+        body = bytearray()
+        with anyio.move_on_after(within_s), suppress(AIError):
+            while len(body) < limit and (piece := await self.read()):
+                body += piece
         return bytes(body[:limit])
 
     def close(self) -> None:
@@ -125,6 +141,10 @@ class Exchange:
                     await anyio.sleep(FRAME_S)  # what comes meanwhile is read at once
                 arrived = 0
             asked = time.perf_counter()
+
+
+def _body(item: Head | bytes) -> bytes:
+    return item if isinstance(item, bytes) else b""
 
 
 async def _deliver(

@@ -215,6 +215,8 @@ def _message(said: ErrorBody, head: Head) -> str:
     if said.is_html:
         title = f" ({said.message})" if said.message else ""
         return f"{_status_line(head)}{title}"
+    if said.is_cut and said.message:
+        return f"{_status_line(head)}: {said.message} …"
     return said.message or _status_line(head)
 
 

@@ -66,6 +66,8 @@ def fault(error: Exception, place: Place, *, answered: bool) -> AIError:
             return _connect_fault(error, place)
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL():
             return _unsendable(place)
+        case httpx.RemoteProtocolError() if answered and _is_too_large(error):
+            return too_long(place, "a part of its answer is framed beyond measure")
         case _:
             return cut(place) if answered else _no_answer(error, place)
 
@@ -208,7 +210,7 @@ def _no_answer(error: Exception, place: Place) -> AIError:
 
 
 def _not_http(error: Exception, place: Place) -> AIError:
-    if "too long" in str(error).lower() or "too large" in str(error).lower():
+    if _is_too_large(error):
         return too_long(place, "its headers are too large")
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
@@ -216,6 +218,11 @@ def _not_http(error: Exception, place: Place) -> AIError:
         "Check host and port; a server with TLS needs https:// in its address.",
         fault="not_http",
     )
+
+
+def _is_too_large(error: Exception) -> bool:
+    said = str(error).lower()
+    return "too long" in said or "too large" in said
 
 
 def _connect_fault(error: Exception, place: Place) -> AIError:

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from enum import Enum, auto
 
 from ollm_tui.decode.json_guard import BadJson, parse_json, parse_json_objects
-from ollm_tui.decode.lines import LineTooLong
+from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.sse import ServerSentEvent, SSEDecoder
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -26,7 +26,7 @@ from ollm_tui.providers.http_errors import text_error
 from ollm_tui.providers.http_faults import Place, too_long, web_page
 from ollm_tui.providers.unfinished import unfinished
 
-MAX_WHOLE_BYTES = 32 * 1024 * 1024
+MAX_WHOLE_BYTES = 16 * 1024 * 1024
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -75,10 +75,10 @@ class SSEAnswer(ABC):
     def finish(self) -> list[ProviderEvent]:
         """End of the body: give what is left, and an error if the answer had not ended."""
         if not self._answer.ended:
-            if self._state is _State.WHOLE:
-                self._read_whole(self._whole.decode("utf-8-sig", errors="replace"))
-            else:
-                self._finish_events()
+            try:
+                self._finish()
+            except LimitPassed as error:
+                self._answer.fail(too_long(self._place, str(error)))
         return self._answer.take()
 
     def break_off(self, error: AIError) -> list[ProviderEvent]:
@@ -101,15 +101,20 @@ class SSEAnswer(ABC):
         try:
             for event in self._sse.feed(chunk):
                 self._take(event)
-        except LineTooLong as error:
+        except LimitPassed as error:
             self._answer.fail(too_long(self._place, str(error)))
 
+    def _finish(self) -> None:
+        if self._state is _State.WHOLE:
+            text = self._whole.decode("utf-8-sig", errors="replace")
+            self._whole.clear()
+            self._read_whole(text)
+        else:
+            self._finish_events()
+
     def _finish_events(self) -> None:
-        try:
-            for event in self._sse.finish():
-                self._take(event)
-        except LineTooLong as error:
-            self._answer.fail(too_long(self._place, str(error)))
+        for event in self._sse.finish():
+            self._take(event)
         if self._answer.ended:
             return
         stray = self._sse.stray.strip()
@@ -129,6 +134,8 @@ class SSEAnswer(ABC):
             return
         try:
             value = parse_json(data)
+        except LimitPassed:
+            raise
         except BadJson:
             self._take_words(event, data)
             return
@@ -168,6 +175,8 @@ class SSEAnswer(ABC):
             return
         try:
             values = parse_json_objects(text)
+        except LimitPassed:
+            raise
         except BadJson:
             self._answer.fail(unfinished(self._place, text, is_empty=True))
             return

@@ -40,6 +40,8 @@ from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 
 LAST_BYTES_S = 0.05
 """How long the end of a complete answer is awaited, so that its connection can be used again."""
+LAST_LOOK_S = 0.01
+"""A clock that ran out while nobody read is believed when what has come is no sign of life."""
 MAX_REQUESTS = 4
 """The first, and those without a field that the one before was refused for."""
 
@@ -161,13 +163,16 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
 
     async def _more(self) -> None:
         try:
-            with anyio.fail_after(self._patience()):
+            with anyio.fail_after(max(self._patience(), LAST_LOOK_S)):
                 self._note(await (self._read() if self._answering else self._ask()))
         except TimeoutError:
             self._note(self._decoder.break_off(self._too_late()))
         except AIError as error:
             error.provider = error.provider or self._transport.spec.name
             self._note(self._decoder.break_off(error))
+        else:
+            if not (self._events or self._patience()):  # what had come was no sign of life
+                self._note(self._decoder.break_off(self._too_late()))
 
     def _patience(self) -> float:
         """Seconds until the clock that runs now has run out."""
@@ -219,9 +224,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         return await self._refusal(head, exchange)
 
     async def _refusal(self, head: Head, exchange: Exchange) -> AIError:
-        said = b""
-        with anyio.move_on_after(self._transport.spec.list_timeout_s):
-            said = await exchange.read_all(MAX_ERROR_BYTES)
+        said = await exchange.read_words(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
         return http_error(head, said, self._transport.place)
 
     async def _read(self) -> list[ProviderEvent]:

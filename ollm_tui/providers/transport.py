@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from ollm_tui import __version__
 from ollm_tui.decode.json_guard import BadJson, parse_json
+from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address
@@ -27,7 +28,7 @@ from ollm_tui.providers.request_body import encoded_body
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
-MAX_REPLY_BYTES = 32 * 1024 * 1024
+MAX_REPLY_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 256 * 1024
 CLOSE_S = 2.0
 
@@ -120,7 +121,8 @@ class Transport:
     async def _reply(self, exchange: Exchange) -> JsonValue:
         head = await exchange.head()
         if not 200 <= head.status < 300:
-            raise http_error(head, await exchange.read_all(MAX_ERROR_BYTES), self.place)
+            said = await exchange.read_words(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
+            raise http_error(head, said, self.place)
         body = await exchange.read_all(MAX_REPLY_BYTES + 1)
         if len(body) > MAX_REPLY_BYTES:
             raise too_long(self.place, f"a reply of more than {MAX_REPLY_BYTES} bytes")
@@ -129,6 +131,8 @@ class Transport:
             raise web_page(self.place)
         try:
             return parse_json(text) if text else None
+        except LimitPassed as error:
+            raise too_long(self.place, str(error)) from error
         except BadJson as error:
             raise self.place.error(
                 ErrorCode.ENGINE_ERROR,

@@ -7,6 +7,7 @@ the `type` in its data, because relays drop the `event:` line. `message_stop` en
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ollm_tui.decode.json_guard import dump_or_reason
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import ToolCallDelta
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -18,6 +19,7 @@ from ollm_tui.providers.sse_answer import SSEAnswer
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _OUTPUT = "output_tokens"
+MAX_COUNTS_CHARS = 16 * 1024
 _CALL_KEYS = frozenset({"type", "id", "name", "input"})
 _DIRECT_CALLER = {"type": "direct"}
 _STATUSES: Mapping[str, int] = MappingProxyType(
@@ -110,7 +112,10 @@ class AnthropicStream(SSEAnswer):
                 self._begin_call(index, block)
 
     def _begin_call(self, index: int, block: JsonObject) -> None:
-        self._inputs[index] = as_object(block.get("input"))
+        given = as_object(block.get("input"))
+        self._inputs[index] = given
+        if given:
+            self._answer.weigh(given)
         extra = {key: value for key, value in block.items() if key not in _CALL_KEYS}
         if extra.get("caller") == _DIRECT_CALLER:
             del extra["caller"]  # says nothing, and other servers would stumble over it
@@ -153,7 +158,13 @@ class AnthropicStream(SSEAnswer):
         super()._complete()
 
     def _count(self, usage: JsonObject) -> None:
-        self._usage |= {key: value for key, value in usage.items() if value is not None}
+        """Take counts; what grows beyond any use is left out, as there may be no end of it."""
+        if not usage:
+            return
+        counts = self._usage | {key: value for key, value in usage.items() if value is not None}
+        if len(dump_or_reason(counts)) > MAX_COUNTS_CHARS:
+            return
+        self._usage = counts
         self._answer.measured.update(read_usage(self._usage), None)
 
 

@@ -4,7 +4,7 @@ The only end of an answer is a line with `done: true`; the message on that line 
 `error` line may follow any other at status 200.
 """
 
-from ollm_tui.decode.lines import LineTooLong
+from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import read_tool_call_deltas
@@ -43,7 +43,7 @@ class OllamaStream:
         if not self._answer.ended:
             try:
                 self._take(self._lines.feed(chunk))
-            except LineTooLong as error:
+            except LimitPassed as error:
                 self._answer.fail(too_long(self._place, str(error)))
         return self._answer.take()
 
@@ -52,7 +52,7 @@ class OllamaStream:
         if not self._answer.ended:
             try:
                 self._take(self._lines.finish())
-            except LineTooLong as error:
+            except LimitPassed as error:
                 self._answer.fail(too_long(self._place, str(error)))
             self._answer.fail(unfinished(self._place, self._bad, is_empty=self._is_empty))
         return self._answer.take()
@@ -67,6 +67,8 @@ class OllamaStream:
             if self._answer.ended:
                 return
             if isinstance(item, BadLine):
+                if item.over_limit:
+                    raise LimitPassed(item.reason)
                 if self._bad is None and (item.complete or self._is_empty):
                     self._bad = item.text
                 self._answer.lose_piece()
