@@ -2,8 +2,8 @@
 
 States and transitions:
 
-* ``unknown``: only white space came. The first other byte decides: `{`, `[` and `<` lead to
-  ``whole``, anything else to ``events``.
+* ``unknown``: only white space and byte order marks came, which are kept. The first other byte
+  decides: `{`, `[` and `<` lead to ``whole``, anything else to ``events``.
 * ``events``: server-sent events. `[DONE]` ends the answer; so does the end of the body after a
   finish reason. Calls are given only then, because reasons come early, twice or wrong.
 * ``whole``: a server that ignored `stream`. The body is read as JSON at its end.
@@ -27,6 +27,7 @@ from ollm_tui.providers.http_faults import Place, too_long, web_page
 from ollm_tui.providers.unfinished import unfinished
 
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
+MAX_START_BYTES = 64 * 1024
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -44,6 +45,7 @@ class SSEAnswer(ABC):
         self._answer = Answer(tags)
         self._state = _State.UNKNOWN
         self._sse = SSEDecoder()
+        self._start = b""
         self._whole = bytearray()
         self._bad: str | None = None
         self._events = 0
@@ -65,10 +67,10 @@ class SSEAnswer(ABC):
         if self._answer.ended:
             return []
         if self._state is _State.UNKNOWN:
-            self._decide(chunk)
+            chunk = self._decide(chunk)
         if self._state is _State.WHOLE:
             self._collect(chunk)
-        else:
+        elif chunk:
             self._guarded_feed(chunk)
         return self._answer.take()
 
@@ -86,10 +88,16 @@ class SSEAnswer(ABC):
         self._answer.fail(error)
         return self._answer.take()
 
-    def _decide(self, chunk: bytes) -> None:
-        start = chunk.lstrip(_BLANKS)[:1]
-        if start:
-            self._state = _State.WHOLE if start in (b"{", b"[", b"<") else _State.EVENTS
+    def _decide(self, chunk: bytes) -> bytes:
+        """Give what there is from the start on, once it is known how to read it."""
+        begun = self._start + chunk
+        first = begun.lstrip(_BLANKS)[:1]
+        if first or len(begun) > MAX_START_BYTES:
+            self._state = _State.WHOLE if first in (b"{", b"[", b"<") else _State.EVENTS
+            self._start = b""
+            return begun
+        self._start = begun
+        return b""
 
     def _collect(self, chunk: bytes) -> None:
         self._whole += chunk
@@ -169,7 +177,7 @@ class SSEAnswer(ABC):
             self._answer.fail(unfinished(self._place, self._bad, is_empty=True))
 
     def _read_whole(self, text: str) -> None:
-        text = text.strip()
+        text = text.strip("\ufeff \t\r\n")
         if is_markup(text):
             self._answer.fail(web_page(self._place))
             return

@@ -369,3 +369,22 @@ def test_figures_beyond_all_measure_are_unknown(figure: str) -> None:
         assert isinstance(end, Finish)
         event = chat_events.Finish(reason="stop", usage=end.usage, timings=end.timings)
         assert json.dumps(event_to_json(event), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        b'\xef\xbb\xbf{"error": "no room"}',
+        b'\r\n\xef\xbb\xbf {"error": "no room"}',
+        b' \n{"error": "no room"}',
+        b'\xef\xbb\xbfdata: {"error": "no room"}\n\n',
+        b' \ndata: {"error": "no room"}\n\n',
+    ],
+)
+def test_a_byte_order_mark_is_no_part_of_the_answer_wherever_it_is_cut(whole: bytes) -> None:
+    for at in range(len(whole)):
+        stream = OpenAIStream(PLACE)
+        events = [*stream.feed(whole[:at]), *stream.feed(whole[at:]), *stream.finish()]
+        (end,) = events
+        assert isinstance(end, ErrorEvent)
+        assert end.error.message == "no room"
