@@ -1,0 +1,253 @@
+"""Seven ways in which a network spoils answers, in front of every kind of remote provider.
+
+`OUTCOMES` says what has to come of each. Whatever comes, the connection is closed and exactly one
+end was given.
+"""
+
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+import pytest
+from anyio.abc import SocketAttribute, SocketStream
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    RemembersListError,
+    SupportsDispose,
+    SupportsList,
+)
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ToolCallEvent,
+)
+from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.spec import ProviderSpec
+from tests.support.fakes import FAKES
+from tests.support.fault_proxy import FaultProxy, Toxics, fault_proxy
+from tests.support.http_server import Server, serve
+from tests.support.seeds import chance_for
+
+KINDS = [kind for kind in FAKES if kind != "openai"]
+KINDS_AND_SLOWLY_OPENAI = [*KINDS, pytest.param("openai", marks=pytest.mark.slow)]
+"""That one is the openai-compatible provider with another address."""
+FIRST_BYTE_S, IDLE_S = 0.6, 0.3
+BOUND_S = 10.0
+HELLO = "Hello, world!"
+HEAD_BYTES = 40
+"""Inside the head of any answer."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What comes of an answer; `code` is None where it ends well."""
+
+    prompt: str
+    text: str | None
+    """None where any beginning of the text will do."""
+    code: ErrorCode | None = None
+    retryable: bool = False
+    says: str = ""
+
+
+CUT = Outcome("words 40", None, ErrorCode.STREAM_INCOMPLETE, says="connection ended in the middle")
+CLOSED = Outcome(
+    "hello", "", ErrorCode.SERVICE_UNAVAILABLE, retryable=True, says="without an answer"
+)
+MATRIX: Mapping[str, tuple[Toxics, Outcome]] = {
+    "latency": (Toxics(latency_s=0.03), Outcome("hello", HELLO)),
+    "latency beyond the clock": (
+        Toxics(latency_s=3.0),
+        Outcome("hello", "", ErrorCode.TIMEOUT, says="sent no answer within 0.6 s"),
+    ),
+    "bandwidth": (Toxics(bytes_per_s=20_000, slices=200), Outcome("hello", HELLO)),
+    "bandwidth of a drip": (
+        Toxics(bytes_per_s=100, slices=4),
+        Outcome("hello", "", ErrorCode.TIMEOUT, says="sent no answer within 0.6 s"),
+    ),
+    "slow close": (Toxics(slow_close_s=3.0), Outcome("hello", HELLO)),
+    "timeout at once": (
+        Toxics(timeout_after=0),
+        Outcome("hello", "", ErrorCode.TIMEOUT, says="sent no answer within 0.6 s"),
+    ),
+    "timeout in the head": (
+        Toxics(timeout_after=HEAD_BYTES),
+        Outcome("hello", "", ErrorCode.TIMEOUT, says="sent no answer within 0.6 s"),
+    ),
+    "timeout in the answer": (
+        Toxics(timeout_after=2500),
+        Outcome("words 40", None, ErrorCode.TIMEOUT, says="sent nothing for 0.3 s"),
+    ),
+    "reset at once": (Toxics(reset_after=0), CLOSED),
+    "reset in the head": (Toxics(reset_after=HEAD_BYTES), CLOSED),
+    "reset in the answer": (Toxics(reset_after=2500), CUT),
+    "slicer": (Toxics(slices=3), Outcome("unicode", "日本語 🎌 ñ é 👩‍👩‍👧 ok")),
+    "limit at once": (Toxics(limit_bytes=0), CLOSED),
+    "limit in the head": (Toxics(limit_bytes=HEAD_BYTES), CLOSED),
+    "limit in the answer": (Toxics(limit_bytes=2500), CUT),
+    "all that only slows": (
+        Toxics(latency_s=0.005, bytes_per_s=200_000, slices=150, slow_close_s=0.02),
+        Outcome("hello", HELLO),
+    ),
+}
+
+
+@asynccontextmanager
+async def behind(
+    kind: str, toxics: Toxics, seed: int = 1
+) -> AsyncIterator[tuple[ProviderAdapter, FaultProxy, Server]]:
+    """Give a provider that asks its fake through the proxy."""
+    async with serve(FAKES[kind]) as server, fault_proxy(server.url, toxics, seed) as proxy:
+        spec = ProviderSpec(
+            name="p",
+            kind=kind,
+            base_url=proxy.url,
+            first_byte_timeout_s=FIRST_BYTE_S,
+            idle_timeout_s=IDLE_S,
+            list_timeout_s=0.4,
+        )
+        provider = create_provider(spec)
+        try:
+            yield provider, proxy, server
+        finally:
+            assert isinstance(provider, SupportsDispose)
+            await provider.dispose()
+            await proxy.quiet()
+            await server.settled()
+
+
+async def answer(
+    provider: ProviderAdapter, prompt: str, signal: AbortSignal | None = None
+) -> list[ProviderEvent]:
+    request = Request(model="tiny", messages=[Message("user", prompt)], signal=signal)
+    with anyio.fail_after(BOUND_S):
+        async with provider.chat_stream(request) as stream:
+            events = [event async for event in stream]
+            assert [event async for event in stream] == []
+    ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]
+    assert ends == [events[-1]]
+    return events
+
+
+def text_of(events: Sequence[ProviderEvent]) -> str:
+    return "".join(event.delta for event in events if isinstance(event, TextDelta))
+
+
+def check(events: Sequence[ProviderEvent], outcome: Outcome) -> None:
+    text, end = text_of(events), events[-1]
+    assert text == outcome.text if outcome.text is not None else text
+    if outcome.code is None:
+        assert isinstance(end, Finish), end
+        return
+    assert isinstance(end, ErrorEvent)
+    assert (end.error.code, end.error.retryable) == (outcome.code, outcome.retryable), end.error
+    assert outcome.says in end.error.message
+    assert end.error.hint
+    if outcome.text is None:
+        assert "".join(f"word{n} " for n in range(40)).startswith(text)
+
+
+@pytest.mark.parametrize("kind", KINDS_AND_SLOWLY_OPENAI)
+@pytest.mark.parametrize("toxic", MATRIX)
+async def test_a_toxic_has_its_outcome_and_leaves_no_connection(kind: str, toxic: str) -> None:
+    toxics, outcome = MATRIX[toxic]
+    async with behind(kind, toxics) as (provider, proxy, server):
+        began = time.monotonic()
+        check(await answer(provider, outcome.prompt), outcome)
+        assert time.monotonic() - began < FIRST_BYTE_S + 2
+        if outcome.code is not None:
+            await proxy.quiet()  # without waiting for the provider to be closed
+            await server.settled()
+
+
+@pytest.mark.parametrize("kind", KINDS_AND_SLOWLY_OPENAI)
+@pytest.mark.parametrize("toxic", MATRIX)
+async def test_a_stop_behind_a_toxic_is_heard_at_once_and_closes(kind: str, toxic: str) -> None:
+    toxics, _ = MATRIX[toxic]
+    if any(limit is not None for limit in (toxics.reset_after, toxics.limit_bytes)):
+        return  # there the network ends the answer first
+    signal = AbortSignal()
+    async with behind(kind, toxics) as (provider, proxy, server):
+        seen: list[ProviderEvent] = []
+
+        async def ask() -> None:
+            seen.extend(await answer(provider, "forever", signal))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            while not server.answering:
+                await anyio.sleep(0.001)
+            began = time.monotonic()
+            signal.abort()
+        end = seen[-1]
+        assert isinstance(end, Finish)
+        assert end.reason == "abort"
+        assert time.monotonic() - began < 0.3
+        await proxy.quiet()
+        await server.settled()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_calls_behind_any_network_are_whole_or_not_there(kind: str) -> None:
+    chance = chance_for(20_266)
+    whole = [("weather", {"city": "Oslo"}), ("clock", {})]
+    seen = set()
+    for _ in range(25):
+        limit = chance.choice((None, chance.randrange(300, 3500)))
+        toxics = Toxics(
+            slices=chance.choice((None, 5, 80)),
+            reset_after=limit if chance.random() < 0.5 else None,
+            limit_bytes=limit if chance.random() < 0.5 else None,
+        )
+        async with behind(kind, toxics, chance.randrange(10**6)) as (provider, _proxy, _server):
+            events = await answer(provider, "tools")
+        calls = [(e.call.name, e.call.args) for e in events if isinstance(e, ToolCallEvent)]
+        assert calls == (whole if isinstance(events[-1], Finish) else [])
+        seen.add(type(events[-1]))
+    assert seen == {Finish, ErrorEvent}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_listing_behind_a_network_that_says_nothing_runs_into_its_clock(kind: str) -> None:
+    async with behind(kind, Toxics(timeout_after=HEAD_BYTES)) as (provider, proxy, _server):
+        assert isinstance(provider, SupportsList)
+        began = time.monotonic()
+        try:
+            assert await provider.list_models() == []
+            assert isinstance(provider, RemembersListError)
+            error = provider.last_error
+        except AIError as raised:
+            error = raised
+        assert 0.3 < time.monotonic() - began < 2
+        await proxy.quiet()
+    assert error is not None
+    assert "did not reply within 0.4 s" in error.message
+
+
+async def test_the_same_seed_cuts_the_same_slices() -> None:
+    async def sizes(seed: int) -> list[int]:
+        async def sends(stream: SocketStream) -> None:
+            async with stream:
+                await stream.send(b"x" * 2000)
+
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+        url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
+        async with listener, anyio.create_task_group() as group:
+            group.start_soon(listener.serve, sends)
+            async with fault_proxy(url, Toxics(slices=100), seed) as proxy:
+                host, _, port = proxy.url.removeprefix("http://").partition(":")
+                async with await anyio.connect_tcp(host, int(port)) as stream:
+                    assert sum([len(piece) async for piece in stream]) == 2000
+            group.cancel_scope.cancel()
+        return proxy.pieces
+
+    assert await sizes(7) == await sizes(7) != await sizes(8)
