@@ -21,8 +21,9 @@ def retry_after(headers: Mapping[str, str], body: JsonMapping, now: datetime) ->
         _seconds_or_date(headers.get("retry-after", ""), now),
         _retry_info(body),
     )
-    found = next((seconds for seconds in named if seconds is not None), None)
-    return found if found is not None and found <= LONGEST_S else None
+    return next(
+        (seconds for seconds in named if seconds is not None and seconds <= LONGEST_S), None
+    )
 
 
 def _milliseconds(text: str) -> float | None:

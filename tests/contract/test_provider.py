@@ -1,7 +1,6 @@
 """What every provider promises, checked on each kind through its rig."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import anyio
 import pytest
@@ -12,64 +11,25 @@ from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
     ProviderEvent,
-    TextDelta,
-    ThinkingDelta,
     ToolCallEvent,
 )
-from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.request import Response
 from ollm_tui.protocol.signals import AbortSignal
+from tests.contract.observe import (
+    all_quiet,
+    ends_of,
+    events_of,
+    no_task_left,
+    tasks,
+    text_of,
+    thinking_of,
+)
 from tests.contract.rig import EXPECTED, Expected, Rig
-from tests.contract.rigs import RIGS
-
-NOTICED_S = 5.0
-
-
-@pytest.fixture(params=RIGS)
-async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
-    async with RIGS[request.param]() as made:
-        yield made
 
 
 def needs(rig: Rig, scenario: str) -> None:
     if scenario not in rig.offers:
         pytest.skip(f"this backend cannot play {scenario!r}")
-
-
-async def events_of(rig: Rig, request: Request) -> list[ProviderEvent]:
-    async with rig.provider.chat_stream(request) as stream:
-        events = [event async for event in stream]
-        assert [event async for event in stream] == [], "nothing may follow the end"
-    return events
-
-
-def ends_of(events: list[ProviderEvent]) -> list[Finish | ErrorEvent]:
-    return [event for event in events if isinstance(event, Finish | ErrorEvent)]
-
-
-def text_of(events: list[ProviderEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, TextDelta))
-
-
-def thinking_of(events: list[ProviderEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, ThinkingDelta))
-
-
-async def all_quiet(rig: Rig) -> None:
-    """Wait until the backend has noticed; then only this test and the rig's own tasks remain."""
-    with anyio.fail_after(NOTICED_S):
-        while rig.answering():
-            await anyio.sleep(0.001)
-
-
-def tasks() -> set[asyncio.Task[object]]:
-    return {task for task in asyncio.all_tasks() if not task.done()}
-
-
-async def no_task_left(before: set[asyncio.Task[object]]) -> None:
-    """Connections of the fake server may still be closing; ours may not."""
-    with anyio.fail_after(NOTICED_S):
-        while any("ollm_tui" in repr(task) for task in tasks() - before):
-            await anyio.sleep(0.001)
 
 
 def check(events: list[ProviderEvent], expected: Expected) -> None:

@@ -1,0 +1,54 @@
+"""How tests of the contract ask a rig, and what they look at."""
+
+import asyncio
+
+import anyio
+
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+from ollm_tui.protocol.request import Request
+from tests.contract.rig import Rig
+
+NOTICED_S = 5.0
+
+
+async def events_of(rig: Rig, request: Request) -> list[ProviderEvent]:
+    async with rig.provider.chat_stream(request) as stream:
+        events = [event async for event in stream]
+        assert [event async for event in stream] == [], "nothing may follow the end"
+    return events
+
+
+def ends_of(events: list[ProviderEvent]) -> list[Finish | ErrorEvent]:
+    return [event for event in events if isinstance(event, Finish | ErrorEvent)]
+
+
+def text_of(events: list[ProviderEvent]) -> str:
+    return "".join(event.delta for event in events if isinstance(event, TextDelta))
+
+
+def thinking_of(events: list[ProviderEvent]) -> str:
+    return "".join(event.delta for event in events if isinstance(event, ThinkingDelta))
+
+
+async def all_quiet(rig: Rig) -> None:
+    """Wait until the backend has noticed; then only this test and the rig's own tasks remain."""
+    with anyio.fail_after(NOTICED_S):
+        while rig.answering():
+            await anyio.sleep(0.001)
+
+
+def tasks() -> set[asyncio.Task[object]]:
+    return {task for task in asyncio.all_tasks() if not task.done()}
+
+
+async def no_task_left(before: set[asyncio.Task[object]]) -> None:
+    """Connections of the fake server may still be closing; ours may not."""
+    with anyio.fail_after(NOTICED_S):
+        while any("ollm_tui" in repr(task) for task in tasks() - before):
+            await anyio.sleep(0.001)
