@@ -201,12 +201,14 @@ async def test_a_router_loads_and_unloads() -> None:
 async def test_a_router_fetches_and_deletes() -> None:
     fake = FakeLlamaCpp(router=True)
     async with routing(fake) as (provider, _):
-        told = [(p.status, p.completed, p.total) async for p in provider.pull_model("user/new:Q4")]
-        assert told == [
-            ("downloading", 100, 509),
-            ("downloading", 200, 509),
-            ("success", None, None),
+        steps = [step async for step in provider.pull_model("user/new:Q4")]
+        assert [(p.digest, p.completed, p.total) for p in steps] == [
+            ("a", 100, 500),
+            ("b", 0, 9),
+            ("a", 200, 500),
+            (None, None, None),
         ]
+        assert steps[-1].status == "success"
         await provider.delete_model("user/new:Q4")
         assert "user/new:Q4" not in fake.statuses
         with pytest.raises(AIError, match="could not fetch nosuch"):

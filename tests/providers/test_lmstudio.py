@@ -11,6 +11,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.openai_compatible import LMStudioProvider
+from ollm_tui.providers.pull_sum import PullSum
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.http_server import Handler, Received, Reply, Server, serve
@@ -121,12 +122,21 @@ async def test_a_download_is_followed_through_its_pauses_to_its_end() -> None:
         told = [(p.status, p.completed, p.total) async for p in provider.pull_model("new")]
         there = [p.status async for p in provider.pull_model("tiny")]
     assert told == [
-        ("downloading", 0, None),
+        ("downloading", None, None),
         ("downloading", 500, 1000),
-        ("paused", 600, 1000),
+        ("paused", None, None),
         ("completed", 1000, 1000),
+        ("success", None, None),
     ]
-    assert there == ["already_downloaded"]
+    assert there == ["already downloaded", "success"]
+
+
+async def test_the_whole_of_a_download_can_be_told_from_its_steps() -> None:
+    whole = PullSum(lambda: 0.0)
+    async with connected(FakeLMStudio()) as (provider, _):
+        async for step in provider.pull_model("new"):
+            whole.add(step)
+    assert (whole.completed, whole.total, whole.fraction) == (1000, 1000, 1.0)
 
 
 async def test_a_download_that_fails_is_an_error_after_what_came() -> None:

@@ -10,6 +10,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.openai_compatible import LocalAIProvider
+from ollm_tui.providers.pull_sum import PullSum
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_localai import BROKEN, FakeLocalAI
 from tests.support.http_server import Handler, Received, Reply, Server, serve
@@ -54,12 +55,18 @@ async def test_an_older_version_lists_everything_as_unknown() -> None:
 async def test_a_model_of_a_gallery_is_installed_by_a_job(name: str) -> None:
     fake = FakeLocalAI()
     async with connected(fake) as (provider, _):
-        told = [(p.status, p.completed, p.total) async for p in provider.pull_model(name)]
+        steps = [step async for step in provider.pull_model(name)]
+    told = [(p.status, p.completed, p.total) for p in steps]
+    whole = PullSum(lambda: 0.0)
+    for step in steps:
+        whole.add(step)
+    assert (whole.completed, whole.fraction) == (2048, 1.0)
     assert fake.applied == [{"id": name}]
     assert told == [
         ("processing", None, None),
         ("downloading", 1024, 2048),
         ("completed", 2048, 2048),
+        ("success", None, None),
     ]
 
 

@@ -108,22 +108,24 @@ class LlamaCppRouterProvider(LlamaCppProvider):
                 if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
                     raise too_old(place, "fetch models", "builds of 2026") from error
                 raise
-        shown: PullProgress | None = None
+        shown: list[PullProgress] = []
         turns = 0
         async for _ in paced():
             reply = await self._at_root("GET", "/models")
             status = read_statuses(reply).get(name)
             turns += 1
-            if status is None and shown is None and turns < _TURNS_TO_APPEAR:
+            if status is None and not shown and turns < _TURNS_TO_APPEAR:
                 continue
             if status is None or status == FAILED:  # a download that failed leaves the list
                 raise not_pulled(place, name, None)
-            progress = _progress(reply, name)
-            if progress != shown:
-                yield progress
-                shown = progress
             if status != "downloading":
+                yield PullProgress(status="success")
                 return
+            steps = _steps(reply, name)
+            for step in steps:
+                if step not in shown:
+                    yield step
+            shown = steps
 
     async def delete_model(self, name: str) -> None:
         """Remove a model that the server fetched; one of its own folders stays.
@@ -167,17 +169,19 @@ def _reason(reply: JsonValue, name: str, status: str | None) -> str | None:
     return None if status in (None, FAILED) else f"it is {status}"
 
 
-def _progress(reply: JsonValue, name: str) -> PullProgress:
-    """Add up the files of a download, which come side by side."""
+def _steps(reply: JsonValue, name: str) -> list[PullProgress]:
+    """Give how far each file of a download is: they come side by side."""
     entries = objects(as_object(reply).get("data"))
     entry = next((entry for entry in entries if string(entry, "id") == name), {})
-    status = as_object(entry.get("status"))
-    files = [as_object(told) for told in as_object(status.get("progress")).values()]
-    sizes = [size for told in files if (size := integer(told, "total")) is not None]
-    done = [size for told in files if (size := integer(told, "done")) is not None]
-    said = string(status, "value") or ""
-    return PullProgress(
-        status=said if said == "downloading" else "success",
-        completed=sum(done) if done else None,
-        total=sum(sizes) if sizes else None,
-    )
+    files = as_object(as_object(entry.get("status")).get("progress"))
+    if not files:
+        return [PullProgress(status="downloading")]
+    return [
+        PullProgress(
+            status="downloading",
+            digest=file,
+            completed=integer(as_object(told), "done"),
+            total=integer(as_object(told), "total"),
+        )
+        for file, told in files.items()
+    ]

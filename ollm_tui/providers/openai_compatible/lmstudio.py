@@ -77,13 +77,14 @@ class LMStudioProvider(OpenAICompatibleProvider):
         path = f"download/status/{quote(string(job, 'job_id') or '', safe='')}"
         shown = None
         async for _ in paced():
-            progress = _progress(job)
+            progress, status = _progress(job), string(job, "status")
             if progress != shown:
                 yield progress
                 shown = progress
-            if progress.status in _DONE:
+            if status in _DONE:
+                yield PullProgress(status="success")
                 return
-            if progress.status == "failed" or not job.get("job_id"):
+            if status == "failed" or not job.get("job_id"):
                 raise not_pulled(self._transport.place, name, None)
             told = as_object(await self._own("GET", path, None, "download models"))
             job = {"job_id": job["job_id"], **told}
@@ -131,8 +132,12 @@ class LMStudioProvider(OpenAICompatibleProvider):
 
 
 def _progress(job: JsonObject) -> PullProgress:
+    """Give how far a job is; one that stands still says so in place of its bytes."""
+    status = (string(job, "status") or "downloading").replace("_", " ")[:LONGEST_STATUS]
+    total = integer(job, "total_size_bytes")
+    if total is None or string(job, "status") not in (None, "downloading", "completed"):
+        return PullProgress(status=status)
+    completed = integer(job, "downloaded_bytes")
     return PullProgress(
-        status=(string(job, "status") or "downloading")[:LONGEST_STATUS],
-        completed=integer(job, "downloaded_bytes"),
-        total=integer(job, "total_size_bytes"),
+        status=status, digest=string(job, "job_id"), completed=completed, total=total
     )

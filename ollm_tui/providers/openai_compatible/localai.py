@@ -65,7 +65,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
         shown = None
         async for _ in paced():
             reply = await self._at_root("GET", f"/models/jobs/{quote(job, safe='')}")
-            told = read_job(reply)
+            told = read_job(reply, job)
             progress = replace(told, status=place.redacted(told.status))
             if progress != shown:
                 yield progress
@@ -73,6 +73,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
             if failed := failure_of(reply):
                 raise not_pulled(place, name, failed)
             if as_object(reply).get("processed") is True:
+                yield PullProgress(status="success")
                 return
 
     async def delete_model(self, name: str) -> None:

@@ -59,7 +59,7 @@ def read_gallery(reply: JsonValue) -> set[str]:
     return names
 
 
-def read_job(reply: JsonValue) -> PullProgress:
+def read_job(reply: JsonValue, name: str) -> PullProgress:
     """Give how far a job of `/models/jobs` is; sizes come as text and are as rough as it."""
     job = as_object(reply)
     total, part = _size(job, "file_size"), number(job, "progress")
@@ -69,7 +69,9 @@ def read_job(reply: JsonValue) -> PullProgress:
     status = (string(job, "message") or "waiting")[:LONGEST_STATUS]
     if job.get("processed") is True and total is not None:
         completed = total
-    return PullProgress(status=status, completed=completed, total=total)
+    if total is None:
+        return PullProgress(status=status)
+    return PullProgress(status=status, digest=name, completed=completed, total=total)
 
 
 def failure_of(reply: JsonValue) -> str | None:
