@@ -119,9 +119,8 @@ class PullStream(AsyncIterator[PullProgress]):
         self._exchange = exchange
         head = await exchange.head()
         if not 200 <= head.status < 300:
-            said = b""
-            with anyio.move_on_after(self._transport.spec.list_timeout_s):
-                said = await exchange.read_all(MAX_ERROR_BYTES)
+            within_s = self._transport.spec.list_timeout_s
+            said = await exchange.read_words(MAX_ERROR_BYTES, within_s)
             error = http_error(head, said, self._transport.place)
             raise unknown_here(error, self._transport.place, "pull models") or refused(error)
 
