@@ -28,6 +28,9 @@ class Conversation:
     dropped_call_ids: set[str] = field(default_factory=set)
     """Ids of calls that were made and dropped since: a call that has been run keeps its id."""
 
+    fields_left_out: set[tuple[str, str]] = field(default_factory=set)
+    """Model and field of what was said already to be missing from requests."""
+
     @property
     def title(self) -> str | None:
         """The first line of the first question; None before it."""

@@ -31,6 +31,7 @@ from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tokens.limits import exceeded
 
 NOT_RUN = "This tool was not run: no tools are on offer."
+TOLD_IN_TEXT = "The tools are described to the model in text instead."
 T = TypeVar("T")
 Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
 Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
@@ -116,6 +117,11 @@ class PromptRun:
         if isinstance(end, provider_events.ErrorEvent) and maker.gives_up_native_tools(
             end.error, turn
         ):
+            await emit(
+                chat_events.Retrying(
+                    attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
+                )
+            )
             turn, end = await self._ask(found, maker, number, emit)
         if isinstance(end, provider_events.ErrorEvent):
             end.error.provider = end.error.provider or found.ref.provider
@@ -169,6 +175,7 @@ class PromptRun:
             sleep=self._parts.sleep,
             growing=growing,
             used_ids=self._conversation.call_ids(),
+            left_out=self._conversation.fields_left_out,
         )
         ended = "stopped"
         try:

@@ -10,6 +10,8 @@ from typing import Literal, TypeAlias
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.fields import strings
+from ollm_tui.providers.tool_refusal import refuses_tools
 
 ToolMode: TypeAlias = Literal["native", "react"]
 
@@ -45,7 +47,13 @@ class ToolModes:
         """Take a refusal of native tools to heart; False when the error is about something else."""
         if error.known_code is not ErrorCode.UNSUPPORTED_FEATURE:
             return False
-        if "tool" not in f"{error.message} {error.details.get('param', '')}".lower():
+        details = error.details
+        if not refuses_tools(
+            error.message,
+            code=details.get("server_code"),
+            param=details.get("param"),
+            refused=strings(details.get("refused")),
+        ):
             return False
         self._learned[str(ref)] = "react"
         if self._remember is not None:

@@ -23,7 +23,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter
-from ollm_tui.protocol.provider_events import End, ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.provider_events import End, ErrorEvent, Finish, LeftOut, ProviderEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall
 
@@ -45,6 +45,7 @@ class Turn:
         sleep: Sleep = anyio.sleep,
         growing: GrowingMessage | None = None,
         used_ids: Collection[str] = (),
+        left_out: set[tuple[str, str]] | None = None,
     ) -> None:
         self._adapter = adapter
         self._request = request
@@ -54,6 +55,7 @@ class Turn:
         self._sleep = sleep
         self._growing = growing
         self._used_ids = set(used_ids)
+        self._left_out = set() if left_out is None else left_out
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
         self._is_whole = False
@@ -118,10 +120,29 @@ class Turn:
                     for late in self._reader.finish(event):
                         await self._take(late, emit)
                     return event
+                if isinstance(event, LeftOut):
+                    await self._tell(event, emit)
+                    continue
                 for read in self._reader.feed(event):
                     await self._take(read, emit)
         return ErrorEvent(
             AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark.")
+        )
+
+    async def _tell(self, event: LeftOut, emit: Emit) -> None:
+        """Say what the answer is made without, unless that was said of the model before."""
+        known = (self._request.model, event.field)
+        if known in self._left_out:
+            return
+        self._left_out.add(known)
+        await emit(
+            chat_events.Retrying(
+                attempt=1,
+                wait_s=0.0,
+                error=event.error,
+                turn=self._number,
+                instead=f"The answer is made without `{event.field}`.",
+            )
         )
 
     async def _take(self, taken: ProviderEvent, emit: Emit) -> None:

@@ -46,7 +46,7 @@ class ShowText:
             case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
                 at_once = WHOLE if error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
                 again = f"Trying again in {wait_s:g} s ({attempt})." if wait_s else at_once
-                self._output.note(f"{error.message} {again}")
+                self._output.note(f"{event.why} {event.instead or again}")
             case chat.ContextWarning(used=used, limit=limit):
                 self._output.note(f"The conversation takes {used} of {limit} tokens.")
             case chat.Finish(reason=reason):

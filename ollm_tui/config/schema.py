@@ -14,6 +14,7 @@ from pydantic import (
     JsonValue,
     PrivateAttr,
     SecretStr,
+    ValidationInfo,
     field_validator,
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -49,6 +50,13 @@ Whole = Annotated[int, _NoSwitch]
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False), _NoSwitch]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), _NoSwitch]
 Count = Annotated[int, Field(ge=1), _NoSwitch]
+
+
+def _unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    taken = sorted(RESERVED_BODY_KEYS.intersection(body))
+    if taken:
+        raise ValueError(f"may not set {', '.join(taken)}: the request itself does")
+    return body
 
 
 class Section(BaseModel):
@@ -114,10 +122,7 @@ class GenerationSettings(Section):
     @field_validator("extra_body")
     @classmethod
     def _reserved(cls, body: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-        taken = sorted(RESERVED_BODY_KEYS.intersection(body or {}))
-        if taken:
-            raise ValueError(f"may not set {', '.join(taken)}: the request itself does")
-        return body
+        return None if body is None else _unreserved(body)
 
     def to_options(self) -> GenerationOptions:
         """Give the options of a request."""
@@ -239,6 +244,11 @@ class ProviderSettings(Section):
         examples=["vllm"],
         description="Which server it is, for what the protocol leaves open.",
     )
+    extra_body: dict[str, JsonValue] = Field(
+        {},
+        examples=[{"min_tokens": 16}],
+        description="Further keys of every chat request to it; what a chat sets counts more.",
+    )
     connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection.")
     first_byte_timeout_s: Seconds = Field(
         300, description="Seconds to wait for an answer to begin; loading a model counts."
@@ -246,6 +256,15 @@ class ProviderSettings(Section):
     idle_timeout_s: Seconds = Field(60, description="Seconds of silence that end a started answer.")
     enabled: bool = Field(True, description="Whether it is used at all.")
     priority: Whole = Field(0, description="Where a bare model name is looked for first: highest.")
+
+    @field_validator("extra_body")
+    @classmethod
+    def _for_this_kind(
+        cls, body: dict[str, JsonValue], info: ValidationInfo
+    ) -> dict[str, JsonValue]:
+        if body and info.data.get("kind") in ("ollama", "embedded"):
+            raise ValueError("is for servers of other kinds; Ollama's options stand in [options]")
+        return _unreserved(body)
 
     _problem: ConfigProblem | None = PrivateAttr(None)
     _preset: bool = PrivateAttr(False)

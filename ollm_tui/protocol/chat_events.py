@@ -63,13 +63,23 @@ class ContextWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying:
-    """The request is sent again after a fault before its first byte."""
+    """The request is sent again after a fault before its first byte, as it was or in another form.
+
+    `instead` says what is done otherwise, as a sentence; None where it is the same again.
+    """
 
     attempt: int
     wait_s: float
     """0 for at once: to another server, or without streaming (UNSUPPORTED_FEATURE)."""
     error: AIError
     turn: int
+    instead: str | None = None
+
+    @property
+    def why(self) -> str:
+        """What the error says, closed as a sentence: what is done about it follows."""
+        said = self.error.message
+        return said if said.endswith((".", "!", "?", "…")) else f"{said}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,13 +52,7 @@ def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, 
                 "turn": event.turn,
             }
         case chat.Retrying():
-            return {
-                "type": "retrying",
-                "attempt": event.attempt,
-                "wait_s": event.wait_s,
-                "error": error_to_json(event.error),
-                "turn": event.turn,
-            }
+            return _retrying_to_json(event)
         case chat.MediaDelta():
             return _media_to_json(event)
         case chat.TurnComplete():
@@ -69,6 +63,17 @@ def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, 
             return {"type": "error", "error": error_to_json(event.error), "turn": event.turn}
         case _:
             assert_never(event)
+
+
+def _retrying_to_json(event: chat.Retrying) -> JsonObject:
+    body: JsonObject = {
+        "type": "retrying",
+        "attempt": event.attempt,
+        "wait_s": event.wait_s,
+        "error": error_to_json(event.error),
+        "turn": event.turn,
+    }
+    return body if event.instead is None else body | {"instead": event.instead}
 
 
 def _media_to_json(event: chat.MediaDelta) -> JsonObject:
@@ -117,13 +122,7 @@ def event_from_json(data: JsonMapping) -> chat.ChatEvent:  # noqa: C901, PLR0911
                 turn=turn,
             )
         case "retrying":
-            wait = data.get("wait_s")
-            return chat.Retrying(
-                attempt=_whole(data, "attempt"),
-                wait_s=float(wait) if isinstance(wait, int | float) else 0.0,
-                error=error_from_json(_child(data, "error")),
-                turn=turn,
-            )
+            return _retrying_from_json(data, turn)
         case "media":
             return _media_from_json(data, turn, block)
         case "turn_complete":
@@ -155,6 +154,17 @@ def _result_from_json(data: JsonMapping, turn: int, block: str) -> chat.ToolCall
         is_error=data.get("is_error") is True,
     )
     return chat.ToolCallResult(call=call, result=result, turn=turn, block=block)
+
+
+def _retrying_from_json(data: JsonMapping, turn: int) -> chat.Retrying:
+    wait, instead = data.get("wait_s"), data.get("instead")
+    return chat.Retrying(
+        attempt=_whole(data, "attempt"),
+        wait_s=float(wait) if isinstance(wait, int | float) else 0.0,
+        error=error_from_json(_child(data, "error")),
+        turn=turn,
+        instead=instead if isinstance(instead, str) else None,
+    )
 
 
 def _media_from_json(data: JsonMapping, turn: int, block: str) -> chat.MediaDelta:

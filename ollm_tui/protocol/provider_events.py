@@ -62,6 +62,17 @@ class Rerouted:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """The server is asked without a field that somebody set; comes before each such answer."""
+
+    field: str
+    """Its name in the request, a field inside another after a dot."""
+    error: AIError
+    """Why: as the server said it, where it did."""
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """The answer is complete."""
 
@@ -85,6 +96,13 @@ class ErrorEvent:
 
 
 ProviderEvent: TypeAlias = (
-    TextDelta | ThinkingDelta | ToolCallEvent | MediaDelta | Rerouted | Finish | ErrorEvent
+    TextDelta
+    | ThinkingDelta
+    | ToolCallEvent
+    | MediaDelta
+    | Rerouted
+    | LeftOut
+    | Finish
+    | ErrorEvent
 )
 End: TypeAlias = Finish | ErrorEvent

@@ -16,6 +16,10 @@ from ollm_tui.providers.fields import as_object, objects, string
 MAX_MESSAGE_CHARS = 2000
 DEEPEST = 8
 """How many objects, lists and texts are opened to find the sentence."""
+MOST_FIELDS = 50
+"""How many complaints of a validator are read."""
+_NOT_KNOWN = frozenset({"extra_forbidden", "value_error.extra"})
+"""What pydantic, in both its versions, calls a field that it does not know."""
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _SENTENCE = re.compile(
     r'"(?:message|error|detail|msg)"\s*:\s*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)'
@@ -73,7 +77,10 @@ def read_error_value(value: JsonValue) -> ErrorBody:
 
 
 def _refused_field(outer: JsonObject) -> JsonObject:
-    """Find the field that a validator names under `detail[0].loc`, as a path."""
+    """Find the fields that a validator names under `detail[].loc`, as paths.
+
+    `param` is the first of them, whatever is wrong with it; `refused` are those it does not know.
+    """
     told = outer.get("message")
     if isinstance(told, str) and told.startswith('{"'):
         try:
@@ -81,9 +88,14 @@ def _refused_field(outer: JsonObject) -> JsonObject:
         except BadJson:
             return {}
     for holder in (as_object(told), outer):
-        for item in objects(holder.get("detail")):
-            if isinstance(place := item.get("loc"), list):
-                return {"param": ".".join(str(step) for step in place)}
+        named = [
+            (".".join(str(step) for step in place), string(item, "type"))
+            for item in objects(holder.get("detail"))[:MOST_FIELDS]
+            if isinstance(place := item.get("loc"), list)
+        ]
+        if named:
+            refused: list[JsonValue] = [path for path, kind in named if kind in _NOT_KNOWN]
+            return {"param": named[0][0], "refused": refused}
     return {}
 
 

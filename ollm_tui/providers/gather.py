@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
 from ollm_tui.protocol.request import Response
 
 
@@ -16,8 +17,9 @@ async def gather(stream: ProviderStream) -> Response:
         AIError: what the stream ended with, or ABORTED.
     """
     assembler = MessageAssembler()
+    left_out: list[JsonValue] = []
     async with stream as events:
-        finish = await _last(events, assembler)
+        finish = await _last(events, assembler, left_out)
     if finish.reason == "abort":
         raise AIError(ErrorCode.ABORTED, "The request was stopped.")
     message = assembler.message()
@@ -26,17 +28,30 @@ async def gather(stream: ProviderStream) -> Response:
         finish_reason=finish.reason,
         usage=finish.usage,
         tool_calls=assembler.calls,
-        metadata={} if finish.raw_reason is None else {"raw_reason": finish.raw_reason},
+        metadata=_metadata(finish, left_out),
     )
 
 
-async def _last(events: AsyncIterator[ProviderEvent], assembler: MessageAssembler) -> Finish:
+def _metadata(finish: Finish, left_out: list[JsonValue]) -> JsonObject:
+    found: JsonObject = {}
+    if finish.raw_reason is not None:
+        found["raw_reason"] = finish.raw_reason
+    if left_out:
+        found["left_out"] = left_out
+    return found
+
+
+async def _last(
+    events: AsyncIterator[ProviderEvent], assembler: MessageAssembler, left_out: list[JsonValue]
+) -> Finish:
     async for event in events:
         match event:
             case ErrorEvent(error=error):
                 raise error
             case Finish():
                 return event
+            case LeftOut(field=field):
+                left_out.append(field)
             case _:
                 assembler.add(event)
     raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")

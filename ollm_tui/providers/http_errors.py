@@ -14,9 +14,10 @@ from typing import Literal, TypeAlias
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.error_body import ErrorBody, read_error_body, read_error_value
-from ollm_tui.providers.fields import integer, string
+from ollm_tui.providers.fields import integer, string, strings
 from ollm_tui.providers.http_faults import Place, proxy_refusal
 from ollm_tui.providers.retry_after import retry_after
+from ollm_tui.providers.tool_refusal import refuses_tools
 
 Category: TypeAlias = Literal[
     "auth",
@@ -38,7 +39,8 @@ Category: TypeAlias = Literal[
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|too_many_prompt_tokens|too_many_tokens"
     r"|prompt is too long|maximum context length|max context length|prompt too long"
-    r"|available context size|context length exceeded|context window",
+    r"|available context size|context length exceeded|context window"
+    r"|maximum model length|too long to fit into the model|exceeds the max_model_len",
     re.IGNORECASE,
 )
 _UNSUPPORTED = re.compile(
@@ -53,7 +55,10 @@ _SIZES = (
     re.compile(r"\((?P<used>\d+) tokens\).*?\((?P<limit>\d+) tokens\)"),
     re.compile(r"context length (?:is|of) (?P<limit>\d+) tokens.*?(?P<used>\d+) tokens", re.DOTALL),
     re.compile(r"(?P<used>\d+) tokens > (?P<limit>\d+)"),
+    re.compile(r"context length (?:is|of) (?P<limit>\d+).*?(?P<used>\d+) input tokens", re.DOTALL),
     re.compile(r"context length (?:is|of) (?P<limit>\d+)"),
+    re.compile(r"length (?P<used>\d+)\).*?model length of (?P<limit>\d+)"),
+    re.compile(r"length (?P<used>\d+)\).*?context length (?P<limit>\d+)"),
 )
 _CODES: Mapping[Category, ErrorCode] = {
     "auth": ErrorCode.AUTH_FAILED,
@@ -194,7 +199,19 @@ def _by_words(words: str, said: ErrorBody) -> Category | None:
     )
     if said.type == "bad_input":
         return "bad_request"
-    return next((category for pattern, category in table if pattern.search(words)), None)
+    found = next((category for pattern, category in table if pattern.search(words)), None)
+    if found is None and _refuses_tools(said):
+        return "unsupported"
+    return found
+
+
+def _refuses_tools(said: ErrorBody) -> bool:
+    return refuses_tools(
+        said.message or "",
+        code=said.code,
+        param=string(said.fields, "param"),
+        refused=strings(said.fields.get("refused")),
+    )
 
 
 def _by_status(status: int) -> Category:
@@ -247,6 +264,7 @@ def _details(category: Category, said: ErrorBody, head: Head, place: Place) -> J
         "server_code": said.code,
         "server_type": said.type,
         "param": string(said.fields, "param"),
+        "refused": [place.redacted(path) for path in strings(said.fields.get("refused"))] or None,
     }
     if category == "context_overflow":
         found |= _sizes(said)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonMapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class ProviderSpec:
     backend: str | None = None
     """`lmstudio`, `localai`, `kobold`, `llamacpp`, `llamacpp-router` or `vllm`, where it is known;
     `generic` where nothing more is to be looked for."""
+    extra_body: JsonMapping = field(default_factory=dict)
+    """Further keys of every chat request; the request's own count more."""
     ca_file: Path | None = None
     proxy: str | None = field(default=None, repr=False)
     """A proxy's URL, which may hold a name and a password; `none` goes without any."""

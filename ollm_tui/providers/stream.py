@@ -14,8 +14,8 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -42,8 +42,11 @@ LAST_BYTES_S = 0.05
 """How long the end of a complete answer is awaited, so that its connection can be used again."""
 LAST_LOOK_S = 0.01
 """A clock that ran out while nobody read is believed when what has come is no sign of life."""
-MAX_REQUESTS = 4
+MAX_REQUESTS = 8
 """The first, and those without a field that the one before was refused for."""
+
+
+Preparation: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class StreamDecoder(Protocol):
@@ -84,6 +87,10 @@ class Question:
     """Gives the request without the field that the error names, None if that is no way out."""
     ready: Callable[[AIError], Awaitable[bool]] | None = None
     """Waits while the error means that the server is still starting; tells whether it did so."""
+    prepare: Preparation | None = None
+    """Finds out what the body depends on."""
+    said: list[ProviderEvent] = field(default_factory=list)
+    """What these have to say to a person; it is given before the answer."""
 
 
 @asynccontextmanager
@@ -190,6 +197,11 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         return idle(place, limits.idle_timeout_s)
 
     async def _ask(self) -> list[ProviderEvent]:
+        if self._question.prepare is not None:
+            with anyio.CancelScope() as self._waiting:
+                await self._question.prepare()
+            if self._aborted:
+                return []
         body = self._question.body()
         for _ in range(MAX_REQUESTS - 1):
             error = await self._ask_with(body)
@@ -238,6 +250,9 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         return events
 
     def _note(self, events: list[ProviderEvent]) -> None:
+        if said := self._question.said:
+            self._events += said
+            said.clear()
         if self._first is None and any(isinstance(event, _OUTPUT) for event in events):
             self._first = self._alive = time.monotonic()
         self._events += events

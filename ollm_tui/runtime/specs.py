@@ -33,6 +33,7 @@ def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
         api_key=settings.api_key.get_secret_value() if settings.api_key else None,
         headers={key: value.get_secret_value() for key, value in settings.headers.items()},
         backend=settings.backend,
+        extra_body=settings.extra_body,
         ca_file=settings.ca_file,
         proxy=settings.proxy,
         connect_timeout_s=settings.connect_timeout_s,

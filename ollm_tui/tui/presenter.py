@@ -257,7 +257,7 @@ class TurnPresenter:
         if isinstance(event, Retrying):
             at_once = WHOLE if event.error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
             again = f"Trying again in {seconds(event.wait_s)}." if event.wait_s else at_once
-            self.note(f"{event.error.message} {again}", "warning")
+            self.note(f"{event.why} {event.instead or again}", "warning")
             return
         self._status.show_room(event.used, event.limit)
         if not self._warned:

@@ -203,6 +203,9 @@ async def test_a_server_that_refuses_tools_is_asked_again_in_text_and_from_then_
     assert isinstance(events[-1], chat_events.Finish)
     assert [request.tools == () for request in provider.requests] == [False, True, True]
     assert len(tools.calls) == 1
+    [note] = [event for event in events if isinstance(event, chat_events.Retrying)]
+    assert (note.error, note.wait_s) == (refusal, 0)
+    assert note.instead == "The tools are described to the model in text instead."
 
 
 async def test_a_cut_react_turn_runs_nothing() -> None:

@@ -7,7 +7,8 @@ import pytest
 from ollm_tui.cli.output import NEEDS_APPROVAL, NeedsApproval, Output, UsageError
 from ollm_tui.cli.run import allowed_tools
 from ollm_tui.cli.show import ShowText
-from ollm_tui.protocol.chat_events import ToolCallResult, ToolCallStart
+from ollm_tui.protocol.chat_events import Retrying, ToolCallResult, ToolCallStart
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.tools import ToolCall, ToolResult
 from ollm_tui.runtime.chats import OfferedTool
 
@@ -61,3 +62,14 @@ def test_calls_and_results_are_told_beside_the_answer(capsys: pytest.CaptureFixt
     assert second.startswith("ollm: read_file done: xxx")
     assert len(second) < 300
     assert "\x1b" not in seen.err
+
+
+def test_another_form_of_the_request_is_one_line_beside_the_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = AIError(ErrorCode.BAD_REQUEST, "Unknown parameter: 'top_k'")
+    instead = "The answer is made without `top_k`."
+    ShowText(Output()).event(Retrying(attempt=1, wait_s=0, error=error, turn=1, instead=instead))
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert seen.err.splitlines() == [f"ollm: Unknown parameter: 'top_k'. {instead}"]

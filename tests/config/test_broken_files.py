@@ -48,6 +48,16 @@ BROKEN: dict[str, tuple[str | bytes, int | None, str]] = {
     "unknown kind": ('[providers.a]\nkind = "olama"', 2, "has to be one of 'ollama'"),
     "no address at all": ('[providers.a]\nbase_url = "http://a b"', 2, "no blanks"),
     "reserved body key": ('[options.extra_body]\nmodel = "x"', 2, "may not set model"),
+    "reserved body key of a provider": (
+        '[providers.vllm.extra_body]\nmodel = "x"',
+        2,
+        "may not set model",
+    ),
+    "body key of Ollama": (
+        '[providers.a]\nkind = "ollama"\nextra_body = { x = 1 }',
+        3,
+        "servers of other kinds",
+    ),
     "keys that are numbers": ("[keymap]\nsend = 1", 2, "`keymap.send` has to be text"),
     "alias to nowhere": ('[aliases]\na = "lcal"', 2, "Did you mean `local`?"),
     "provider that is not there": ('provider = "lmstudo"', 1, "Did you mean `lmstudio`?"),

@@ -19,6 +19,7 @@ from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
+from tests.support.fake_vllm import fake_vllm
 from tests.support.http_server import Handler, serve
 
 PROMPTS: Mapping[str, str] = {
@@ -97,6 +98,7 @@ RIGS: Mapping[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {
     "localai": partial(backend_rig, "localai", FakeLocalAI),
     "kobold": partial(backend_rig, "kobold", FakeKobold),
     "llamacpp": partial(backend_rig, "llamacpp", FakeLlamaCpp),
+    "vllm": partial(backend_rig, "vllm", fake_vllm),
     "openai": partial(http_rig, "openai", "tiny", fake_openai()),
     "anthropic": partial(http_rig, "anthropic", "tiny", fake_anthropic()),
     "pool of ollama": partial(pool_rig, "ollama", "thinker", fake_ollama),

@@ -5,6 +5,8 @@ it may be unknown to the client's request types.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import get_type_hints
 
 import pytest
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
@@ -15,15 +17,17 @@ from pydantic import TypeAdapter
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.anthropic import to_wire as anthropic
 from ollm_tui.providers.fields import as_object, objects
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
-from tests.contract.requests import as_anthropic, as_ollama, as_openai
+from ollm_tui.providers.openai_compatible.vllm_options import VllmOptions
+from tests.contract.requests import as_anthropic, as_ollama, as_openai, as_vllm
 from tests.contract.requests.conversations import CONVERSATIONS, SIGNER
 
 OPENAI_PARAMS = TypeAdapter[object](CompletionCreateParamsStreaming)
+OPENAI_FIELDS = get_type_hints(CompletionCreateParamsStreaming)
 ANTHROPIC_PARAMS = TypeAdapter[object](MessageCreateParamsStreaming)
 OF_A_PERSON = {"user"}
 """What a conversation adds by `extra_body`, unknown to some clients."""
@@ -33,6 +37,13 @@ NOT_IN_ITS_CLIENT = "min_p"
 
 def known_to_openai(body: JsonObject) -> None:
     assert plain(OPENAI_PARAMS.validate_python(body)) == body
+
+
+def known_to_vllm(body: JsonObject) -> None:
+    """Fields of OpenAI's are checked by its client; the others have to be vLLM's own."""
+    own = set(VllmOptions.model_fields) - set(OPENAI_FIELDS)
+    known_to_openai({key: value for key, value in body.items() if key not in own})
+    VllmOptions.checked({key: body[key] for key in own & set(body)})
 
 
 def known_to_anthropic(body: JsonObject) -> None:
@@ -66,6 +77,7 @@ ADAPTERS: Mapping[str, tuple[Maker, Check, Bodies]] = {
         known_to_openai,
         as_openai.BODIES,
     ),
+    "vllm": (lambda request: openai.chat_body(request, "vllm"), known_to_vllm, as_vllm.BODIES),
     "anthropic": (
         lambda request: anthropic.chat_body(request, SIGNER),
         known_to_anthropic,
@@ -93,3 +105,19 @@ def test_a_conversation_is_told_in_the_servers_words(adapter: str, name: str) ->
 def test_every_conversation_was_written_down_for_every_adapter(adapter: str) -> None:
     assert set(ADAPTERS[adapter][2]) == set(CONVERSATIONS)
     assert len(CONVERSATIONS) >= 25
+
+
+UNKNOWN_TO_ALL = {"something_new"}
+"""What a person may write before anybody's client knows it."""
+
+
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("name", as_vllm.OPTIONS)
+def test_vllms_options_are_sent_by_the_names_of_its_version(name: str, structured: bool) -> None:
+    written, newer, older = as_vllm.OPTIONS[name]
+    extra, _ = VllmOptions.checked(written).for_server(structured=structured)
+    question = CONVERSATIONS["a question"]
+    request = replace(question, options=GenerationOptions(extra_body=extra))
+    made = openai.chat_body(request, "vllm")
+    assert made == as_openai.body(as_openai.HI, **(newer if structured else older))
+    known_to_vllm({key: value for key, value in made.items() if key not in UNKNOWN_TO_ALL})

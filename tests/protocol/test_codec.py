@@ -74,7 +74,12 @@ EVENTS: st.SearchStrategy[ChatEvent] = st.one_of(
         turn=TURNS,
     ),
     st.builds(
-        chat_events.Retrying, attempt=TURNS, wait_s=st.floats(0, 100), error=ERRORS, turn=TURNS
+        chat_events.Retrying,
+        attempt=TURNS,
+        wait_s=st.floats(0, 100),
+        error=ERRORS,
+        turn=TURNS,
+        instead=st.none() | st.text(),
     ),
     st.builds(
         chat_events.MediaDelta,

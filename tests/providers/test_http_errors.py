@@ -62,6 +62,19 @@ def test_sizes_of_a_full_window_are_read_from_any_phrase() -> None:
             4096,
         ),
         "prompt is too long: 210000 tokens > 200000 maximum": (210000, 200000),
+        "This model's maximum context length is 4096 tokens. However, your request has 5000 input"
+        " tokens. Please reduce the length of the input messages.": (5000, 4096),
+        "This model's maximum context length is 4096 tokens. However, you requested 0 output tokens"
+        " and your prompt contains at least 4097 input tokens, for a total of at least 4097"
+        " tokens.": (4097, 4096),
+        "The decoder prompt (length 5000) is longer than the maximum model length of 4096.": (
+            5000,
+            4096,
+        ),
+        "The prompt (total length 5000) is too long to fit into the model (context length 4096).": (
+            5000,
+            4096,
+        ),
     }
     for message, sizes in phrases.items():
         body = json.dumps({"error": {"message": message}}).encode()

@@ -49,7 +49,7 @@ async def chat(request: Received, reply: Reply, refuses: Mapping[str, str]) -> N
         message = f"The model `{body.get('model')}` does not exist"
         await reply.json({"error": {"message": message, "code": "model_not_found"}}, 404)
         return
-    await _Wire(body, reply).play(scripts.last_prompt(body.get("messages")))
+    await Wire(body, reply).play(scripts.last_prompt(body.get("messages")))
 
 
 async def embed(request: Received, reply: Reply) -> None:
@@ -69,7 +69,7 @@ async def embed(request: Received, reply: Reply) -> None:
     await reply.json(listing)
 
 
-class _Wire(ScriptWire):
+class Wire(ScriptWire):
     """Steps of a script to events, or to one object."""
 
     content_type = "text/event-stream"

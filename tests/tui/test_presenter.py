@@ -235,6 +235,13 @@ def test_a_retry_without_a_wait_says_what_is_different_this_time(stage: Stage) -
     ]
 
 
+def test_what_is_done_otherwise_stands_beside_the_reason(stage: Stage) -> None:
+    error = AIError(ErrorCode.BAD_REQUEST, "Unknown parameter: 'top_k'.")
+    instead = "The answer is made without `top_k`."
+    stage.presenter.apply(Retrying(attempt=1, wait_s=0, error=error, turn=1, instead=instead))
+    assert stage.transcript.notes == [("warning", f"{error.message} {instead}", None)]
+
+
 def test_a_window_that_is_not_known_is_not_named(stage: Stage) -> None:
     stage.presenter.apply(ContextWarning(used=39331, limit=4096, estimated=False, turn=1))
     [note] = stage.transcript.notes

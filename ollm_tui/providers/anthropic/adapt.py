@@ -12,7 +12,10 @@ from types import MappingProxyType
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.fields import as_object, positive, string
+from ollm_tui.providers.left_out import Say, unsaid
+from ollm_tui.providers.refused_fields import refused_fields
 
 BUDGETS: Mapping[str | None, int] = MappingProxyType(
     {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
@@ -20,6 +23,20 @@ BUDGETS: Mapping[str | None, int] = MappingProxyType(
 """Tokens of reasoning by effort, for models that take no effort."""
 LEAST_BUDGET = 1024
 _SAMPLING = ("top_k", "top_p", "temperature")
+_OF_THE_PROTOCOL = frozenset(
+    {
+        "model",
+        "messages",
+        "system",
+        "tools",
+        "tool_choice",
+        "stream",
+        "max_tokens",
+        "thinking",
+        "output_config",
+    }
+)
+"""What is never left out: the answer would be another one, or none."""
 _UNTAKEN = re.compile(
     r"deprecated|not support|unsupported|not permitted|not allowed|cannot both|may only be"
     r"|must be unset",
@@ -38,7 +55,7 @@ class Limits:
     thinks_by: str | None = None
     """`adaptive` or `enabled`: how thinking is switched on; None is the newer way, on trial."""
     untaken: frozenset[str] = frozenset()
-    """Sampling options that it refuses."""
+    """Sampling options that it refuses, and further keys that it does not know."""
 
     def fit(self, body: JsonObject) -> JsonObject:
         """Give a request that the model takes."""
@@ -60,6 +77,9 @@ class Limits:
             named = next((name for name in _SAMPLING if name in body and name in words), None)
             if named is not None:
                 return replace(self, untaken=self.untaken | {named})
+            unknown = {path[0] for path in refused_fields(body, error)} - _OF_THE_PROTOCOL
+            if unknown:
+                return replace(self, untaken=self.untaken | unknown)
         asked = string(as_object(body.get("thinking")), "type")
         if self.thinks_by is None and asked == "adaptive" and _OLDER.search(words):
             return replace(self, thinks_by="enabled")
@@ -90,6 +110,7 @@ class KnownModels:
 
     def __init__(self) -> None:
         self._limits: dict[object, Limits] = {}
+        self._refusals: dict[tuple[object, str], AIError] = {}
 
     def of(self, model: object) -> Limits:
         """Give what is known of a model."""
@@ -104,13 +125,27 @@ class KnownModels:
                 thinks_by=self.of(model).thinks_by or told.thinks_by,
             )
 
-    def adapt(self, body: JsonObject, error: AIError) -> JsonObject | None:
+    def fit(self, body: JsonObject, say: Say = unsaid) -> JsonObject:
+        """Give a request that its model takes, as far as that is known.
+
+        `say` is given every field that is left out for it.
+        """
+        model = body.get("model")
+        known = self.of(model)
+        for name in sorted(known.untaken & body.keys()):
+            if refusal := self._refusals.get((model, name)):
+                say(LeftOut(name, refusal))
+        return known.fit(body)
+
+    def adapt(self, body: JsonObject, error: AIError, say: Say = unsaid) -> JsonObject | None:
         """Give the request in the form that the error asks for, None if there is none."""
         model = body.get("model")
         known = self.of(model)
         learned = known.learn(body, error)
         if learned == known:
             return None
-        fitted = learned.fit(body)
+        for name in learned.untaken - known.untaken:
+            self._refusals[model, name] = error
         self._limits[model] = learned
+        fitted = self.fit(body, say)
         return None if fitted == body else fitted

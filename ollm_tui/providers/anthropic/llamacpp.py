@@ -7,6 +7,7 @@ from ollm_tui.providers.anthropic.adapt import Limits
 from ollm_tui.providers.anthropic.provider import AnthropicProvider
 from ollm_tui.providers.anthropic.schema_answer import ANSWER, SchemaAnswerStream
 from ollm_tui.providers.fields import as_object, string
+from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.loading import has_loaded_after
 from ollm_tui.providers.stream import StreamDecoder
@@ -26,9 +27,8 @@ class LlamaCppMessagesProvider(AnthropicProvider):
         """
         return await embed(self._transport, request)
 
-    def _body(self, request: Request) -> JsonObject:
-        body = self._written(request)
-        return self._known.of(request.model).fit(as_llamacpp(body))
+    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
+        return self._known.fit(as_llamacpp(self._written(request)), say)
 
     async def _is_ready_after(self, error: AIError) -> bool:
         return await has_loaded_after(error, self._transport)

@@ -15,9 +15,11 @@ from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read_models, read_page
 from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
 from ollm_tui.providers.base_url import openai_url
+from ollm_tui.providers.default_keys import with_default_keys
 from ollm_tui.providers.fields import as_object, positive
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Question, StreamDecoder, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
@@ -70,9 +72,9 @@ class AnthropicProvider:
         """Ask `/messages`."""
         question = Question(
             path="/messages",
-            body=lambda: self._body(request),
+            body=lambda: self._body(request, question.said.append),
             decoder=lambda: self._decoder(request),
-            adapt=self._known.adapt,
+            adapt=lambda body, error: self._known.adapt(body, error, question.said.append),
             ready=self._is_ready_after,
         )
         return answer_stream(self._transport, question, request.signal)
@@ -119,11 +121,12 @@ class AnthropicProvider:
         """Close the connections."""
         await self._transport.aclose()
 
-    def _body(self, request: Request) -> JsonObject:
-        return self._known.of(request.model).fit(self._written(request))
+    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
+        return self._known.fit(self._written(request), say)
 
     def _written(self, request: Request) -> JsonObject:
         """Give the body as the protocol has it, for the newest models."""
+        request = with_default_keys(request, self._transport.spec.extra_body)
         longest = self._known.of(request.model).most_tokens or self._usual_tokens
         return chat_body(request, self._signer(request), longest)
 

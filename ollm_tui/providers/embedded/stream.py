@@ -8,7 +8,7 @@ import anyio
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.supervisor import Engine
 
@@ -35,6 +35,8 @@ class EngineStream:
                 return replace(event, timings=_with_load(event.timings, self._load_s))
             case ErrorEvent():
                 return replace(event, error=await self._explained(event.error))
+            case LeftOut():
+                return event
             case _:
                 self._has_begun = True
                 return event

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ollm_tui.providers.openai_compatible.counting import VllmProvider
 from ollm_tui.providers.openai_compatible.kobold import KoboldProvider
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.openai_compatible.llamacpp_router import ROUTER, LlamaCppRouterProvider
@@ -11,6 +10,7 @@ from ollm_tui.providers.openai_compatible.lmstudio import LMStudioProvider
 from ollm_tui.providers.openai_compatible.localai import LocalAIProvider
 from ollm_tui.providers.openai_compatible.official import OpenAIProvider
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
+from ollm_tui.providers.openai_compatible.vllm import VllmProvider
 from ollm_tui.providers.spec import ProviderSpec
 
 BACKENDS: Mapping[str, type[OpenAICompatibleProvider]] = MappingProxyType(

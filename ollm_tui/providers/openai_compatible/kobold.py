@@ -13,6 +13,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.fields import as_object, positive
+from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.described import TEXT
 from ollm_tui.providers.openai_compatible.kobold_stream import KoboldStream
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
@@ -59,13 +60,13 @@ class KoboldProvider(OpenAICompatibleProvider):
         reply = await self._at_root("POST", "/api/extra/tokencount", {"prompt": text})
         return tokens_told(reply, "value")
 
-    def _body(self, request: Request) -> JsonObject:
+    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
         """Keep an answer within half of a known window: the server cuts the prompt to make room."""
         longest, window = request.options.max_tokens, self._window
         if longest is not None and window is not None and longest > window // 2:
             options = replace(request.options, max_tokens=max(1, window // 2))
             request = replace(request, options=options)
-        return super()._body(request)
+        return super()._body(request, say)
 
     async def _listed(self) -> Sequence[ModelInfo]:
         models = await super()._listed()

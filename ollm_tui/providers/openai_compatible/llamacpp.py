@@ -38,7 +38,8 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure.
         """
-        body = {k: v for k, v in self._body(request).items() if k not in _OF_THE_ANSWER}
+        asked = self._body(self._completed(request))
+        body = {k: v for k, v in asked.items() if k not in _OF_THE_ANSWER}
         if self._counts_at_once:
             try:
                 path = "/chat/completions/input_tokens"

@@ -21,7 +21,7 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
         if name is None or not can_chat(capability):
             continue
         window = _window(entry)
-        if window is None and "max_model_len" in entry:
+        if window is None:
             window = windows.get(string(entry, "parent"))  # a LoRA has its parent's window
         found.append(
             ModelInfo(
@@ -56,5 +56,6 @@ def _meta(entry: JsonObject) -> JsonObject:
         "parameter_count": positive(meta, "n_params"),
         "size": positive(meta, "size"),
         "owned_by": string(entry, "owned_by"),
+        "parent": string(entry, "parent"),
     }
     return {key: value for key, value in found.items() if value is not None}

@@ -9,8 +9,10 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import join, openai_url, server_root
+from ollm_tui.providers.default_keys import with_default_keys
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
@@ -18,7 +20,7 @@ from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, wi
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.to_wire import chat_body
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import Question, answer_stream
+from ollm_tui.providers.stream import Preparation, Question, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import Transport
 
@@ -60,11 +62,13 @@ class OpenAICompatibleProvider:
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Ask `/chat/completions`."""
+        request = self._completed(request)
         question = Question(
             path="/chat/completions",
-            body=lambda: self._body(request),
+            body=lambda: self._body(request, question.said.append),
             decoder=partial(OpenAIStream, self._transport.place, tags_for(request.should_think)),
-            adapt=self._refusals.adapt,
+            adapt=lambda body, error: self._refusals.adapt(body, error, question.said.append),
+            prepare=self._preparation(request),
             ready=self._is_ready_after,
         )
         return answer_stream(self._transport, question, request.signal)
@@ -99,8 +103,15 @@ class OpenAICompatibleProvider:
         """Close the connections."""
         await self._transport.aclose()
 
-    def _body(self, request: Request) -> JsonObject:
-        return self._refusals.apply(chat_body(request, self._backend))
+    def _completed(self, request: Request) -> Request:
+        return with_default_keys(request, self._transport.spec.extra_body)
+
+    def _preparation(self, request: Request) -> Preparation | None:
+        """Give what has to be found out before the body can be made, if anything has."""
+        return None
+
+    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
+        return self._refusals.apply(chat_body(request, self._backend), say)
 
     def _keys(self, spec: ProviderSpec) -> Mapping[str, str]:
         """Give the headers that tell who asks."""

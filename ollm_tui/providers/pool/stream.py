@@ -11,13 +11,14 @@ States of `PooledStream`:
 The child task enters and leaves the member's stream, so that no scope of the reader lies between.
 """
 
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent, Rerouted
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.pool.choice import Choice
 from ollm_tui.providers.pool.faults import nobody
@@ -56,6 +57,8 @@ class PooledStream(AsyncIterator[ProviderEvent]):
         room = len(choice.members) + 1
         self._send, self._opening = anyio.create_memory_object_stream[ProviderEvent](room)
         self._answer: AsyncIterator[ProviderEvent] | None = None
+        self._held: deque[ProviderEvent] = deque()
+        """What a member gave after its opening event, and before anyone listened."""
         self._left = anyio.Event()
         self.ended = False
 
@@ -72,7 +75,7 @@ class PooledStream(AsyncIterator[ProviderEvent]):
 
     async def _next(self) -> ProviderEvent:
         if self._answer is not None and not self._opening.statistics().current_buffer_used:
-            return await anext(self._answer)
+            return self._held.popleft() if self._held else await anext(self._answer)
         return await self._opening.receive()
 
     def release(self) -> None:
@@ -99,13 +102,19 @@ class PooledStream(AsyncIterator[ProviderEvent]):
         """Pass a member's answer on, or give the reason to ask another one."""
         adapter = self._choice.members[attempt.member].adapter
         async with adapter.chat_stream(self._request) as events:
+            said: list[ProviderEvent] = []
             first = await anext(events, _NO_END)
+            while isinstance(first, LeftOut):
+                said.append(first)
+                first = await anext(events, _NO_END)
             if isinstance(first, ErrorEvent):
                 if self._choice.judge(attempt, first.error, self._request.model):
                     return first.error
             elif not (isinstance(first, Finish) and first.reason == "abort"):
                 attempt.answered()
+            opening, *held = (*said, first)
+            self._held += held
             self._answer = events
-            self._send.send_nowait(first)
+            self._send.send_nowait(opening)
             await self._left.wait()
         return None

@@ -1,0 +1,175 @@
+"""The options that vLLM has beside OpenAI's: their types, and their names by version; pure.
+
+A constraint on the answer is `structured_outputs` since 0.12; before that each kind had a
+`guided_*` field of its own. vLLM ignores what it does not know, so the names have to be right.
+Keys that stand nowhere here are passed on as they are: vLLM grows faster than this list.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject
+
+Text = Annotated[str | None, Field(description="text")]
+Texts = Annotated[list[str] | None, Field(description="a list of texts")]
+Tokens = Annotated[list[int] | None, Field(description="a list of token numbers")]
+Table = Annotated[dict[str, JsonValue] | None, Field(description="an object of keys and values")]
+Schema = Annotated[
+    dict[str, JsonValue] | str | None, Field(description="a JSON schema, as an object or as text")
+]
+Switch = Annotated[bool | None, Field(description="true or false")]
+Whole = Annotated[int | None, Field(description="a whole number")]
+Count = Annotated[int | None, Field(ge=0, description="a whole number of at least 0")]
+TopK = Annotated[int | None, Field(ge=-1, description="a whole number, -1 or 0 for all tokens")]
+Number = Annotated[float | None, Field(allow_inf_nan=False, description="a number")]
+Penalty = Annotated[float | None, Field(ge=-2, le=2, description="a number from -2 to 2")]
+Factor = Annotated[float | None, Field(gt=0, le=1e6, description="a number above 0")]
+Share = Annotated[float | None, Field(ge=0, le=1, description="a number from 0 to 1")]
+
+_GUIDED: Mapping[str, str] = MappingProxyType(
+    {
+        "guided_json": "json",
+        "guided_regex": "regex",
+        "guided_choice": "choice",
+        "guided_grammar": "grammar",
+        "guided_whitespace_pattern": "whitespace_pattern",
+        "structural_tag": "structural_tag",
+    }
+)
+"""The old names of constraints, and what they are called inside `structured_outputs`."""
+_GONE = ("best_of",)
+_GONE_WITH_GUIDED = ("guided_decoding_backend",)
+STRUCTURED = "structured_outputs"
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(
+        extra="allow", strict=True, frozen=True, hide_input_in_errors=True, populate_by_name=True
+    )
+
+
+class StructuredOutputs(_Options):
+    """What the answer has to be; one of the first six."""
+
+    json_schema: Schema = Field(None, alias="json")
+    regex: Text = None
+    choice: Texts = None
+    grammar: Text = None
+    json_object: Switch = None
+    structural_tag: Text = None
+    whitespace_pattern: Text = None
+    disable_any_whitespace: Switch = None
+    disable_additional_properties: Switch = None
+
+
+class VllmOptions(_Options):
+    """Further keys of a request to vLLM; those that are not set are not sent."""
+
+    structured_outputs: Annotated[
+        StructuredOutputs | None, Field(description="an object such as {choice: [...]}")
+    ] = None
+    guided_json: Schema = None
+    guided_regex: Text = None
+    guided_choice: Texts = None
+    guided_grammar: Text = None
+    guided_whitespace_pattern: Text = None
+    guided_decoding_backend: Text = None
+    structural_tag: Text = None
+    min_tokens: Count = None
+    presence_penalty: Penalty = None
+    frequency_penalty: Penalty = None
+    repetition_penalty: Factor = None
+    length_penalty: Number = None
+    top_k: TopK = None
+    min_p: Share = None
+    best_of: Count = None
+    use_beam_search: Switch = None
+    ignore_eos: Switch = None
+    skip_special_tokens: Switch = None
+    spaces_between_special_tokens: Switch = None
+    include_stop_str_in_output: Switch = None
+    stop_token_ids: Tokens = None
+    allowed_token_ids: Tokens = None
+    bad_words: Texts = None
+    prompt_logprobs: Whole = None
+    truncate_prompt_tokens: Whole = None
+    chat_template: Text = None
+    chat_template_kwargs: Table = None
+    reasoning_effort: Text = None
+    include_reasoning: Switch = None
+    thinking_token_budget: Count = None
+    mm_processor_kwargs: Table = None
+    priority: Whole = None
+    cache_salt: Text = None
+
+    @classmethod
+    def checked(cls, extra_body: JsonMapping) -> "VllmOptions":
+        """Give what somebody set, checked.
+
+        Raises:
+            AIError: BAD_REQUEST with one sentence about the first value of the wrong type.
+        """
+        try:
+            return cls.model_validate(dict(extra_body))
+        except ValidationError as error:
+            raise _wrong(error.errors()[0]["loc"]) from error
+
+    @property
+    def constrains(self) -> bool:
+        """Whether any of these goes by another name in another version."""
+        return not self.model_fields_set.isdisjoint((STRUCTURED, *_GUIDED, *_GONE_WITH_GUIDED))
+
+    def extra_body(self) -> JsonObject:
+        """Give the keys as they were set."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+    def for_server(self, *, structured: bool) -> tuple[JsonObject, tuple[str, ...]]:
+        """Give the keys by the names of a server, and those that it has no name for.
+
+        `structured` is whether it knows `structured_outputs`, the newer way.
+        """
+        body = self.extra_body()
+        lost = [name for name in _GONE if name in body]
+        if structured:
+            lost += [name for name in _GONE_WITH_GUIDED if name in body]
+            named = {new: body.pop(old, None) for old, new in _GUIDED.items()}
+            named = {new: value for new, value in named.items() if value is not None}
+            if named:
+                body[STRUCTURED] = named | _as_object(body.get(STRUCTURED))
+        elif STRUCTURED in body:
+            lost += _spread(_as_object(body.pop(STRUCTURED)), body)
+        return {key: value for key, value in body.items() if key not in lost}, tuple(lost)
+
+
+def _spread(inner: JsonObject, body: JsonObject) -> list[str]:
+    """Put each constraint under its old name; give those that had none."""
+    for old, new in _GUIDED.items():
+        if new in inner:
+            body.setdefault(old, inner.pop(new))
+    if inner.pop("json_object", None):
+        body.setdefault("response_format", {"type": "json_object"})
+    return [f"{STRUCTURED}.{name}" for name, value in inner.items() if value]
+
+
+def _as_object(value: JsonValue) -> JsonObject:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _wrong(place: tuple[int | str, ...]) -> AIError:
+    name = str(place[0])
+    kind = VllmOptions.model_fields[name].description
+    if name == STRUCTURED and len(place) > 1:
+        inner = {
+            field.alias or key: field for key, field in StructuredOutputs.model_fields.items()
+        }.get(str(place[1]))
+        if inner is not None:
+            name, kind = f"{name}.{place[1]}", inner.description
+    return AIError(
+        ErrorCode.BAD_REQUEST,
+        f"The vLLM option `{name}` has to be {kind}.",
+        hint="Correct it in extra_body.",
+    )
