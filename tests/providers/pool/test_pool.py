@@ -17,6 +17,7 @@ from ollm_tui.protocol.ports import ProviderAdapter, SupportsList
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
+    LeftOut,
     ProviderEvent,
     Rerouted,
     TextDelta,
@@ -90,6 +91,22 @@ async def test_a_dead_member_is_passed_over_visibly_then_skipped_then_tried_agai
     for _ in range(2):
         assert await team.ask() == ANSWER
     assert team.asked() == [2, 7]
+
+
+async def test_what_a_member_leaves_out_comes_before_its_answer() -> None:
+    team = stage("a")
+    refusal = AIError(ErrorCode.BAD_REQUEST, "Unknown.", status=400)
+    said: list[ProviderEvent] = [LeftOut("top_k", refusal), LeftOut("min_p", refusal), *ANSWER]
+    team.puppets[0].answer = lambda: [*said]
+    assert await team.ask() == said
+
+
+async def test_a_member_that_dies_after_it_said_so_is_passed_over_all_the_same() -> None:
+    team = stage("a", "b")
+    gone = refused("a")
+    said = LeftOut("top_k", AIError(ErrorCode.BAD_REQUEST, "Unknown.", status=400))
+    team.puppets[0].answer = lambda: [said, ErrorEvent(gone)]
+    assert await team.ask() == [Rerouted(gone), *ANSWER]
 
 
 async def test_a_member_that_stays_dead_is_tried_ever_less_often() -> None:
