@@ -253,6 +253,7 @@ async def test_a_server_that_never_answers_is_given_up() -> None:
         (({"error": {"message": "odd"}},), ErrorCode.INTERNAL_ERROR, "odd"),
         (({"error": "write: no space left on device"},), ErrorCode.INTERNAL_ERROR, "no space"),
         (("x" * (9 * 1024 * 1024),), ErrorCode.ENGINE_ERROR, "broke a limit"),
+        (('{"a": [' + "[]," * 200_000 + "[]]}\n",), ErrorCode.ENGINE_ERROR, "broke a limit"),
     ],
 )
 async def test_nonsense_in_place_of_progress_is_a_failure_that_quotes_it(

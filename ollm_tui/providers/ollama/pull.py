@@ -119,8 +119,8 @@ class PullStream(AsyncIterator[PullProgress]):
         self._exchange = exchange
         head = await exchange.head()
         if not 200 <= head.status < 300:
-            within_s = self._transport.spec.list_timeout_s
-            said = await exchange.read_words(MAX_ERROR_BYTES, within_s)
+            patience = self._transport.spec.list_timeout_s
+            said = await exchange.read_words(MAX_ERROR_BYTES, patience)
             error = http_error(head, said, self._transport.place)
             raise unknown_here(error, self._transport.place, "pull models") or refused(error)
 

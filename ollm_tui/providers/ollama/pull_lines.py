@@ -6,7 +6,7 @@ status of the answer is 200.
 
 import re
 
-from ollm_tui.decode.lines import LineTooLong
+from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
@@ -69,7 +69,7 @@ class PullLines:
         """Give the progress that this chunk completes."""
         try:
             return self._take(self._lines.feed(chunk))
-        except LineTooLong as error:
+        except LimitPassed as error:
             self.failure = too_long(self._place, str(error))
             return []
 
@@ -77,7 +77,7 @@ class PullLines:
         """End of the body: give what is left; without `success` it is a failure."""
         try:
             found = self._take(self._lines.finish())
-        except LineTooLong as error:
+        except LimitPassed as error:
             self.failure = too_long(self._place, str(error))
             return []
         if not self.ended:
@@ -91,7 +91,9 @@ class PullLines:
             if self.ended:
                 break
             if isinstance(item, BadLine):
-                if self._bad is None and (item.complete or not self.life):
+                if item.over_limit:
+                    self.failure = too_long(self._place, item.reason)
+                elif self._bad is None and (item.complete or not self.life):
                     self._bad = item.text
                 continue
             self.life += 1
