@@ -6,7 +6,7 @@ BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 JOBS ?= 2
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile
 
-.PHONY: help run test test-fast test-dev test-slow check fmt docs snapshots screenshot smoke
+.PHONY: help run test test-fast test-dev test-faults test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-kill bench-long-chat bench-open bench-parsers bench-peers
@@ -37,6 +37,10 @@ test-dev: need-python  ## The runtime's tests in Python's development mode: noth
 test-slow: need-python  ## Minutes of real terminal sessions: hostile text through every door
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m pytest -q -m slow $(ARGS)
+
+test-faults: need-python  ## Answers damaged, cut at every byte, stalled and without end, in full size, in about 6 minutes
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m pytest -q -m "slow or not slow" tests/contract tests/providers/test_mutated_streams.py tests/providers/test_fault_proxy.py tests/providers/test_floods.py tests/providers/test_limits.py $(ARGS)
 
 bench-exits: need-python  ## Every way to end a streaming program, and what it leaves behind
 	@$(BOOTSTRAP) test

@@ -1,6 +1,6 @@
 """Thousands of damaged answers in every wire format: one end each, however the bytes are cut.
 
-`MUTATED_STREAMS` in the environment sets how many; `make test-slow` takes 10,000.
+`MUTATED_STREAMS` in the environment sets how many; `make test-faults` takes 10,000.
 """
 
 import os
