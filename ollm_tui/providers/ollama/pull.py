@@ -119,8 +119,7 @@ class PullStream(AsyncIterator[PullProgress]):
         self._exchange = exchange
         head = await exchange.head()
         if not 200 <= head.status < 300:
-            patience = self._transport.spec.list_timeout_s
-            said = await exchange.read_words(MAX_ERROR_BYTES, patience)
+            said = await exchange.read_words(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
             error = http_error(head, said, self._transport.place)
             raise unknown_here(error, self._transport.place, "pull models") or refused(error)
 
