@@ -59,6 +59,9 @@ class LineDecoder:
         *ended, rest = self._split(chunk)
         lines: list[str] = []
         for piece in ended:
+            if not (piece or self._open or self._at_start):
+                lines.append("")  # some servers send little else
+                continue
             self._open += piece
             if self._over_limit():
                 return self._fail(lines)

@@ -69,7 +69,7 @@ class SSEDecoder:
         for line in self._lines.feed(chunk):
             if line:
                 self._read_line(line)
-            else:
+            elif self._data or self._errors or self._event:
                 events += self._dispatch(complete=True)
             if self._size > self._limit:
                 return self._fail(events)

@@ -22,8 +22,9 @@ NOTICEABLE_WAIT_S = 0.0005
 BUSY_BYTES = 16 * 1024
 """More than this between two waits is a server in full flow, which is not made to wait."""
 PIECES_AHEAD = 64
-AT_ONCE_BYTES = 128 * 1024
-"""What is given together may be so much longer than its last piece: decoding holds up the loop."""
+PIECE_BYTES = 16 * 1024
+AT_ONCE_BYTES = 32 * 1024
+"""What is given together is at most so long and a piece: decoding it holds up the loop."""
 CLOSE_S = 2.0
 
 
@@ -151,9 +152,9 @@ async def _deliver(
     piece: bytes, decoder: Inflater | None, send: MemoryObjectSendStream[Head | bytes]
 ) -> None:
     for part in decoder.feed(piece) if decoder else (piece,):
-        if not part:
-            continue  # an empty piece would mean the end
-        try:
-            send.send_nowait(part)
-        except anyio.WouldBlock:
-            await send.send(part)
+        for start in range(0, len(part), PIECE_BYTES):  # none of an empty one: it means the end
+            slice_ = part[start : start + PIECE_BYTES]
+            try:
+                send.send_nowait(slice_)
+            except anyio.WouldBlock:
+                await send.send(slice_)

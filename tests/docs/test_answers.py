@@ -9,7 +9,7 @@ from ollm_tui.decode.lines import MAX_LINE_BYTES
 from ollm_tui.decode.tool_args import MAX_CALL_BYTES, MAX_CALLS
 from ollm_tui.providers.anthropic.from_wire import MAX_COUNTS_CHARS
 from ollm_tui.providers.content_encoding import FREE_BYTES, MAX_RATIO
-from ollm_tui.providers.exchange import AT_ONCE_BYTES
+from ollm_tui.providers.exchange import AT_ONCE_BYTES, PIECE_BYTES
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.sse_answer import MAX_WHOLE_BYTES
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, MAX_REPLY_BYTES
@@ -42,7 +42,7 @@ def kib(size: int) -> str:
         ),
         (
             "what is decoded at once before keys are heard",
-            f"{kib(AT_ONCE_BYTES)} and one piece",
+            kib(AT_ONCE_BYTES + PIECE_BYTES),
         ),
     ],
 )

@@ -19,7 +19,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent,
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.error_body import read_error_body
-from ollm_tui.providers.exchange import AT_ONCE_BYTES, Exchange
+from ollm_tui.providers.exchange import AT_ONCE_BYTES, PIECE_BYTES, Exchange
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.damage import PLACE
 from tests.support.fakes import FAKES
@@ -165,7 +165,7 @@ async def test_what_is_given_at_once_to_be_decoded_is_bounded() -> None:
             sizes.append(len(piece))
     exchange.dispose()
     assert sum(sizes) == 40 * 60_000
-    assert max(sizes) < AT_ONCE_BYTES + 60_000
+    assert max(sizes) < AT_ONCE_BYTES + PIECE_BYTES
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", '{"a":{}}'])
