@@ -52,8 +52,8 @@ async def http_rig(
             kind=kind,
             base_url=server.url,
             backend=backend,
-            first_byte_timeout_s=0.5,
-            idle_timeout_s=0.2,
+            first_byte_timeout_s=1.5,
+            idle_timeout_s=0.6,
         )
         provider = create_provider(spec)
         yield PromptRig(
@@ -76,8 +76,8 @@ async def pool_rig(kind: str, model: str, handler: Handler) -> AsyncIterator[Rig
             name="rig",
             kind=kind,
             base_urls=(one.url, other.url),
-            first_byte_timeout_s=0.5,
-            idle_timeout_s=0.2,
+            first_byte_timeout_s=1.5,
+            idle_timeout_s=0.6,
         )
         provider = create_provider(spec)
         servers = (one, other)
