@@ -4,7 +4,7 @@ BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 # The tests of a file stay together, in their order; JOBS=0 runs all in the process of pytest itself.
 JOBS ?= 2
-SIDE_BY_SIDE = -n $(JOBS) --dist loadfile
+SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help run test test-fast test-dev test-faults test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
