@@ -18,11 +18,6 @@ LONG = "https://a.example/" + "".join(f"{number:04}/" for number in range(800))
 HOMOGRAPH = "https://\u0430pple.example/login"
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    return tmp_path / "config.toml"
-
-
 async def answer(stage: Stage, markdown: str, prompt: str = "Where?") -> None:
     await stage.ask(prompt)
     stage.client.answer(markdown)

@@ -15,11 +15,6 @@ from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    return tmp_path / "config.toml"
-
-
 async def three_answers(stage: Stage) -> None:
     for number, question in enumerate(("one?", "two?", "three?"), 1):
         await stage.ask(question)
