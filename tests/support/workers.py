@@ -1,9 +1,17 @@
-"""Reports of tests as one process tells them to another, whatever text the tests were about."""
+"""What the processes that run the tests side by side have in common, and tell each other."""
 
+import os
+import random
 from collections.abc import Generator
 from typing import Any
 
 import pytest
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Have all of them find the tests in one order: that of a set hangs on a seed of its own."""
+    os.environ.setdefault("PYTHONHASHSEED", str(random.randrange(2**32)))
 
 
 @pytest.hookimpl(wrapper=True)
