@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Mapping
+from urllib.parse import SplitResult, quote
 
 import httpx
 
@@ -9,30 +10,62 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
 from ollm_tui.providers.spec import ProviderSpec
 
+_OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
+
+
+class _WithQuery(httpx.AsyncBaseTransport):
+    """Adds the query of an address to every request: past the client, which logs whole URLs."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, query: str) -> None:
+        self._inner = inner
+        self._query = query.encode("ascii")
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request with the query in front of its own."""
+        query = b"&".join(part for part in (self._query, request.url.query) if part)
+        whole = httpx.Request(
+            request.method,
+            request.url.copy_with(query=query),
+            headers=request.headers,
+            stream=request.stream,
+            extensions=request.extensions,
+        )
+        return await self._inner.handle_async_request(whole)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
 
 def make_client(
     spec: ProviderSpec,
-    url: str,
+    url: SplitResult,
     *,
     headers: Mapping[str, str],
     auth: httpx.Auth | None,
     proxy: str | None,
 ) -> httpx.AsyncClient:
-    """Make the client; `proxy` has been chosen by who knows the server.
+    """Make the client of a server; `proxy` has been chosen by who knows it.
 
     Raises:
         AIError: BAD_REQUEST for a file of authorities that cannot be read.
     """
-    verify = _verification(spec, url)
-    return httpx.AsyncClient(
-        auth=auth,
-        headers=headers,
+    verify = _verification(spec, url.geturl())
+    transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
         verify=verify,
         proxy=None if proxy is None else _proxy(proxy, verify),
         trust_env=False,  # the proxy is chosen; the variables of certificates are in `verify`
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=4),
+    )
+    return httpx.AsyncClient(
+        auth=auth,
+        headers=headers,
+        transport=_WithQuery(transport, quote(url.query, safe=_OF_A_QUERY))
+        if url.query
+        else transport,
+        trust_env=False,  # as above
         follow_redirects=False,
         timeout=httpx.Timeout(None, connect=spec.connect_timeout_s),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=4),
     )
 
 

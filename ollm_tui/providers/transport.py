@@ -41,7 +41,8 @@ class Transport:
     """
 
     def __init__(self, spec: ProviderSpec, url: str, place: Place, keys: Mapping[str, str]) -> None:
-        self.url = _without_user(url)
+        self.url = _plain(url)
+        self._address = urlsplit(url)
         self.spec = spec
         self._problem = spec.problem
         self._proxy: str | None = None
@@ -146,7 +147,7 @@ class Transport:
             raise self._problem.with_traceback(None)
         if self._client is None:
             self._client = make_client(
-                self.spec, self.url, headers=self._headers, auth=self._user, proxy=self._proxy
+                self.spec, self._address, headers=self._headers, auth=self._user, proxy=self._proxy
             )
         return self._client
 
@@ -174,9 +175,10 @@ def _user(url: str) -> httpx.BasicAuth | None:
     return httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
 
 
-def _without_user(url: str) -> str:
+def _plain(url: str) -> str:
+    """Give a URL without name, password and query: the client knows these and adds them."""
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.conftest import OLLM, environment
 from tests.hostile.homes import make_home
+from tests.support.canaries import coded
 from tests.support.http_server import Handler, Received, Reply, in_thread
 from tests.support.pty_session import PtySession
 
@@ -36,16 +37,6 @@ CRASH = (
     "from ollm_tui.cli import main\n"
     "sys.exit(main(sys.argv[2:]))\n"
 )
-
-
-def coded(secret: str) -> set[bytes]:
-    """Give every form in which a secret may have been written."""
-    data = secret.encode()
-    forms = {data, quote(secret, safe="").encode(), data[::-1]}
-    for before in range(3):
-        whole = base64.b64encode(b"x" * before + data + b"x")
-        forms.add(whole[4 : 4 + len(data)])
-    return forms
 
 
 def found_in(data: bytes) -> set[str]:

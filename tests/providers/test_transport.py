@@ -712,3 +712,31 @@ async def test_a_body_that_takes_its_time_to_close_is_closed_although_all_is_can
         group.cancel_scope.cancel()
     exchange.dispose()
     assert body.is_closed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_query_of_the_address_and_further_headers_are_on_every_request(kind: str) -> None:
+    async with serve(FAKES[kind]) as server:
+        url = f"{server.url}/gate?api-version=2024-10-21&x=%2F"
+        async with connected(spec_for(url, kind, headers={"api-key": CANARY})) as provider:
+            async with provider.chat_stream(ASK) as stream:
+                assert [event async for event in stream]
+            assert isinstance(provider, SupportsList)
+            with suppress(AIError):
+                await provider.list_models()
+    assert len(server.received) > 1
+    for request in server.received:
+        path, _, query = request.path.partition("?")
+        assert path.startswith("/gate/")
+        assert "/v1" not in path
+        assert query.startswith("api-version=2024-10-21&x=%2F")
+        assert request.headers["api-key"] == CANARY
+
+
+async def test_an_azure_deployment_is_asked_where_it_is() -> None:
+    async with serve(fake_openai()) as server:
+        url = f"{server.url}/openai/deployments/gpt?api-version=2024-10-21"
+        await ask(spec_for(url, "openai-compatible", headers={"api-key": CANARY}))
+    assert server.received[0].path == (
+        "/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
+    )
