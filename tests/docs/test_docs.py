@@ -19,6 +19,9 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)")
 
+VARIABLES = ("LAB_API_KEY", "WORK_ANTHROPIC_KEY", "TEAM_KEY", "AZURE_KEY", "PROXY_PASSWORD")
+"""What the settings shown refer to."""
+
 
 def blocks(language: str) -> Iterator[object]:
     for page in PAGES:
@@ -52,7 +55,9 @@ SLASH_LINES = sorted(
 def test_settings_shown_load_without_a_complaint(text: str, tmp_path: Path) -> None:
     paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
     paths.config_file.write_text(text)
-    loaded = load_config(paths, {"LAB_API_KEY": "k", "WORK_ANTHROPIC_KEY": "k"}, None)
+    paths.config_file.chmod(0o600)
+    (tmp_path / "lab-ca.pem").touch()
+    loaded = load_config(paths, dict.fromkeys(VARIABLES, "k"), None)
     assert [str(problem) for problem in loaded.all_problems] == []
 
 

@@ -1,0 +1,56 @@
+"""A pool from the settings file, asked by the real program."""
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Ollm
+from tests.providers.test_transport import closed_port
+from tests.support.fake_openai import fake_openai
+from tests.support.http_server import Received, Reply, in_thread
+
+
+def settings(folder: Path, *urls: str) -> str:
+    file = folder / "c.toml"
+    file.write_text(f'[providers.vllm]\nbase_urls = {json.dumps(urls)}\napi_key_env = "TEAM_KEY"\n')
+    return str(file)
+
+
+async def busy(request: Received, reply: Reply) -> None:
+    """List models, and have no room for an answer."""
+    if request.path.endswith("/chat/completions"):
+        await reply.json({"error": {"message": "The queue is full."}}, 503)
+    else:
+        await fake_openai(key="k-1")(request, reply)
+
+
+def test_a_server_without_room_is_told_of_and_another_one_answers(
+    ollm: Ollm, tmp_path: Path
+) -> None:
+    with in_thread(busy) as full, in_thread(fake_openai(key="k-1")) as server:
+        told = ""
+        # Which of two idle ones is asked first depends on who listed and counted before.
+        for urls in ((full.url, server.url), (server.url, full.url)):
+            asked = ("--config", settings(tmp_path, *urls), "-p", "hello")
+            done = ollm(*asked, "--model", "vllm://tiny", TEAM_KEY="k-1")
+            assert (done.returncode, done.stdout) == (0, "Hello, world!\n")
+            told += done.stderr
+    assert "The queue is full. Another server is asked." in told
+
+
+def test_a_dead_server_keeps_nobody_from_models_and_answers(ollm: Ollm, tmp_path: Path) -> None:
+    with in_thread(fake_openai(key="k-1")) as server:
+        file = settings(tmp_path, f"http://127.0.0.1:{closed_port()}", server.url)
+        done = ollm("--config", file, "-p", "hello", "--model", "vllm://tiny", TEAM_KEY="k-1")
+        listed = ollm("--config", file, "models", "list", TEAM_KEY="k-1")
+    assert (done.returncode, done.stdout) == (0, "Hello, world!\n")
+    assert "vllm://tiny" in listed.stdout
+
+
+def test_with_all_servers_dead_the_error_says_how_many_and_what_to_do(
+    ollm: Ollm, tmp_path: Path
+) -> None:
+    file = settings(tmp_path, *(f"http://127.0.0.1:{closed_port()}" for _ in range(3)))
+    done = ollm("--config", file, "-p", "hello", "--model", "vllm://tiny", TEAM_KEY="k-1")
+    assert done.returncode != 0
+    assert "None of the 3 servers of vLLM answers." in done.stderr
+    assert "base_urls below [providers.vllm]" in done.stderr
