@@ -54,6 +54,8 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
     rest, _, query = rest.partition("?")
     place, _, path = rest.partition("/")
     user, at, place = place.rpartition("@")
+    if not user.isascii() or "[" in user or "]" in user:
+        raise ValueError("Name and password hold signs that have to be written as %-codes.")
     default_port = standard_port if mark else bare_port
     host, port_text = _split(place)
     host = _known_host(dict(_ANY_ADDRESS).get(host, host))

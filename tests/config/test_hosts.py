@@ -89,6 +89,8 @@ def test_a_server_s_address_gets_its_default_port_only_without_a_scheme(
         "http://good.example\uff0fsk-1@evil.example\uff0f",
         "http://a\u2028b/sk-1",
         "http://sk-1=1",
+        "http://me:sk-1[@gpu",
+        "http://m\u00fc:sk-1@gpu",
         "http://[::1",
     ],
 )

@@ -1,11 +1,14 @@
 """Every way to write an address gives the URL that is meant."""
 
+import ipaddress
 from contextlib import suppress
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.config import hosts
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.base_url import (
     is_loopback,
@@ -15,6 +18,9 @@ from ollm_tui.providers.base_url import (
     server_root,
     shown_address,
 )
+from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.transport import Transport
 
 
 def test_without_an_address_ollama_is_asked_where_it_usually_is() -> None:
@@ -84,3 +90,35 @@ def test_any_host_setting_gives_a_url_or_a_sentence(value: str) -> None:
     for read in (ollama_url, openai_url):
         with suppress(AIError):
             assert read(value).startswith("http")
+
+
+SIGNS = st.text(
+    st.sampled_from("abz019.:/@?#[]%\\_-&=~ \u3002\uff0f\u00fc\u00df\u200b\t") | st.characters(),
+    max_size=20,
+)
+
+
+@given(SIGNS, st.sampled_from(["", "http://", "https://", "HTTP://"]))
+def test_the_server_that_a_key_is_bound_to_is_the_one_that_is_asked(text: str, scheme: str) -> None:
+    for read in (hosts.ollama_url, hosts.server_url):
+        try:
+            url = read(scheme + text)
+        except ValueError:
+            continue
+        spec = ProviderSpec(name="p", kind="ollama", base_url=url)
+        transport = Transport(spec, openai_url(url), Place("p", "P", "", ""), {})
+        asked = httpx.URL(transport.url)
+        name = f"[{asked.host}]" if ":" in asked.host else asked.raw_host.decode()
+        port = f":{asked.port}" if asked.port else ""
+        assert hosts.url_origin(url) == f"{asked.scheme}://{name}{port}"
+        assert not asked.userinfo
+        assert not asked.query
+
+
+@given(
+    st.integers(0, 2**32 - 1) | st.integers(127 * 2**24, 128 * 2**24 - 1),
+    st.sampled_from(["{}", "{}.", "[::ffff:{}]"]),
+)
+def test_the_whole_network_of_this_machine_is_this_machine(number: int, form: str) -> None:
+    host = form.format(ipaddress.IPv4Address(number))
+    assert is_loopback(f"http://{host}:8080/v1") == (number >> 24 == 127)

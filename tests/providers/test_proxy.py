@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ollm_tui.config.rows import config_rows
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.providers.proxy import environment_proxy, proxy_for
@@ -222,6 +223,10 @@ def test_the_setting_is_read_closed_when_wrong_and_shown_without_its_password(
     assert provider_spec("work", loaded.config.providers["work"]).proxy == (
         "http://proxy.example:3128"
     )
+    known = load(f'{table}"http://me:{PASSWORD}@proxy.example:3128"\n')
+    (shown,) = (row.value for row in config_rows(known) if row.key.endswith("proxy"))
+    assert shown == "http://«set»@proxy.example:3128"
+    assert PASSWORD not in repr(known)
     assert load(f'{table}"NONE"\n').config.providers["work"].proxy == "none"
     bad = load(f'{table}"socks5://me:{PASSWORD}@x"\n')
     assert bad.config.providers["work"].problem is not None

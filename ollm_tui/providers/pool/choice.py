@@ -33,7 +33,8 @@ class Choice:
     def judge(self, attempt: Attempt, error: AIError, model: str | None = None) -> bool:
         """Take note of a failure before the first byte; whether another member may do better."""
         if is_gone(error):
-            attempt.failed()
+            wished = error.details.get("retry_after_s")
+            attempt.failed(float(wished) if isinstance(wished, int | float) else 0.0)
             return True
         attempt.answered()
         if model is not None and is_lacking(error):

@@ -50,9 +50,9 @@ class Attempt:
         """The member is there, whatever it said."""
         self._roster.revive(self.member)
 
-    def failed(self) -> None:
-        """The member is not there."""
-        self._roster.bury(self.member, self._deaths)
+    def failed(self, wished_s: float = 0.0) -> None:
+        """The member is not there, and may have said for how long it wants to be left alone."""
+        self._roster.bury(self.member, self._deaths, wished_s)
 
 
 class Roster:
@@ -117,7 +117,7 @@ class Roster:
         health = self._members[member]
         health.failures, health.dead_until, health.trial = 0, None, None
 
-    def bury(self, member: int, deaths: int) -> None:
+    def bury(self, member: int, deaths: int, wished_s: float = 0.0) -> None:
         """Take a member for dead, unless it died since the request with this number of deaths."""
         health = self._members[member]
         if health.deaths != deaths:
@@ -125,7 +125,8 @@ class Roster:
         wait = min(LONGEST_BACK_OFF_S, FIRST_BACK_OFF_S * 2.0 ** min(health.failures, 16))
         health.failures += 1
         health.deaths += 1
-        health.dead_until = self._clock() + wait * (0.75 + self._jitter() / 2)
+        spread = wait * (0.75 + self._jitter() / 2)
+        health.dead_until = self._clock() + max(spread, min(wished_s, LONGEST_BACK_OFF_S))
         health.trial = None
 
     def _place(self, member: int) -> tuple[float, ...]:

@@ -176,6 +176,17 @@ def test_the_back_off_doubles_up_to_a_minute_and_is_spread() -> None:
         assert all(abs(w - m) <= 0.25 for w, m in zip(waits, wished, strict=True)), waits
 
 
+def test_a_member_that_says_for_how_long_is_left_alone_as_long_up_to_a_minute() -> None:
+    for wished, waited in ((0.25, 1.0), (20.0, 20.0), (1e9, 60.0)):
+        roster, clock = roster_of(1)
+        with roster.attempt(0) as attempt:
+            attempt.failed(wished)
+        clock.now = waited - 0.01
+        assert roster.state(0) == "dead"
+        clock.now = waited
+        assert roster.state(0) == "due"
+
+
 def test_of_many_requests_that_fail_at_once_one_lengthens_the_back_off() -> None:
     roster, clock = roster_of(1)
     with roster.attempt(0) as a, roster.attempt(0) as b, roster.attempt(0) as c:

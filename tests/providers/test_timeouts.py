@@ -1,0 +1,84 @@
+"""Each time limit of the settings file ends what it is about."""
+
+import time
+
+import anyio
+import pytest
+from anyio.abc import SocketAttribute, SocketStream
+
+from ollm_tui.protocol.errors import ErrorCode
+from ollm_tui.protocol.provider_events import ErrorEvent
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.runtime.specs import provider_spec
+from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
+from tests.providers.test_transport import ask
+from tests.support.http_server import Handler, Received, Reply, serve
+
+LINE = b'{"message":{"content":"Hel"},"done":false}\n'
+
+
+def spec_of(load: Load, url: str, **limits: float) -> ProviderSpec:  # noqa: F811 -- the fixture
+    lines = "".join(f"{name} = {value}\n" for name, value in limits.items())
+    text = f'[providers.p]\nkind = "ollama"\nbase_url = "{url}"\n{lines}'
+    loaded = load(text)
+    assert loaded.all_problems == ()
+    return provider_spec("p", loaded.config.providers["p"])
+
+
+async def silent(_request: Received, reply: Reply) -> None:
+    await reply.start(content_type="application/x-ndjson")
+    await anyio.sleep_forever()
+
+
+async def stalls(_request: Received, reply: Reply) -> None:
+    await reply.start(content_type="application/x-ndjson")
+    await reply.write(LINE)
+    await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize(
+    ("handler", "limit", "fault", "said"),
+    [
+        (silent, "first_byte_timeout_s", "first_byte", "sent no answer within 0.2 s."),
+        (stalls, "idle_timeout_s", "idle", "sent nothing for 0.2 s."),
+    ],
+)
+async def test_the_clocks_of_an_answer_are_those_of_the_settings(
+    handler: Handler,
+    limit: str,
+    fault: str,
+    said: str,
+    load: Load,  # noqa: F811 -- the fixture
+) -> None:
+    async with serve(handler) as server:
+        began = time.monotonic()
+        *_, end = await ask(spec_of(load, server.url, **{limit: 0.2}))
+        assert 0.2 <= time.monotonic() - began < 5
+        await server.settled()
+    assert isinstance(end, ErrorEvent)
+    assert end.error.details["fault"] == fault
+    assert said in end.error.message
+    assert limit in (end.error.hint or "")
+
+
+async def test_the_clock_of_a_connection_is_that_of_the_settings(
+    load: Load,  # noqa: F811 -- the fixture
+) -> None:
+    async def connection(stream: SocketStream) -> None:
+        async with stream:
+            try:
+                while True:
+                    await stream.receive()
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                return
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, connection)
+        url = f"https://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
+        began = time.monotonic()
+        (end,) = await ask(spec_of(load, url, connect_timeout_s=0.2))
+        assert 0.2 <= time.monotonic() - began < 5
+        group.cancel_scope.cancel()
+    assert isinstance(end, ErrorEvent)
+    assert (end.error.code, end.error.details["fault"]) == (ErrorCode.TIMEOUT, "connect_timeout")
