@@ -36,5 +36,7 @@ class ProviderSpec:
     idle_timeout_s: float = 60
     """Between two signs of life after that."""
     list_timeout_s: float = 5
+    waits_for_start: bool = True
+    """Whether a server that is still starting is waited for; in a pool another one is asked."""
     problem: AIError | None = None
     """A setting that cannot be used; raised where the provider is used."""

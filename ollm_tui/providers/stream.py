@@ -217,7 +217,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         return []
 
     async def _is_ready_after(self, error: AIError) -> bool:
-        if self._question.ready is not None:
+        if self._question.ready is not None and self._transport.spec.waits_for_start:
             with anyio.CancelScope() as self._waiting:
                 return not self._aborted and await self._question.ready(error)
         return False

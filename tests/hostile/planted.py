@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
@@ -17,6 +18,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.discovery import FINGERPRINTS, answers_as
 from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 from ollm_tui.runtime.presets import PresetGate
@@ -34,14 +36,15 @@ HEADER = "planted-header-3141592653"
 PASSWORD = "planted-password-1414213562"
 PROXY_PASSWORD = "planted-proxy-1732050807"
 SECRETS = (KEY, HEADER, PASSWORD, PROXY_PASSWORD)
+BACKENDS = ("lmstudio", "localai", "kobold", "llamacpp", "vllm")
 FAKES: Mapping[str, Handler] = {
     "ollama": fake_ollama,
     "openai-compatible": fake_openai(),
-    "lmstudio": fake_openai(),
     "openai": fake_openai(),
     "anthropic": fake_anthropic(),
+    **{backend: fake_openai() for backend in BACKENDS},
 }
-"""What is asked, by kind; LM Studio is a backend that gets its key twice."""
+"""What is asked, by kind, and by backend of the openai-compatible ones."""
 CASES: "dict[str, Case]" = {}
 
 
@@ -62,14 +65,14 @@ class Stage:
         return f"127.0.0.1:{self.right.port}"
 
     def spec(self, url: str | None = None, **more: object) -> ProviderSpec:
-        is_lmstudio = self.kind == "lmstudio"
+        backend = self.kind if self.kind in BACKENDS else None
         spec = ProviderSpec(
             name="planted",
-            kind="openai-compatible" if is_lmstudio else self.kind,
+            kind="openai-compatible" if backend else self.kind,
             base_url=url or self.right.url,
             api_key=KEY,
             headers={"X-Team": HEADER},
-            backend="lmstudio" if is_lmstudio else None,
+            backend=backend,
             first_byte_timeout_s=5,
             list_timeout_s=5,
         )
@@ -85,7 +88,7 @@ class Stage:
         request = Request(model=model, messages=[Message("user", "hello")])
         async with provider.chat_stream(request) as events:
             self.shown += [repr(event) async for event in events]
-        for use in (_list, _count, _show, _running):
+        for use in USES:
             try:
                 self.shown.append(repr(await use(provider, request)))
             except AIError as error:
@@ -126,24 +129,39 @@ class Stage:
         )
 
 
-async def _list(provider: ports.ProviderAdapter, _request: Request) -> object:
-    assert isinstance(provider, ports.SupportsList)
-    return await provider.list_models()
+Use = Callable[[ports.ProviderAdapter, Request], Awaitable[object]]
 
 
-async def _count(provider: ports.ProviderAdapter, request: Request) -> object:
-    can = isinstance(provider, ports.SupportsTokenCount)
-    return await provider.count_tokens(request) if can else None  # type: ignore[attr-defined]
+async def _pull(provider: ports.ProviderAdapter, request: Request) -> object:
+    if not isinstance(provider, ports.SupportsPull):
+        return None
+    async with pulling(provider, request.model) as steps:
+        return [step async for step in steps]
 
 
-async def _show(provider: ports.ProviderAdapter, request: Request) -> object:
-    can = isinstance(provider, ports.SupportsShow)
-    return await provider.show_model(request.model) if can else None  # type: ignore[attr-defined]
+def _with(port: type, use: Callable[[Any, Request], Awaitable[object]]) -> Use:
+    """Do something with a provider that can."""
+
+    async def ask(provider: ports.ProviderAdapter, request: Request) -> object:
+        return await use(provider, request) if isinstance(provider, port) else None
+
+    return ask
 
 
-async def _running(provider: ports.ProviderAdapter, _request: Request) -> object:
-    can = isinstance(provider, ports.SupportsRunning)
-    return await provider.list_running() if can else None  # type: ignore[attr-defined]
+USES: tuple[Use, ...] = (
+    _with(ports.SupportsList, lambda p, _: p.list_models()),
+    _with(ports.SupportsTokenCount, lambda p, r: p.count_tokens(r)),
+    _with(ports.SupportsTextTokenCount, lambda p, r: p.count_text_tokens(r.model, "x")),
+    _with(ports.SupportsShow, lambda p, r: p.show_model(r.model)),
+    _with(ports.SupportsRunning, lambda p, _: p.list_running()),
+    _with(ports.SupportsVersion, lambda p, _: p.server_version()),
+    _with(ports.SupportsLoad, lambda p, r: p.load_model(r.model)),
+    _with(ports.SupportsUnload, lambda p, r: p.unload_model(r.model)),
+    _with(ports.SupportsCopy, lambda p, r: p.copy_model(r.model, "copy")),
+    _with(ports.SupportsDelete, lambda p, r: p.delete_model(r.model)),
+    _pull,
+)
+"""All that can be asked of a provider beside an answer."""
 
 
 Act = Callable[[Stage], Awaitable[None]]
@@ -252,6 +270,31 @@ async def _pages(stage: Stage) -> None:
     await stage.ask(model=wrong)
 
 
+@case("jobs whose names are addresses")
+async def _jobs(stage: Stage) -> None:
+    wrong = stage.wrong.place
+    for name in (f"http://{wrong}/x", f"//{wrong}/x", f"../../@{wrong}/x", f"x?http://{wrong}#"):
+        job = {
+            "job_id": name,
+            "uuid": name,
+            "instance_id": name,
+            "id": name,
+            "status": "completed",
+            "processed": True,
+            "url": name,
+            "data": [{"id": name}],
+            "models": [{"key": name, "name": name, "loaded_instances": [{"id": name}]}],
+        }
+
+        async def handler(
+            _request: Received, reply: Reply, said: Mapping[str, object] = job
+        ) -> None:
+            await reply.json(said)
+
+        stage.handler = handler
+        await stage.ask(model=name)
+
+
 @case("an error with hints where to go")
 async def _hints(stage: Stage) -> None:
     wrong = f"{stage.wrong.url}/signin?key={KEY}"
@@ -273,8 +316,9 @@ async def _challenge(stage: Stage) -> None:
     stage.handler = answering(401, headers)
     spec = stage.spec(f"http://me:{PASSWORD}@{stage.place}")
     await stage.ask(spec)
-    paths = [request.path for request in stage.right.received]
-    assert sum("chat" in path or "messages" in path for path in paths) <= 2
+    ends = ("/chat", "/chat/completions", "/messages")
+    asked = [r for r in stage.right.received if r.path.endswith(ends) and b"hello" in r.body]
+    assert len(asked) == 1, "nothing is asked again after a 401"
 
 
 def _named(model: str) -> Act:

@@ -16,9 +16,9 @@ def create(spec: ProviderSpec, make: Callable[[ProviderSpec], ProviderAdapter]) 
 
     All of them get the key and the headers: a person listed them together for that.
     """
+    one = replace(spec, base_urls=(), waits_for_start=False)
     members = [
-        Member(make(replace(spec, base_url=url, base_urls=())), shown_address(url))
-        for url in spec.base_urls
+        Member(make(replace(one, base_url=url)), shown_address(url)) for url in spec.base_urls
     ]
     return pool_of(spec.name, spec.label or members[0].adapter.label, members)
 

