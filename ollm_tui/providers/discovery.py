@@ -1,85 +1,158 @@
-"""Which engines answer on this machine at the ports they usually have.
+"""Who answers at an address: asked without a key, within a second, and remembered.
 
-Several engines imitate others and share ports, so each is known by something only it says.
+Nothing of a probe goes anywhere but to the address itself: a redirect is not followed.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from http import HTTPStatus
 
 import anyio
 import httpx
 
-from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.providers.base_url import is_loopback, is_plain_local, server_root
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.providers.base_url import is_loopback, is_plain_local, server_root, split_url
+from ollm_tui.providers.fingerprint import PATHS, Engine, Heard, identify
+from ollm_tui.providers.single_error import single_error
 
 PATIENCE_S = 1.0
+"""What a silent server may cost."""
 LIMIT_BYTES = 1_000_000
+MAX_AGE_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """A path that one engine answers in its own way."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What was found at an address."""
 
-    path: str
-    key: str
-    """A key of the JSON object that the answer has to hold."""
-    value: str | None = None
-    """What that key has to be; None takes anything."""
-
-
-FINGERPRINTS: Mapping[str, tuple[Fingerprint, ...]] = {
-    "kobold": (Fingerprint("/api/extra/version", "result", "KoboldCpp"),),
-    "llamacpp": (Fingerprint("/props", "default_generation_settings"),),
-    "lmstudio": (Fingerprint("/api/v1/models", "models"), Fingerprint("/api/v0/models", "data")),
-    "vllm": (Fingerprint("/version", "version"),),
-    "localai": (Fingerprint("/v1/models", "data"),),
-    "ollama": (Fingerprint("/api/version", "version"),),
-}
-IMITATED: Mapping[str, tuple[str, ...]] = {
-    "localai": ("llamacpp", "kobold", "lmstudio", "vllm"),
-    "vllm": ("kobold", "llamacpp"),
-    "lmstudio": ("kobold", "llamacpp"),
-}
-"""An engine whose sign others show too, and those others."""
+    engine: Engine | None
+    """None when nobody answered."""
+    latency_s: float | None = None
+    """Until the first answer."""
+    failure: str | None = None
+    """Why nobody answered, in a few words."""
 
 
-async def answers_as(backend: str, base_url: str) -> bool:
-    """Whether the server at `base_url` is of this kind; a silent one costs at most a second."""
-    async with httpx.AsyncClient(
-        timeout=PATIENCE_S,
-        trust_env=not is_loopback(base_url),
-        verify=not is_plain_local(base_url),
-    ) as client:
-        with anyio.move_on_after(PATIENCE_S):
-            if not await _shows(client, base_url, backend):
-                return False
-            for other in IMITATED.get(backend, ()):
-                if await _shows(client, base_url, other):
-                    return False
-            return True
-    return False
+@dataclass(slots=True)
+class _Place:
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    sighting: Sighting | None = None
+    taken_at: float = 0.0
 
 
-async def _shows(client: httpx.AsyncClient, base_url: str, backend: str) -> bool:
-    root = server_root(base_url)
-    for mark in FINGERPRINTS[backend]:
-        reply = await _json(client, root + mark.path)
-        if mark.key in reply and mark.value in (None, reply[mark.key]):
-            return True
-    return False
+class Discovery:
+    """Asks each server once, however many want to know, and again when the answer is old."""
+
+    def __init__(
+        self,
+        *,
+        patience_s: float = PATIENCE_S,
+        max_age_s: float = MAX_AGE_S,
+        clock: Callable[[], float] = anyio.current_time,
+    ) -> None:
+        self._patience_s = patience_s
+        self._max_age_s = max_age_s
+        self._clock = clock
+        self._places: dict[str, _Place] = {}
+
+    async def look(self, base_url: str) -> Sighting:
+        """Tell who answers at an address."""
+        root = _root(base_url)
+        place = self._places.setdefault(root, _Place())
+        async with place.lock:
+            if place.sighting is None or self._clock() - place.taken_at >= self._max_age_s:
+                place.sighting = await probe(root, patience_s=self._patience_s)
+                place.taken_at = self._clock()
+            return place.sighting
+
+    def known(self, base_url: str) -> Sighting | None:
+        """Give what was found at an address before, however long ago."""
+        place = self._places.get(_root(base_url))
+        return place.sighting if place else None
+
+    def forget(self) -> None:
+        """Ask everybody again next time."""
+        self._places.clear()
 
 
-async def _json(client: httpx.AsyncClient, url: str) -> JsonObject:
-    """Give the JSON object at `url`; an empty one when there is none."""
+async def probe(base_url: str, *, patience_s: float = PATIENCE_S) -> Sighting:
+    """Ask a server who it is; takes `patience_s` at most."""
+    answers: dict[str, Heard] = {}
+    first: list[float] = []
+    failures: list[str] = []
+    began = anyio.current_time()
+
+    def take(path: str, heard: Heard) -> None:
+        first.append(anyio.current_time())
+        answers[path] = heard
+
+    async def ask(client: httpx.AsyncClient, path: str) -> None:
+        try:
+            await _ask(client, root + path, partial(take, path))
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            failures.append(_words(error))
+
+    root = _root(base_url)
+    with anyio.move_on_after(patience_s), single_error():
+        async with _client(root, patience_s) as client, anyio.create_task_group() as group:
+            for path in PATHS:
+                group.start_soon(ask, client, path)
+    engine = identify(answers)
+    return Sighting(
+        engine=engine,
+        latency_s=first[0] - began if first else None,
+        failure=None if engine else next(iter(failures), "no answer in time"),
+    )
+
+
+def _root(base_url: str) -> str:
+    """Give the root of a server without the name and password that an address may hold."""
+    parts = split_url(base_url)
+    return server_root(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl())
+
+
+def _client(root: str, patience_s: float) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        timeout=patience_s,
+        trust_env=not is_loopback(root),
+        verify=not is_plain_local(root),
+        follow_redirects=False,
+        headers={"accept-encoding": "identity"},
+    )
+
+
+async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[Heard], None]) -> None:
+    """Hand over the head of a reply as soon as it is there, and the whole if it ends."""
+    async with client.stream("GET", url) as reply:
+        head = Heard(reply.status_code, server=reply.headers.get("server", ""))
+        take(head)
+        if reply.status_code != HTTPStatus.OK:
+            return
+        body = bytearray()
+        async for piece in reply.aiter_raw():
+            body += piece
+            if len(body) > LIMIT_BYTES:
+                return
+        take(replace(head, body=_json(bytes(body))))
+
+
+def _json(body: bytes) -> JsonValue:
     try:
-        async with client.stream("GET", url, headers={"accept-encoding": "identity"}) as reply:
-            body = b""
-            async for piece in reply.aiter_raw():
-                body += piece
-                if len(body) > LIMIT_BYTES:
-                    return {}
-            found = json.loads(body) if reply.status_code == httpx.codes.OK else None
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        value: JsonValue = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _words(error: Exception) -> str:
+    match error:
+        case httpx.ConnectTimeout() | httpx.ReadTimeout() | httpx.PoolTimeout():
+            return "no answer in time"
+        case httpx.ConnectError():
+            return "nobody answers"
+        case httpx.InvalidURL() | httpx.UnsupportedProtocol():
+            return "the address cannot be used"
+        case _:
+            return "it does not speak HTTP as it should"

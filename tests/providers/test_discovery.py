@@ -1,78 +1,194 @@
-"""Telling engines apart by what only they say."""
+"""Telling engines apart by what only they say, within a second, whatever else answers."""
 
-import httpx
+import time
+from collections.abc import Awaitable, Callable
+
+import anyio
 import pytest
-from pytest_httpx import HTTPXMock
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ollm_tui.providers.discovery import FINGERPRINTS, answers_as
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.providers.discovery import Discovery, probe
+from ollm_tui.providers.fingerprint import PATHS, Heard, identify
+from tests.providers.engines import SHAPES
+from tests.support import corpus
+from tests.support.http_server import Received, Reply, serve
 
-BASE = "http://127.0.0.1:8080"
-
-# What each engine answers at the paths that are asked, as far as they matter here.
-SERVERS: dict[str, dict[str, object]] = {
-    "ollama": {"/api/version": {"version": "0.12.0"}},
-    "kobold": {
-        "/api/extra/version": {"result": "KoboldCpp", "version": "1.121"},
-        "/v1/models": {"data": []},
-        "/api/version": {"version": "0.1"},
-    },
-    "llamacpp": {
-        "/props": {"default_generation_settings": {"n_ctx": 4096}},
-        "/v1/models": {"data": []},
-    },
-    "lmstudio": {"/api/v1/models": {"models": []}, "/v1/models": {"data": []}},
-    "vllm": {"/version": {"version": "0.33.0"}, "/v1/models": {"data": []}},
-    "localai": {"/v1/models": {"data": []}},
-}
+Bad = Callable[[Received, Reply], Awaitable[None]]
 
 
-def serve(httpx_mock: HTTPXMock, engine: str) -> None:
-    def answer(request: httpx.Request) -> httpx.Response:
-        body = SERVERS[engine].get(request.url.path)
-        return httpx.Response(404) if body is None else httpx.Response(200, json=body)
-
-    httpx_mock.add_callback(answer, is_reusable=True)
-
-
-@pytest.mark.parametrize("engine", sorted(SERVERS))
-async def test_each_engine_is_known_as_itself(httpx_mock: HTTPXMock, engine: str) -> None:
-    serve(httpx_mock, engine)
-    assert await answers_as(engine, f"{BASE}/v1")
-
-
-@pytest.mark.parametrize("engine", sorted(set(SERVERS) - {"ollama"}))
-async def test_no_engine_is_taken_for_another_of_the_presets(
-    httpx_mock: HTTPXMock, engine: str
-) -> None:
-    serve(httpx_mock, engine)
-    others = sorted(set(FINGERPRINTS) - {engine, "ollama"})
-    assert [other for other in others if await answers_as(other, BASE)] == []
+@pytest.mark.parametrize("name", SHAPES)
+async def test_every_server_is_known_as_what_it_is(name: str) -> None:
+    shape = SHAPES[name]
+    async with serve(shape) as server:
+        engine = (await probe(f"{server.url}/v1")).engine
+    assert engine is not None
+    assert engine.backend == shape.backend
+    assert engine.version == shape.version
+    assert engine.speaks_openai == shape.speaks_openai
+    assert engine.wants_key == shape.wants_key
+    assert {request.path for request in server.received} <= set(PATHS)
 
 
-@pytest.mark.httpx_mock(assert_all_requests_were_expected=False)
-async def test_nobody_there_is_no_engine(httpx_mock: HTTPXMock) -> None:
-    httpx_mock.add_exception(httpx.ConnectError("refused"), is_reusable=True)
-    assert not await answers_as("vllm", BASE)
+async def test_servers_without_a_backend_are_named_where_they_say_who_they_are() -> None:
+    async with serve(SHAPES["sglang"]) as server:
+        sighting = await probe(server.url)
+    assert sighting.engine is not None
+    assert sighting.engine.label == "SGLang"
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b"null", b"[" * 100_000, b"\xff"])
-async def test_another_kind_of_page_is_no_engine(httpx_mock: HTTPXMock, body: bytes) -> None:
-    httpx_mock.add_response(content=body, is_reusable=True)
-    assert not await answers_as("vllm", BASE)
+@corpus.needs_corpus
+def test_recorded_replies_tell_their_engine() -> None:
+    of_engine: dict[str, dict[str, Heard]] = {}
+    for case in corpus.load_cases("api_replies"):
+        name = str(case["id"]).partition("-")[0]
+        if case["method"] == "GET":
+            of_engine.setdefault(name, {})[str(case["path"])] = Heard(200, case["reply"])
+    expected = {"ollama": "ollama", "koboldcpp": "kobold", "llamacpp": "llamacpp"}
+    found = {name: identify(of_engine[name]) for name in (*expected, "lmstudio")}
+    backends = {name: engine.backend for name, engine in found.items() if engine}
+    assert backends == expected | {"lmstudio": "lmstudio"}
 
 
-async def test_an_endless_page_is_no_engine(httpx_mock: HTTPXMock) -> None:
-    httpx_mock.add_response(content=b'{"version": "' + b"x" * 2_000_000 + b'"}', is_reusable=True)
-    assert not await answers_as("vllm", BASE)
+async def test_nobody_there_is_nobody() -> None:
+    async with serve(SHAPES["vllm"]) as server:
+        pass
+    sighting = await probe(server.url)
+    assert (sighting.engine, sighting.latency_s) == (None, None)
+    assert sighting.failure == "nobody answers"
+
+
+async def silent(_request: Received, _reply: Reply) -> None:
+    await anyio.sleep_forever()
+
+
+async def endless(_request: Received, reply: Reply) -> None:
+    await reply.start()
+    while True:
+        await reply.write(b'{"version": "1"} ' * 100)
+
+
+async def dripping(_request: Received, reply: Reply) -> None:
+    await reply.start()
+    while True:
+        await reply.write(b" ")
+        await anyio.sleep(0.01)
+
+
+async def headers_without_end(_request: Received, reply: Reply) -> None:
+    await reply.raw(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        await reply.raw(b"x-more: " + b"y" * 1000 + b"\r\n")
+
+
+async def no_http(_request: Received, reply: Reply) -> None:
+    await reply.raw(b"SSH-2.0-OpenSSH_9.9\r\n")
+    reply.cut()
+
+
+async def cut(_request: Received, reply: Reply) -> None:
+    await reply.start()
+    await reply.write(b'{"version"')
+    reply.cut()
+
+
+@pytest.mark.parametrize("bad", [silent, endless, dripping, headers_without_end, no_http, cut])
+async def test_no_server_costs_more_than_the_patience(bad: Bad) -> None:
+    async with serve(bad) as server:
+        began = time.monotonic()
+        with anyio.fail_after(5):
+            sighting = await probe(server.url, patience_s=0.3)
+        assert sighting.engine is None or sighting.engine.backend is None
+        assert time.monotonic() - began < 2.5
+        await server.settled()
+    assert server.connections == 0
+
+
+async def test_a_redirect_is_not_followed_and_nothing_secret_is_sent() -> None:
+    async with serve(SHAPES["ollama"]) as other:
+
+        async def away(request: Received, reply: Reply) -> None:
+            await reply.whole(b"", 307, headers={"location": f"{other.url}{request.path}"})
+
+        async with serve(away) as server:
+            url = server.url.replace("http://", "http://somebody:s3cret-word@")
+            engine = (await probe(f"{url}/v1?key=s3cret-word")).engine
+    assert engine is not None
+    assert engine.backend is None
+    assert other.received == []
+    heads = [f"{request.path} {dict(request.headers)}" for request in server.received]
+    assert not [head for head in heads if "s3cret" in head or "authorization" in head]
+
+
+async def test_a_server_is_asked_once_however_many_want_to_know() -> None:
+    async with serve(SHAPES["vllm"]) as server:
+        discovery = Discovery()
+        async with anyio.create_task_group() as group:
+            for address in (server.url, f"{server.url}/v1", f"{server.url}/"):
+                group.start_soon(discovery.look, address)
+        assert len(server.received) == len(PATHS)
+        known = discovery.known(server.url)
+        assert known is not None
+        assert known is await discovery.look(server.url)
+        discovery.forget()
+        assert discovery.known(server.url) is None
+        await discovery.look(server.url)
+    assert len(server.received) == 2 * len(PATHS)
+
+
+async def test_an_answer_grows_old() -> None:
+    now = [0.0]
+    async with serve(SHAPES["vllm"]) as server:
+        discovery = Discovery(max_age_s=30, clock=lambda: now[0])
+        for now[0], asked in ((0, 1), (29, 1), (30, 2), (31, 2)):
+            await discovery.look(server.url)
+            assert len(server.received) == asked * len(PATHS)
+
+
+async def test_an_address_that_is_none_says_so() -> None:
+    with pytest.raises(AIError, match="not usable"):
+        await Discovery().look("ftp://example")
 
 
 async def test_looking_for_engines_here_loads_no_certificates(
-    httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    serve(httpx_mock, "vllm")
-
     def load(*_args: object, **_more: object) -> None:
         pytest.fail("loading certificates holds up the screen for 20 ms, once for each engine")
 
     monkeypatch.setattr("ssl.create_default_context", load)
-    assert await answers_as("vllm", "http://localhost:8000")
+    async with serve(SHAPES["vllm"]) as server:
+        engine = (await probe(server.url.replace("127.0.0.1", "localhost"))).engine
+    assert engine is not None
+    assert engine.backend == "vllm"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["data", "models", "version", "result", "owned_by", "endpoints", "state"]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    bodies=st.dictionaries(st.sampled_from(PATHS), JSON),
+    status=st.sampled_from([200, 200, 200, 401, 404, 503]),
+    header=st.text(max_size=12),
+)
+def test_whatever_is_answered_somebody_or_nobody_is_told(
+    bodies: dict[str, JsonValue], status: int, header: str
+) -> None:
+    engine = identify({path: Heard(status, body, header) for path, body in bodies.items()})
+    assert (engine is None) == (not bodies)
+    assert engine is None or engine.version is None or "\x1b" not in engine.version
