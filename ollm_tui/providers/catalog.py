@@ -1,8 +1,9 @@
 """The models of all providers in one list, asked for in parallel and kept for a while."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
@@ -43,6 +44,22 @@ async def _always(_name: str) -> bool:
     return True
 
 
+class Scout(Protocol):
+    """Knows who answers where, and puts the adapter that fits in a provider's place."""
+
+    async def settle(self, name: str) -> None:
+        """See to it that a provider has the right adapter; costs a second at most."""
+        ...
+
+    async def find_strays(self) -> Sequence[str]:
+        """Register engines that nobody configured, and give their names."""
+        ...
+
+    def forget(self) -> None:
+        """Ask again who answers where."""
+        ...
+
+
 class ModelCatalog:
     """Listings of every provider, cached for `max_age_s` seconds.
 
@@ -54,12 +71,14 @@ class ModelCatalog:
         registry: ProviderRegistry,
         *,
         gate: Gate = _always,
+        scout: Scout | None = None,
         services: Collection[str] = (),
         max_age_s: float = 30.0,
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self._registry = registry
         self._gate = gate
+        self._scout = scout
         self.services = frozenset(services)
         self._max_age_s = max_age_s
         self._clock = clock
@@ -77,11 +96,19 @@ class ModelCatalog:
         return next((info for info in models if info.name == ref.model), None)
 
     def forget(self, provider: str | None = None) -> None:
-        """Ask again next time: one provider, or all."""
+        """Ask again next time: one provider, or all, and then also who answers where."""
         if provider is None:
             self._listings.clear()
+            if self._scout is not None:
+                self._scout.forget()
         else:
             self._listings.pop(provider, None)
+
+    async def adapter(self, provider: str) -> ProviderAdapter | None:
+        """Give the adapter that fits who answers there; asks the server once, a second at most."""
+        if self._scout is not None:
+            await self._scout.settle(provider)
+        return self._registry.get(provider)
 
     async def listing(self, provider: str, *, within_s: float | None = None) -> Listing:
         """Give one provider's models, from the cache while that is fresh.
@@ -114,6 +141,8 @@ class ModelCatalog:
                 async with send:
                     for adapter in adapters:
                         group.start_soon(self._report, adapter.name, within_s, send.clone())
+                    if self._scout is not None:
+                        group.start_soon(self._report_strays, self._scout, within_s, send.clone())
                 yield receive
                 group.cancel_scope.cancel()
 
@@ -131,6 +160,15 @@ class ModelCatalog:
     ) -> None:
         async with send:
             await send.send(await self.listing(provider, within_s=within_s))
+
+    async def _report_strays(
+        self, scout: Scout, within_s: float | None, send: ObjectSendStream[Listing]
+    ) -> None:
+        async with send:
+            with anyio.move_on_after(within_s):
+                for name in await scout.find_strays():
+                    self.forget(name)
+                    await send.send(await self.listing(name))
 
     async def _ask_within(self, adapter: ProviderAdapter, within_s: float | None) -> Listing:
         with anyio.move_on_after(within_s):
@@ -150,6 +188,7 @@ class ModelCatalog:
             return Listing(
                 provider=adapter.name, label=adapter.label, absent=True, taken_at=self._clock()
             )
+        adapter = self._registry.get(adapter.name) or adapter
         if not isinstance(adapter, SupportsList):
             error = AIError(
                 ErrorCode.UNSUPPORTED_FEATURE, f"{adapter.label} cannot list its models."

@@ -2,7 +2,8 @@
 
 Engines imitate each other: KoboldCpp and llama.cpp list models as Ollama does, llama.cpp and LM
 Studio answer as Anthropic does, and several tell their version in the same place. So each is known
-by a sign of its own, and those that are imitated are asked about last.
+by a sign of its own, and those that are imitated come last. These need all answers: where one is
+missing, it may be the one that betrays an imitation.
 """
 
 from collections.abc import Callable, Mapping
@@ -91,7 +92,8 @@ def identify(answers: Answers) -> Engine | None:
     listing = answers.get(OPENAI_MODELS, Heard(0))
     wants_key = listing.status in _REFUSED
     lists = _owners(listing) is not None
-    for backend, sign in _SIGNS:
+    signs = (*_SIGNS, *_WEAK_SIGNS) if answers.keys() >= set(PATHS) else _SIGNS
+    for backend, sign in signs:
         if sign(answers):
             return Engine(
                 backend=backend,
@@ -127,11 +129,15 @@ def _is_llamacpp(answers: Answers) -> bool:
 
 
 def _is_lmstudio(answers: Answers) -> bool:
-    new = _object(answers, LMSTUDIO_MODELS)
+    new = objects(_object(answers, LMSTUDIO_MODELS).get("models"))
     old = objects(_object(answers, OLD_LMSTUDIO_MODELS).get("data"))
-    return (isinstance(new.get("models"), list) and "data" not in new) or any(
+    return any("key" in entry for entry in new) or any(
         "state" in entry or "compatibility_type" in entry for entry in old
     )
+
+
+def _is_empty_lmstudio(answers: Answers) -> bool:
+    return _object(answers, LMSTUDIO_MODELS).get("models") == [] and not _is_ollama(answers)
 
 
 def _is_localai(answers: Answers) -> bool:
@@ -164,6 +170,9 @@ _SIGNS: tuple[tuple[str, Callable[[Answers], bool]], ...] = (
     ("llamacpp", _is_llamacpp),
     ("lmstudio", _is_lmstudio),
     ("localai", _is_localai),
+)
+_WEAK_SIGNS = (
+    ("lmstudio", _is_empty_lmstudio),
     ("vllm", _is_vllm),
     ("ollama", _is_ollama),
 )

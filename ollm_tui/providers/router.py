@@ -57,6 +57,7 @@ class Router:
         adapter = self._registry.resolve(ref.provider)
         if adapter is None:
             raise self._registry.unknown(ref.provider)
+        adapter = await self._catalog.adapter(adapter.name) or adapter
         if ref.provider == LOCAL:
             return await self._on_this_machine(adapter, ref.model)
         direct = ModelRef(adapter.name, ref.model)

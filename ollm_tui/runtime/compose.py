@@ -20,14 +20,16 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose
 from ollm_tui.providers.catalog import Listing, ModelCatalog
+from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
 from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_tools
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
+from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.first_model import FirstModel, choose_first
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
-from ollm_tui.runtime.presets import PresetGate, ports_of, services_of, usable_services
+from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.tokens.budget import WayOut
@@ -49,6 +51,7 @@ class Runtime:
         paths: AppPaths,
         registry: ProviderRegistry,
         catalog: ModelCatalog,
+        scout: EngineScout,
         store: ConversationStore | None = None,
     ) -> None:
         self.config = loaded.config
@@ -58,6 +61,7 @@ class Runtime:
         self.registry = registry
         self.catalog = catalog
         self.router = Router(registry, catalog)
+        self.scout = scout
         self._choices_file = paths.state_dir / "choices.json"
         self._choices: Choices = load_choices(self._choices_file)
         self._maker = ChatMaker(
@@ -230,9 +234,11 @@ async def open_runtime(
             if alias not in registry.list():
                 registry.register_alias(alias, name)
         registry.set_default(config.provider or LOCAL)
+        scout = EngineScout(loaded, registry, Discovery(), adapters.append)
         catalog = ModelCatalog(
             registry,
-            gate=PresetGate(config.providers),
+            gate=scout.is_there,
+            scout=scout,
             services=usable_services(config.providers),
         )
         store = (
@@ -240,7 +246,7 @@ async def open_runtime(
             if config.chat.save
             else None
         )
-        runtime = Runtime(loaded, paths, registry, catalog, store)
+        runtime = Runtime(loaded, paths, registry, catalog, scout, store)
         if goes_on:
             await _go_on_with_last(runtime)
         try:

@@ -1,34 +1,11 @@
-"""Which of the usual ports somebody answers on: nobody has to configure an engine to find it."""
+"""What is known of the providers by their settings alone: services, keys and ports."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from ollm_tui.config.hosts import url_origin
-from ollm_tui.config.presets import ALWAYS_THERE, SERVICES
+from ollm_tui.config.presets import SERVICES
 from ollm_tui.config.schema import ProviderSettings
-from ollm_tui.providers.discovery import Discovery
-
-
-class PresetGate:
-    """Lets a provider be asked for models: a configured one always, a preset if it answers."""
-
-    def __init__(
-        self, providers: Mapping[str, ProviderSettings], discovery: Discovery | None = None
-    ) -> None:
-        self._providers = providers
-        self._discovery = discovery or Discovery()
-
-    async def __call__(self, name: str) -> bool:
-        """Whether this provider is worth asking; costs at most a second."""
-        settings = self._providers.get(name)
-        if settings is None or not settings.preset or name in ALWAYS_THERE:
-            return True
-        if is_service(settings):
-            return has_key(settings)
-        if settings.base_url is None or settings.backend is None:
-            return False
-        engine = (await self._discovery.look(settings.base_url)).engine
-        return engine is not None and engine.backend == settings.backend
 
 
 def is_service(settings: ProviderSettings) -> bool:

@@ -218,7 +218,7 @@ READERS: Mapping[str, str] = {
     "library/files.py": "model files",
     "library/gguf.py": "model files",
     "library/starter.py": "checked against a known sum; shows words of its own",
-    "providers/discovery.py": "ollama, chat completions: asks who is there; shows a version, cleaned",
+    "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
     "providers/exchange.py": "ollama, chat completions",

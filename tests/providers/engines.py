@@ -6,7 +6,10 @@ In our own words after what these servers send: as much as tells them apart, and
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.providers.fingerprint import Heard
 from tests.support.http_server import Received, Reply
 
 NOTHING: Mapping[str, object] = {"error": "not found"}
@@ -41,6 +44,14 @@ class Shape:
     header: str = ""
     """What it calls itself in the `Server` header."""
 
+    def heard(self, path: str) -> Heard:
+        """Give what a probe makes of one answer."""
+        status, body = self.otherwise
+        if path in self.bodies:
+            status, body = self.statuses.get(path, 200), self.bodies[path]
+        told = cast(JsonValue, None if isinstance(body, bytes) else body)
+        return Heard(status, told, self.header)
+
     async def __call__(self, request: Received, reply: Reply) -> None:
         """Answer as this server does."""
         status, body = self.otherwise
@@ -72,6 +83,12 @@ SHAPES: Mapping[str, Shape] = {
         "ollama",
         {"/api/version": {"version": "0.1.9"}, "/api/tags": {"models": None}},
         "0.1.9",
+    ),
+    "ollama behind one that says the same to every question it does not know": Shape(
+        "ollama",
+        {"/api/version": {"version": "0.12.0"}, "/api/tags": TAGS},
+        "0.12.0",
+        otherwise=(200, {"models": []}),
     ),
     "kobold, which imitates ollama": Shape(
         "kobold",
@@ -137,6 +154,14 @@ SHAPES: Mapping[str, Shape] = {
         header="llama.cpp",
     ),
     "lm studio": Shape(
+        "lmstudio",
+        {
+            "/api/v1/models": {"models": [{"type": "llm", "key": "a/m", "loaded_instances": []}]},
+            "/v1/models": listing(None),
+        },
+        otherwise=(200, LMSTUDIO_UNKNOWN),
+    ),
+    "lm studio without models": Shape(
         "lmstudio",
         {"/api/v1/models": {"models": []}, "/v1/models": listing(None, None)},
         otherwise=(200, LMSTUDIO_UNKNOWN),

@@ -1,6 +1,7 @@
 """Telling engines apart by what only they say, within a second, whatever else answers."""
 
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -41,11 +42,11 @@ async def test_servers_without_a_backend_are_named_where_they_say_who_they_are()
 
 @corpus.needs_corpus
 def test_recorded_replies_tell_their_engine() -> None:
-    of_engine: dict[str, dict[str, Heard]] = {}
+    of_engine: dict[str, dict[str, Heard]] = defaultdict(lambda: dict.fromkeys(PATHS, Heard(404)))
     for case in corpus.load_cases("api_replies"):
         name = str(case["id"]).partition("-")[0]
         if case["method"] == "GET":
-            of_engine.setdefault(name, {})[str(case["path"])] = Heard(200, case["reply"])
+            of_engine[name][str(case["path"])] = Heard(200, case["reply"])
     expected = {"ollama": "ollama", "koboldcpp": "kobold", "llamacpp": "llamacpp"}
     found = {name: identify(of_engine[name]) for name in (*expected, "lmstudio")}
     backends = {name: engine.backend for name, engine in found.items() if engine}
@@ -58,6 +59,16 @@ async def test_nobody_there_is_nobody() -> None:
     sighting = await probe(server.url)
     assert (sighting.engine, sighting.latency_s) == (None, None)
     assert sighting.failure == "nobody answers"
+
+
+@pytest.mark.parametrize("unheard", PATHS)
+@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if shape.backend])
+async def test_an_answer_that_did_not_come_makes_no_server_another(name: str, unheard: str) -> None:
+    shape = SHAPES[name]
+    heard = {path: shape.heard(path) for path in PATHS if path != unheard}
+    engine = identify(heard)
+    assert engine is not None
+    assert engine.backend in (None, shape.backend)
 
 
 async def silent(_request: Received, _reply: Reply) -> None:

@@ -1,0 +1,232 @@
+"""`EngineScout`: who answers where, and the adapter that fits it put in its place.
+
+Nobody has to configure an engine to find it, and nobody has to say which one it is. A preset is
+offered when its engine answers at its usual port. Where another engine answers there, that one is
+offered as what it is. A configured provider whose backend nobody named gets the adapter of the
+engine that answers at its address. A probe carries no key.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+from urllib.parse import urlsplit
+
+import anyio
+
+from ollm_tui.config.hosts import url_origin
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.origin import dotted
+from ollm_tui.config.presets import (
+    ALWAYS_THERE,
+    OPENAI_COMPATIBLE,
+    PRESET_PRIORITY,
+)
+from ollm_tui.config.schema import Backend, ProviderSettings
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.base_url import is_loopback
+from ollm_tui.providers.discovery import Discovery
+from ollm_tui.providers.fingerprint import LABELS, Engine
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.runtime.presets import has_key, is_service
+from ollm_tui.runtime.specs import provider_spec
+
+BACKENDS = frozenset(get_args(Backend))
+_OLLAMA = "ollama"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What the adapter of a provider was made for."""
+
+    kind: str
+    backend: str | None
+
+
+class EngineScout:
+    """Decides for the catalog who is worth asking, and keeps the registry right.
+
+    `made` is told of every adapter that is put in place, so that somebody closes it. A stray is an
+    engine that answers where another one usually is.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        registry: ProviderRegistry,
+        discovery: Discovery,
+        made: Callable[[ProviderAdapter], object],
+    ) -> None:
+        self.discovery = discovery
+        self._providers: Mapping[str, ProviderSettings] = loaded.config.providers
+        self._origins = loaded.origins
+        self._registry = registry
+        self._made = made
+        self._fits: dict[str, _Fit] = {}
+        self._settled: set[str] = set()
+        self._strays: dict[str, str] = {}
+
+    async def is_there(self, name: str) -> bool:
+        """Whether a provider is worth asking for models; costs at most a second.
+
+        A configured one always is, a preset if its engine answers, a service if it has a key.
+        """
+        if name in self._strays:
+            return await self._answers_as_before(name)
+        settings = self._providers.get(name)
+        if settings is None:
+            return True
+        if is_service(settings):
+            return has_key(settings) or not settings.preset
+        if not settings.preset or name in ALWAYS_THERE:
+            await self.settle(name)
+            return True
+        if settings.base_url is None or settings.backend is None:
+            return False
+        engine = (await self.discovery.look(settings.base_url)).engine
+        # Meanwhile the engine may have been found elsewhere and been given this name.
+        return name in self._strays or (engine is not None and engine.backend == settings.backend)
+
+    async def settle(self, name: str) -> None:
+        """Give a provider the adapter of the engine that answers there, where nobody named one."""
+        settings = self._providers.get(name)
+        if settings is None or name in self._settled or not self._is_open(name, settings):
+            return
+        engine = (await self.discovery.look(settings.base_url or "")).engine
+        if engine is None or name in self._settled:
+            return
+        self._settled.add(name)
+        fit = _fit(settings, engine)
+        if fit != self._fits.get(name, _Fit(settings.kind, settings.backend)):
+            label = settings.label or LABELS.get(fit.backend or "") or engine.label
+            spec = replace(
+                provider_spec(name, settings), kind=fit.kind, backend=fit.backend, label=label
+            )
+            self._put(spec, settings.priority)
+            self._fits[name] = fit
+
+    async def find_strays(self) -> Sequence[str]:
+        """Look at all usual ports and give the names of engines that no provider stands for."""
+        usual = [
+            settings.base_url
+            for name, settings in self._providers.items()
+            if settings.preset
+            and settings.enabled
+            and settings.base_url
+            and name != "local"
+            and not is_service(settings)
+        ]
+        async with anyio.create_task_group() as group:
+            for address in usual:
+                group.start_soon(self.discovery.look, address)
+        found = [self._take_in(address) for address in dict.fromkeys(usual)]
+        return [name for name in found if name is not None]
+
+    def forget(self) -> None:
+        """Ask again who answers where."""
+        self.discovery.forget()
+        self._settled.clear()
+
+    def address_of(self, name: str) -> str | None:
+        """Give the address of a provider; None for one that has none."""
+        settings = self._providers.get(name)
+        return self._strays.get(name) or (settings.base_url if settings else None)
+
+    def _is_open(self, name: str, settings: ProviderSettings) -> bool:
+        """Whether a probe may choose the adapter of a provider."""
+        if settings.preset and name not in ALWAYS_THERE:
+            return False
+        if settings.problem is not None or not settings.base_url or is_service(settings):
+            return False
+        if settings.kind == OPENAI_COMPATIBLE:
+            return not self._is_given(name, "backend")
+        return settings.kind == _OLLAMA and not self._is_given(name, "kind")
+
+    def _is_given(self, name: str, key: str) -> bool:
+        return dotted(("providers", name, key)) in self._origins
+
+    async def _answers_as_before(self, name: str) -> bool:
+        address = self._strays[name]
+        engine = (await self.discovery.look(address)).engine
+        fit = self._fits.get(name)
+        return engine is not None and fit == _stray_fit(engine)
+
+    def _take_in(self, address: str) -> str | None:
+        """Register the engine at an address unless a provider stands for it already."""
+        sighting = self.discovery.known(address)
+        engine = sighting.engine if sighting else None
+        if engine is None or (engine.backend is None and _is_strange(engine)):
+            return None
+        if address in self._strays.values() or self._is_claimed(address, engine):
+            return None
+        name = self._name_for(engine, address)
+        fit = _stray_fit(engine)
+        spec = ProviderSpec(
+            name=name, kind=fit.kind, backend=fit.backend, label=engine.label, base_url=address
+        )
+        if not self._put(spec, PRESET_PRIORITY):
+            return None
+        self._strays[name] = address
+        self._fits[name] = fit
+        return name
+
+    def _is_claimed(self, address: str, engine: Engine) -> bool:
+        return any(
+            settings.base_url is not None
+            and _is_same_server(settings.base_url, address)
+            and (not settings.preset or settings.backend == engine.backend)
+            for settings in self._providers.values()
+        )
+
+    def _name_for(self, engine: Engine, address: str) -> str:
+        """Give the engine's usual name if it is free, else one with the port."""
+        usual = engine.backend or OPENAI_COMPATIBLE
+        settings = self._providers.get(usual)
+        is_free = settings is not None and settings.preset and settings.enabled
+        if is_free and usual not in self._strays and not self._is_at_home(usual):
+            return usual
+        return f"{engine.backend or 'server'}-{urlsplit(address).port or 80}"
+
+    def _is_at_home(self, name: str) -> bool:
+        """Whether the engine of a preset answers at its usual port."""
+        settings = self._providers[name]
+        here = self.discovery.known(settings.base_url) if settings.base_url else None
+        engine = here.engine if here else None
+        return engine is not None and engine.backend == settings.backend
+
+    def _put(self, spec: ProviderSpec, priority: int) -> bool:
+        try:
+            adapter = create_provider(spec)
+        except AIError:  # what stands there says why
+            return False
+        self._made(adapter)
+        self._registry.register(adapter, priority=priority)
+        return True
+
+
+def _fit(settings: ProviderSettings, engine: Engine) -> _Fit:
+    """Choose the adapter for a configured provider."""
+    if engine.backend is None:
+        return _Fit(settings.kind, settings.backend)
+    if engine.backend == _OLLAMA:
+        return _Fit(settings.kind, None)
+    return _Fit(OPENAI_COMPATIBLE, engine.backend)
+
+
+def _stray_fit(engine: Engine) -> _Fit:
+    if engine.backend == _OLLAMA:
+        return _Fit(_OLLAMA, None)
+    return _Fit(OPENAI_COMPATIBLE, engine.backend)
+
+
+def _is_same_server(one: str, other: str) -> bool:
+    if is_loopback(one) and is_loopback(other):
+        return urlsplit(one).port == urlsplit(other).port
+    return url_origin(one) == url_origin(other)
+
+
+def _is_strange(engine: Engine) -> bool:
+    """Whether nothing shows that a server has models: many programs use such ports."""
+    return engine.wants_key or not engine.speaks_openai

@@ -1,0 +1,232 @@
+"""Who answers where decides which adapter a provider gets; over real servers on loopback."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ollm_tui.config import presets
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.ports import SupportsTokenCount
+from ollm_tui.providers.fingerprint import PATHS
+from ollm_tui.providers.ollama.provider import OllamaProvider
+from ollm_tui.providers.openai_compatible import LlamaCppProvider, VllmProvider
+from ollm_tui.runtime.compose import Runtime, load_runtime
+from tests.providers.engines import SHAPES
+from tests.support.fake_ollama import fake_ollama
+from tests.support.fake_openai import fake_openai
+from tests.support.http_server import Handler, Received, Reply, serve
+
+LLAMACPP = "llama.cpp, which imitates ollama"
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> AppPaths:
+    return AppPaths(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
+
+
+@contextmanager
+def usual_addresses(
+    monkeypatch: pytest.MonkeyPatch, addresses: Mapping[str, str]
+) -> Iterator[None]:
+    """Let presets be looked for at other ports than those this machine may use."""
+    nobody = "http://127.0.0.1:9"
+    moved = {
+        name: dict(values)
+        | ({"base_url": addresses.get(name, nobody)} if "base_url" in values else {})
+        for name, values in presets.BUILT_IN_PROVIDERS.items()
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(presets, "BUILT_IN_PROVIDERS", moved)
+        yield
+
+
+@asynccontextmanager
+async def running(
+    paths: AppPaths, environ: Mapping[str, str], text: str = ""
+) -> AsyncIterator[Runtime]:
+    paths.config_dir.mkdir(exist_ok=True)
+    paths.config_file.write_text(f"[chat]\nsave = false\n{text}")
+    async with load_runtime(Flags(), environ, paths)() as runtime:
+        yield runtime
+
+
+def both(known_by: str, chats: Handler) -> Handler:
+    """Make a server that is known as one engine and answers questions as a fake does."""
+
+    async def answer(request: Received, reply: Reply) -> None:
+        probed = request.method == "GET" and request.path in SHAPES[known_by].bodies
+        await (SHAPES[known_by] if probed else chats)(request, reply)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("variable", "provider"),
+    [
+        ("OPENAI_COMPATIBLE_HOST", "openai-compatible"),
+        ("VLLM_HOST", "vllm"),
+        ("OLLAMA_HOST", "local"),
+    ],
+)
+async def test_a_server_named_by_the_environment_gets_the_adapter_of_its_engine(
+    paths: AppPaths, variable: str, provider: str
+) -> None:
+    async with (
+        serve(SHAPES[LLAMACPP]) as server,
+        running(paths, {variable: server.url}) as runtime,
+    ):
+        listing = await runtime.catalog.listing(provider)
+        assert (listing.label, listing.problem) == ("llama.cpp", None)
+        assert [info.name for info in listing.models] == ["m0"]
+        assert isinstance(runtime.registry.get(provider), LlamaCppProvider)
+
+
+async def test_a_model_named_before_any_listing_is_asked_through_the_right_adapter(
+    paths: AppPaths,
+) -> None:
+    async with (
+        serve(both("vllm", fake_openai())) as server,
+        running(paths, {"OPENAI_COMPATIBLE_HOST": server.url}) as runtime,
+    ):
+        found = await runtime.router.resolve("openai-compatible://tiny")
+        assert isinstance(found.provider, VllmProvider)
+        assert isinstance(found.provider, SupportsTokenCount)
+        asked = len(server.received)
+        assert asked == len(PATHS)
+        await runtime.router.resolve("openai-compatible://tiny")
+        assert len(server.received) == asked
+
+
+async def test_what_a_person_says_of_a_server_is_not_asked_again(paths: AppPaths) -> None:
+    async with serve(SHAPES[LLAMACPP]) as server:
+        text = f'[providers.box]\nbase_url = "{server.url}"\nbackend = "vllm"\n'
+        text += f'[providers.other]\nkind = "ollama"\nbase_url = "{server.url}"\n'
+        async with running(paths, {}, text) as runtime:
+            assert isinstance((await runtime.router.resolve("box://m")).provider, VllmProvider)
+            other = await runtime.router.resolve("other://m")
+            assert isinstance(other.provider, OllamaProvider)
+    assert server.received == []
+
+
+async def test_a_key_is_not_sent_with_a_probe(paths: AppPaths) -> None:
+    async with serve(SHAPES["vllm with a key"]) as server:
+        text = f'[providers.box]\nbase_url = "{server.url}"\napi_key = "sk-planted"\n'
+        text += '[providers.box.headers]\nx-team = "planted-too"\n'
+        async with running(paths, {}, text) as runtime:
+            await runtime.catalog.adapter("box")
+            assert len(server.received) == len(PATHS)
+            assert "planted" not in str([request.headers for request in server.received])
+            await runtime.catalog.listing("box")
+    assert server.received[-1].headers["authorization"] == "Bearer sk-planted"
+
+
+async def test_a_server_that_is_another_after_looking_again_gets_another_adapter(
+    paths: AppPaths,
+) -> None:
+    now = ["vllm"]
+
+    async def changing(request: Received, reply: Reply) -> None:
+        await SHAPES[now[0]](request, reply)
+
+    async with (
+        serve(changing) as server,
+        running(paths, {"OPENAI_COMPATIBLE_HOST": server.url}) as runtime,
+    ):
+        first = await runtime.catalog.adapter("openai-compatible")
+        now[0] = LLAMACPP
+        assert await runtime.catalog.adapter("openai-compatible") is first
+        runtime.catalog.forget()
+        second = await runtime.catalog.adapter("openai-compatible")
+        assert (type(first), type(second)) == (VllmProvider, LlamaCppProvider)
+
+
+async def test_a_silent_server_costs_a_second_at_most(paths: AppPaths) -> None:
+    async def silent(_request: Received, _reply: Reply) -> None:
+        await anyio.sleep_forever()
+
+    async with (
+        serve(silent) as server,
+        running(paths, {"OPENAI_COMPATIBLE_HOST": server.url}) as runtime,
+    ):
+        with anyio.fail_after(3):
+            found = await runtime.router.resolve("openai-compatible://m")
+    assert found.provider.name == "openai-compatible"
+
+
+@pytest.mark.parametrize(
+    ("port_of", "shape", "name"),
+    [
+        ("vllm", "vllm", "vllm"),
+        ("kobold", "kobold, which imitates ollama", "kobold"),
+        ("lmstudio", "localai", "localai"),
+        ("llamacpp", "ollama", "ollama-{port}"),
+        ("vllm", LLAMACPP, "llamacpp"),
+        ("localai", "a list without owners", "openai-compatible"),
+    ],
+)
+async def test_what_answers_at_a_usual_port_is_offered_as_what_it_is(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch, port_of: str, shape: str, name: str
+) -> None:
+    async with serve(SHAPES[shape]) as server:
+        expected = name.format(port=server.url.rpartition(":")[2])
+        with usual_addresses(monkeypatch, {port_of: server.url}):
+            async with running(paths, {}) as runtime:
+                listings = await runtime.catalog.refresh()
+                there = {one.provider for one in listings if not one.absent and one.models}
+                assert there == {expected}
+                assert {
+                    one.provider for one in await runtime.catalog.refresh() if one.models
+                } == there
+
+
+async def test_two_engines_of_a_kind_are_both_there(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        home = await stack.enter_async_context(serve(SHAPES[LLAMACPP]))
+        other = await stack.enter_async_context(serve(SHAPES[LLAMACPP]))
+        with usual_addresses(monkeypatch, {"llamacpp": home.url, "vllm": other.url}):
+            async with running(paths, {}) as runtime:
+                found = {one.provider for one in await runtime.catalog.refresh() if one.models}
+    assert found == {"llamacpp", f"llamacpp-{other.url.rpartition(':')[2]}"}
+
+
+@pytest.mark.parametrize("shape", ["a gateway with a key", "a web page", "one that redirects"])
+async def test_other_programs_at_a_usual_port_are_no_providers(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch, shape: str
+) -> None:
+    async with serve(SHAPES[shape]) as server:
+        with usual_addresses(monkeypatch, {"vllm": server.url, "localai": server.url}):
+            async with running(paths, {}) as runtime:
+                listings = await runtime.catalog.refresh()
+    there = {one.provider for one in listings if not one.absent}
+    assert there <= {"local", "embedded"}
+
+
+async def test_a_configured_server_at_a_usual_port_is_not_there_twice(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(SHAPES[LLAMACPP]) as server:
+        with usual_addresses(monkeypatch, {"vllm": server.url}):
+            environ = {"OPENAI_COMPATIBLE_HOST": server.url.replace("127.0.0.1", "localhost")}
+            async with running(paths, environ) as runtime:
+                found = [one.provider for one in await runtime.catalog.refresh() if one.models]
+    assert found == ["openai-compatible"]
+
+
+async def test_a_model_of_an_engine_nobody_configured_answers(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(fake_ollama) as server:
+        with usual_addresses(monkeypatch, {"localai": server.url}):
+            async with running(paths, {}) as runtime:
+                name = f"ollama-{server.url.rpartition(':')[2]}"
+                first = await runtime.first_model()
+                assert first.ref == ModelRef(name, "tiny:latest")
+                async with runtime.new_client(str(first.ref)).chat("hello") as events:
+                    assert [type(event).__name__ async for event in events][-1] == "Finish"
