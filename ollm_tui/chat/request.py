@@ -7,6 +7,7 @@ from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.reader import AnswerReader, PlainReader
 from ollm_tui.chat.readers import LeakedCallReader, ReActReader
+from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.models.thinking import ThinkingSupport, resolve_thinking
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 def declared_thinking(info: ModelInfo | None) -> ThinkingSupport | None:
     """Give what a model's listing says of its reasoning; None when nothing is known."""
-    capability = info.capability if info else None
-    if capability is None or not capability.features:
+    thinks = capabilities_of(info).thinking if info else None
+    if thinks is None or thinks.value is None or thinks.source == "assumed":
         return None
-    if "thinking" not in capability.features:
+    if not thinks.value:
         return ThinkingSupport()
     return ThinkingSupport(modes=frozenset(("off", "last")), default="last")
 

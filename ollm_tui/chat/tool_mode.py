@@ -8,6 +8,7 @@ What a person set counts more than either.
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
+from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.fields import strings
@@ -38,10 +39,9 @@ class ToolModes:
             return said
         if address in self._learned:
             return self._learned[address]
-        capability = info.capability if info else None
-        if capability is None or not capability.features:
-            return "native"
-        return "native" if "tool_use" in capability.features else "react"
+        tools = capabilities_of(info).tools if info else None
+        lacks = tools is not None and tools.value is False
+        return "react" if lacks else "native"
 
     def learn_from(self, ref: ModelRef, error: AIError) -> bool:
         """Take a refusal of native tools to heart; False when the error is about something else."""

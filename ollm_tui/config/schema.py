@@ -191,6 +191,21 @@ class ModelSettings(Section):
         description="How it is given tools: natively, or described in text.",
         examples=["react"],
     )
+    vision: bool | None = Field(
+        None,
+        description="Whether it sees pictures, in place of what the engine says.",
+        examples=[True],
+    )
+    tools: bool | None = Field(
+        None,
+        description="Whether it calls tools itself, in place of what the engine says.",
+        examples=[False],
+    )
+    thinking: bool | None = Field(
+        None,
+        description="Whether it reasons before it answers, in place of what the engine says.",
+        examples=[True],
+    )
 
 
 class ProviderSettings(Section):

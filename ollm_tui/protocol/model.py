@@ -104,6 +104,11 @@ class ModelInfo:
     loaded: bool | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     """Whatever else is known: `family`, `parameter_size`, `quantization`, `context_trained`, ..."""
+    told: frozenset[str] | None = None
+    """The abilities (`vision`, `tools`, `thinking`, `embedding`) that the engine spoke about; None
+    where its capability says it all."""
+    chosen: frozenset[str] = frozenset()
+    """What of these, and whether `context`, a person has set."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import anyio
@@ -59,6 +59,10 @@ class Scout(Protocol):
         """Ask again who answers where."""
         ...
 
+    def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
+        """Give what a server says of a model as a person corrects it."""
+        ...
+
 
 class ModelCatalog:
     """Listings of every provider, cached for `max_age_s` seconds.
@@ -94,6 +98,24 @@ class ModelCatalog:
         listing = self._listings.get(ref.provider)
         models = listing.models if listing else ()
         return next((info for info in models if info.name == ref.model), None)
+
+    def learn(self, ref: ModelRef, info: ModelInfo) -> None:
+        """Add what was told of one model since its provider was asked for the list."""
+        listing, known = self._listings.get(ref.provider), self.find(ref)
+        if listing is None or known is None:
+            return
+        better = self._corrected(
+            ref.provider,
+            replace(
+                known,
+                capability=info.capability or known.capability,
+                told=info.told if info.capability else known.told,
+                context=known.context or info.context,
+                details={**known.details, **info.details},
+            ),
+        )
+        models = tuple(better if one is known else one for one in listing.models)
+        self._listings[ref.provider] = replace(listing, models=models)
 
     def forget(self, provider: str | None = None) -> None:
         """Ask again next time: one provider, or all, and then also who answers where."""
@@ -200,9 +222,15 @@ class ModelCatalog:
             return self._failed(adapter, error)
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
             return self._failed(adapter, adapter.last_error)
+        models = tuple(self._corrected(adapter.name, info) for info in models)
         return Listing(
             provider=adapter.name, label=adapter.label, models=models, taken_at=self._clock()
         )
+
+    def _corrected(self, provider: str, info: ModelInfo) -> ModelInfo:
+        if self._scout is None:
+            return info
+        return self._scout.corrected(ModelRef(provider, info.name), info)
 
     def _failed(self, adapter: ProviderAdapter, problem: AIError) -> Listing:
         return Listing(

@@ -21,8 +21,10 @@ from ollm_tui.config.presets import (
     OPENAI_COMPATIBLE,
     PRESET_PRIORITY,
 )
-from ollm_tui.config.schema import Backend, ProviderSettings
+from ollm_tui.config.schema import Backend, ModelSettings, ProviderSettings
+from ollm_tui.models.capabilities import Said, with_said
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.base_url import is_loopback
@@ -61,6 +63,7 @@ class EngineScout:
     ) -> None:
         self.discovery = discovery
         self._providers: Mapping[str, ProviderSettings] = loaded.config.providers
+        self._models: Mapping[str, ModelSettings] = loaded.config.models
         self._origins = loaded.origins
         self._registry = registry
         self._made = made
@@ -123,6 +126,21 @@ class EngineScout:
                 group.start_soon(self.discovery.look, address)
         found = [self._take_in(address) for address in dict.fromkeys(usual)]
         return [name for name in found if name is not None]
+
+    def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
+        """Give what a server says of a model as `[models."provider://name"]` corrects it."""
+        said = self._models.get(str(ref)) or self._models.get(ref.model)
+        if said is None:
+            return info
+        return with_said(
+            info,
+            Said(
+                vision=said.vision,
+                tools=said.tools,
+                thinking=said.thinking,
+                context=said.context,
+            ),
+        )
 
     def forget(self) -> None:
         """Ask again who answers where."""

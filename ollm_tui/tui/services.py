@@ -77,6 +77,10 @@ class Catalog(Protocol):
         """Give what is known without asking."""
         ...
 
+    def forget(self) -> None:
+        """Ask everybody anew next time."""
+        ...
+
     def find(self, ref: "ModelRef") -> "ModelInfo | None":
         """Give what the last listing said of a model."""
         ...

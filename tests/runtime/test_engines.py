@@ -10,6 +10,7 @@ import pytest
 from ollm_tui.config import presets
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.models.capabilities import Fact, capabilities_of
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsTokenCount
 from ollm_tui.providers.fingerprint import PATHS
@@ -230,3 +231,40 @@ async def test_a_model_of_an_engine_nobody_configured_answers(
                 assert first.ref == ModelRef(name, "tiny:latest")
                 async with runtime.new_client(str(first.ref)).chat("hello") as events:
                     assert [type(event).__name__ async for event in events][-1] == "Finish"
+
+
+async def test_a_person_corrects_what_an_engine_says_of_a_model(paths: AppPaths) -> None:
+    text = '[models."local://tiny:latest"]\nvision = true\ntools = false\n'
+    async with (
+        serve(fake_ollama) as server,
+        running(paths, {"OLLAMA_HOST": server.url}, text) as runtime,
+    ):
+        info = (await runtime.router.resolve("tiny")).info
+        assert info is not None
+        held = capabilities_of(info)
+        assert (held.vision, held.tools) == (Fact(True, "set"), Fact(False, "set"))
+        assert info.capability is not None
+        assert "image" in info.capability.input
+        assert runtime.tool_mode("local://tiny:latest") == "react"
+
+
+async def test_what_ollama_knows_of_a_model_is_asked_when_the_model_is_used(
+    paths: AppPaths,
+) -> None:
+    async with (
+        serve(fake_ollama) as server,
+        running(paths, {"OLLAMA_HOST": server.url}) as runtime,
+    ):
+        ref = ModelRef("local", "thinker:latest")
+        await runtime.catalog.listing("local")
+        listed = runtime.catalog.find(ref)
+        assert listed is not None
+        before = [r.path for r in server.received].count("/api/show")
+        info = await runtime.model_info(ref)
+        assert info is not None
+        assert info.capability is not None
+        assert capabilities_of(info).thinking == Fact(True, "known")
+        asked = [r.path for r in server.received].count("/api/show")
+        assert asked - before == (0 if listed.capability else 1)
+        assert (await runtime.model_info(ref)) is not None
+        assert [r.path for r in server.received].count("/api/show") == asked

@@ -135,9 +135,13 @@ class ScriptedCatalog:
         self._listings = listings
         self._known = listings if known is None else known
         self.late: dict[str, anyio.Event] = {}
+        self.forgotten = 0
 
     def cached(self) -> tuple[Listing, ...]:
         return self._known
+
+    def forget(self) -> None:
+        self.forgotten += 1
 
     def find(self, ref: ModelRef) -> ModelInfo | None:
         for listing in self._listings:

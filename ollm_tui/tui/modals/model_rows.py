@@ -1,16 +1,24 @@
 """The rows of the model picker: which models, in what order, and how each is written."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.models.capabilities import Ability, Source, capabilities_of
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.figures import size, window
 
-MARKS = (("image", "vision"), ("tool_use", "tools"), ("thinking", "thinks"))
+MARKS: Final[tuple[tuple[Ability, str], ...]] = (
+    ("vision", "vision"),
+    ("tools", "tools"),
+    ("thinking", "thinks"),
+)
+_SIGNS: Final[Mapping[Source, str]] = MappingProxyType({"known": "", "assumed": "?", "set": "!"})
 
 
 LEAST_NAME = 24
@@ -96,12 +104,11 @@ def _is_subsequence(term: str, name: str) -> bool:
 
 
 def marks(info: ModelInfo) -> str:
-    """Write what a model can do beside text."""
-    capability = info.capability
-    if capability is None:
-        return ""
-    able = capability.input | capability.features
-    return " ".join(word for key, word in MARKS if key in able)
+    """Write what a model can do beside text: `?` is assumed, `!` is set by the person."""
+    held = capabilities_of(info)
+    return " ".join(
+        f"{word}{_SIGNS[fact.source]}" for name, word in MARKS if (fact := held.ability(name)).value
+    )
 
 
 def row_content(row: ModelRow, width: int, *, is_current: bool, names_provider: bool) -> Content:
@@ -109,8 +116,8 @@ def row_content(row: ModelRow, width: int, *, is_current: bool, names_provider: 
     info = row.info
     facts = [
         (size(info.size_bytes) if info.size_bytes else "").rjust(7),
-        (window(info.context) if info.context else "").rjust(5),
-        marks(info).ljust(20),
+        (window(info.context) if info.context else "").rjust(4),
+        marks(info).ljust(22),
     ]
     room = width - 3
     while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_NAME:

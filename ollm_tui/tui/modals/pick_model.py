@@ -1,9 +1,10 @@
 """Choose a model of any provider that can be reached."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Input, OptionList
@@ -34,6 +35,9 @@ class PickModel(FilterList[ModelRef | None]):
     """A list that fills as the providers answer."""
 
     HEADING = "Choose a model"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f5", "ask_again", "Look again", show=False, priority=True)
+    ]
 
     def __init__(self, catalog: Catalog, current: str | None, recents: Sequence[str]) -> None:
         super().__init__()
@@ -58,6 +62,14 @@ class PickModel(FilterList[ModelRef | None]):
                 self._show(mark=self.marked)
         self._is_asking = False
         self._show(mark=self.marked)
+
+    def action_ask_again(self) -> None:
+        """Look for engines and ask for their models anew."""
+        self._catalog.forget()
+        self._listings.clear()
+        self._is_asking = True
+        self._show(mark=self.marked)
+        self._ask()
 
     @on(Input.Changed)
     def _narrow(self) -> None:
@@ -104,7 +116,7 @@ class PickModel(FilterList[ModelRef | None]):
             none = f"No model matches {query!r}." if query else "No model was found."
             lines.append(f"{none} Esc close")
         else:
-            lines.append("Enter use · Esc close · ● loaded")
+            lines.append("Enter use · F5 look again · Esc close · ● loaded · ? assumed · ! set")
         return "\n".join(lines)
 
     @on(OptionList.OptionSelected)

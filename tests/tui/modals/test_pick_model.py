@@ -31,6 +31,13 @@ OLLAMA = Listing(
             context=4096,
             capability=ModelCapability(TEXT | {"image"}, TEXT),
         ),
+        ModelInfo(
+            name="house-model",
+            capability=ModelCapability(TEXT, TEXT, frozenset({"tool_use"})),
+            told=frozenset(),
+            chosen=frozenset({"tools"}),
+        ),
+        ModelInfo(name="qwen3-vl:4b", size_bytes=3_300_000_000, context=262_144),
         ModelInfo(name="[/red]\x1b[2J"),
     ),
 )
@@ -122,3 +129,18 @@ async def test_it_looks_as_drawn(
         calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
+
+
+async def test_f5_looks_again_for_engines_and_models(tmp_path: Path) -> None:
+    running = runtime(OLLAMA)
+    async with staged(tmp_path / "config.toml", running) as stage:
+        listed = await opened(stage)
+        rows = listed.option_count
+        running.catalog.late["local"] = anyio.Event()
+        await stage.pilot.press("f5")
+        await stage.settle()
+        assert running.catalog.forgotten == 1
+        assert listed.option_count == 0
+        running.catalog.late["local"].set()
+        await stage.settle()
+        assert listed.option_count == rows

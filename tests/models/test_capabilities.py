@@ -1,0 +1,87 @@
+"""What a model can do and how that is known: one function resolves it for everybody."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollm_tui.models.capabilities import ABILITIES, Ability, Fact, Said, capabilities_of, with_said
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
+
+TEXT = frozenset({"text"})
+CHAT = frozenset({"stream", "multi_turn"})
+SEES = ModelCapability(TEXT | {"image"}, TEXT, CHAT | {"tool_use"})
+PARTS = st.builds(
+    ModelCapability,
+    input=st.frozensets(st.sampled_from(["text", "image"])),
+    output=st.frozensets(st.sampled_from(["text", "embedding"])),
+    features=st.frozensets(st.sampled_from(["stream", "tool_use", "thinking"])),
+)
+INFOS = st.builds(
+    ModelInfo,
+    name=st.sampled_from(["m", "qwen3-vl:8b", "nomic-embed-text", "deepseek-r1"]),
+    capability=st.none() | PARTS,
+    context=st.none() | st.integers(1, 10**6),
+    told=st.none() | st.frozensets(st.sampled_from(ABILITIES)),
+)
+SAID = st.builds(
+    Said,
+    vision=st.none() | st.booleans(),
+    tools=st.none() | st.booleans(),
+    thinking=st.none() | st.booleans(),
+    context=st.none() | st.integers(1, 10**6),
+)
+
+
+def test_what_the_engine_said_is_known_also_that_it_lacks_something() -> None:
+    held = capabilities_of(ModelInfo(name="qwen3", capability=SEES, context=8192))
+    assert held.vision == held.tools == Fact(value=True, source="known")
+    assert held.thinking == Fact(value=False, source="known")
+    assert held.context == Fact(8192, "known")
+
+
+def test_an_engine_that_tells_of_pictures_alone_leaves_the_rest_to_guesses() -> None:
+    only_text = ModelCapability(TEXT, TEXT, CHAT)
+    info = ModelInfo(name="qwen3", capability=only_text, told=frozenset({"vision"}))
+    held = capabilities_of(info)
+    assert held.vision == Fact(value=False, source="known")
+    assert held.tools == held.thinking == Fact(value=True, source="assumed")
+
+
+@pytest.mark.parametrize(
+    ("name", "able"),
+    [
+        ("qwen3:8b", {"tools", "thinking"}),
+        ("Qwen/Qwen2.5-VL-7B-Instruct", {"tools", "vision"}),
+        ("llava:13b", {"vision"}),
+        ("gemma-3-4b-it", {"vision"}),
+        ("gemma3:1b", set()),
+        ("nomic-embed-text", {"embedding"}),
+        ("deepseek-r1:8b", {"thinking"}),
+        ("gpt-oss:20b", {"tools", "thinking"}),
+        ("my-own", set()),
+        ("x" * 100_000, set()),
+    ],
+)
+def test_a_name_is_a_hint_and_never_a_denial(name: str, able: set[str]) -> None:
+    held = capabilities_of(ModelInfo(name=name))
+    facts = {ability: held.ability(ability) for ability in ABILITIES}
+    assert {ability for ability, fact in facts.items() if fact.value} == able
+    assert {fact.source for fact in facts.values()} == {"assumed"}
+    assert not [fact for fact in facts.values() if fact.value is False]
+
+
+@given(info=INFOS, said=SAID)
+def test_what_a_person_set_counts_and_changes_nothing_else(info: ModelInfo, said: Said) -> None:
+    before, after = capabilities_of(info), capabilities_of(with_said(info, said))
+    names: tuple[Ability, ...] = ("vision", "tools", "thinking")
+    for name in names:
+        wish = getattr(said, name)
+        expected = before.ability(name) if wish is None else Fact(wish, "set")
+        assert after.ability(name) == expected
+    assert after.embedding == before.embedding
+    assert after.context == (Fact(said.context, "set") if said.context else before.context)
+
+
+@given(info=INFOS)
+def test_nothing_said_leaves_a_model_as_it_is(info: ModelInfo) -> None:
+    assert with_said(info, Said()) is info
