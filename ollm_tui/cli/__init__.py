@@ -33,6 +33,10 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
             from ollm_tui.cli.models import run_models
 
             return run_models(arguments, output)
+        case "doctor":
+            from ollm_tui.cli.doctor import run_doctor
+
+            return run_doctor(arguments, output)
         case _:
             return _chat(arguments, output)
 

@@ -80,6 +80,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_config(commands, shared)
     add_models(commands, shared)
+    text = "what was found, what it can do, and what to do about what is missing"
+    commands.add_parser("doctor", help=text, description=text, parents=[shared], allow_abbrev=False)
     return parser
 
 

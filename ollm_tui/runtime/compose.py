@@ -160,11 +160,18 @@ class Runtime:
         self._choices = change(kept if kept.recent_models else self._choices)
         save_choices(self._choices_file, self._choices)
 
-    async def first_model(self) -> FirstModel:
-        """Choose what to chat with: as configured, else as `choose_first` says."""
+    async def first_model(self, listings: Sequence[Listing] | None = None) -> FirstModel:
+        """Choose what to chat with: as configured, else as `choose_first` says.
+
+        With `listings` nobody is asked again.
+        """
         if self.config.model:
             return await self._configured(self.config.model)
-        listings = await self._listings()
+        if listings is None:
+            listings = await self._listings()
+        elif self.config.provider is not None:
+            named = self.registry.get_default().name
+            listings = [listing for listing in listings if listing.provider == named]
         return choose_first(
             listings,
             last=self._last_model(),

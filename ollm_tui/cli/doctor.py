@@ -1,0 +1,170 @@
+"""`ollm doctor`: what was found, what it can do, and what to do about what is missing."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from ollm_tui import __version__
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.doctor_text import as_json, as_text
+from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.stop import stopping
+from ollm_tui.config.environment import ENGINE_VARIABLES
+from ollm_tui.config.load import LoadedConfig, load_config
+from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.decode.redact import environment_secrets, redactor
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.runtime.checkup import Checkup, check_up
+from ollm_tui.runtime.compose import open_runtime
+
+LEAST_WIDTH, LEAST_HEIGHT = 60, 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A place the app keeps things in."""
+
+    name: str
+    path: str
+    is_writable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What surrounds the program: settings, folders, terminal."""
+
+    version: str
+    system: str
+    settings_file: str
+    settings_there: bool
+    problems: tuple[tuple[str, str], ...]
+    """Severity and sentence."""
+    keys: tuple[tuple[str, bool], ...]
+    """Variables that hold keys, and whether they are set."""
+    folders: tuple[Folder, ...]
+    terminal: tuple[tuple[str, str], ...]
+
+
+def run_doctor(arguments: Arguments, output: Output) -> int:
+    """Look around and tell; 1 means that something keeps one from chatting."""
+    paths = default_paths()
+    loaded = load_config(paths, os.environ, arguments.flags)
+    return anyio.run(partial(_run, arguments, loaded, paths, output))
+
+
+async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output) -> int:
+    with stopping() as stop:
+        async with open_runtime(_without_chats(loaded), paths) as runtime:
+            found = await check_up(runtime)
+            private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
+        around = surroundings(loaded, paths)
+        if arguments.as_json:
+            output.json(_private_json(as_json(found, around), private), indent=2)
+        else:
+            for line in as_text(found, around, private):
+                output.line(line)
+        return exit_code(found, around)
+    return stop.exit_code
+
+
+def _without_chats(loaded: LoadedConfig) -> LoadedConfig:
+    """Leave the saved chats alone: whether they can be read has nothing to do with the servers."""
+    chat = loaded.config.chat.model_copy(update={"save": False})
+    return replace(loaded, config=loaded.config.model_copy(update={"chat": chat}))
+
+
+def exit_code(found: Checkup, around: Surroundings) -> int:
+    """Give 1 when no chat can begin, or none could be kept."""
+    return OK if found.model and all(place.is_writable for place in around.folders) else ERROR
+
+
+def surroundings(loaded: LoadedConfig, paths: AppPaths) -> Surroundings:
+    """Look at settings, folders and terminal; nothing is changed."""
+    return Surroundings(
+        version=__version__,
+        system=f"Python {platform.python_version()} · {platform.system()} {platform.release()}"
+        f" · {platform.machine()}",
+        settings_file=str(loaded.path),
+        settings_there=loaded.path.exists(),
+        problems=tuple((p.severity, str(p)) for p in loaded.all_problems),
+        keys=tuple(
+            (name, bool(os.environ.get(name, "").strip()))
+            for name, path in ENGINE_VARIABLES.items()
+            if "api_key" in path
+        ),
+        folders=tuple(
+            Folder(name=name, path=str(path), is_writable=_is_writable(path))
+            for name, path in (("data", paths.data_dir), ("state", paths.state_dir))
+        ),
+        terminal=tuple(_terminal(mouse=loaded.config.ui.mouse)),
+    )
+
+
+def _is_writable(path: Path) -> bool:
+    """Whether a folder can be written to, or made."""
+    for place in (path, *path.parents):
+        if place.exists():
+            return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+    return False
+
+
+def _terminal(*, mouse: bool) -> Iterator[tuple[str, str]]:
+    # Loads nothing of Textual; see there.
+    from ollm_tui.tui.terminal import check_terminal
+
+    environ = os.environ
+    if sys.stdout.isatty():
+        yield "full screen", check_terminal() or "can be opened"
+    else:
+        yield "full screen", "not known: this report goes elsewhere"
+    yield "kind", " in ".join(filter(None, (environ.get("TERM"), environ.get("TERM_PROGRAM"))))
+    width, height = shutil.get_terminal_size()
+    is_small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+    yield "size", f"{width} x {height}{', which is small' if is_small else ''}"
+    yield "colours", _colours()
+    yield "text", sys.stdout.encoding or "unknown"
+    yield "mouse", "used" if mouse else "off (ui.mouse)"
+    yield "pictures", "as coloured half blocks"
+    remote = [word for word, name in (("ssh", "SSH_TTY"), ("tmux", "TMUX")) if environ.get(name)]
+    if remote:
+        yield "through", ", ".join(remote)
+
+
+def _colours() -> str:
+    if os.environ.get("NO_COLOR"):
+        return "none (NO_COLOR)"
+    if os.environ.get("COLORTERM", "").lower() in {"truecolor", "24bit"}:
+        return "16 million"
+    return "256" if "256" in os.environ.get("TERM", "") else "at least 16"
+
+
+def privately(secrets: tuple[str, ...]) -> Callable[[str], str]:
+    """Make a function that takes keys out of a text and the person's name out of its paths."""
+    redact = redactor(secrets)
+    homes = {str(home) for home in (Path.home(), Path.home().resolve()) if len(home.parts) > 1}
+
+    def private(text: str) -> str:
+        for home in sorted(homes, key=len, reverse=True):
+            text = text.replace(home, "~")
+        return redact(text)
+
+    return private
+
+
+def _private_json(value: JsonValue, private: Callable[[str], str]) -> JsonValue:
+    match value:
+        case str():
+            return private(value)
+        case dict():
+            return {key: _private_json(inner, private) for key, inner in value.items()}
+        case list():
+            return [_private_json(inner, private) for inner in value]
+        case _:
+            return value

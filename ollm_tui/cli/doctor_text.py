@@ -1,0 +1,117 @@
+"""How the doctor's findings are written: for people at 80 columns, and as JSON."""
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.runtime.checkup import Checkup, ProviderCheck
+from ollm_tui.runtime.checkup_text import ARROW, engine_lines, provider_lines, result_lines
+
+if TYPE_CHECKING:
+    from ollm_tui.cli.doctor import Surroundings
+
+WIDTH: Final = 80
+LONGEST_LINE: Final = 300
+"""Characters of one finding: a server may say much."""
+
+
+def as_text(found: Checkup, around: "Surroundings", private: Callable[[str], str]) -> Iterator[str]:
+    """Write the report, a line at a time."""
+    yield from _section(f"ollm {around.version} · {around.system}", (), private)
+    yield from _section("Models and servers", provider_lines(found), private)
+    yield from _section("Without a server", engine_lines(found), private)
+    yield from _section("Settings", _settings(around), private)
+    yield from _section("Folders", _folders(around), private)
+    terminal = (f"   {name}: {value}" for name, value in around.terminal if value)
+    yield from _section("Terminal", terminal, private)
+    yield from _section("Result", result_lines(found), private)
+
+
+def _section(head: str, lines: Iterable[str], private: Callable[[str], str]) -> Iterator[str]:
+    yield from _wrapped(private(clean_line(head)), "")
+    for line in lines:
+        text = private(clean_line(line))[:LONGEST_LINE]
+        yield from _wrapped(text, " " * (6 if text.lstrip().startswith(ARROW) else 3))
+    yield ""
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True
+    ) or [""]
+
+
+def _folders(around: "Surroundings") -> Iterator[str]:
+    for place in around.folders:
+        yield f"{'ok' if place.is_writable else '!!'} {place.name}: {place.path}"
+        if not place.is_writable:
+            yield "   -> It cannot be written to: mend its permissions."
+
+
+def _settings(around: "Surroundings") -> Iterator[str]:
+    there = "" if around.settings_there else " (not there, so the defaults count)"
+    is_right = not any(severity == "error" for severity, _ in around.problems)
+    yield f"{'ok' if is_right else '!!'} file: {around.settings_file}{there}"
+    for severity, sentence in around.problems:
+        yield f"{'!!' if severity == 'error' else '--'} {sentence}"
+    if around.problems:
+        yield "   -> `ollm config check` lists what is wrong."
+    keys = ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in around.keys)
+    yield f"   keys: {keys}"
+
+
+def as_json(found: Checkup, around: "Surroundings") -> JsonObject:
+    """Write the report for a program; every text of a server is cleaned."""
+    return {
+        "version": around.version,
+        "system": around.system,
+        "can_chat": found.model is not None,
+        "model": _clean(found.model),
+        "reason": clean_line(found.reason),
+        "advice": found.advice,
+        "providers": [_provider_json(check) for check in found.providers],
+        "not_found": [{"label": label, "address": place} for label, place in found.quiet],
+        "engine_installed": found.engine_installed,
+        "starter_fetched": found.starter_fetched,
+        "settings": {
+            "file": around.settings_file,
+            "exists": around.settings_there,
+            "problems": [
+                {"severity": severity, "message": message} for severity, message in around.problems
+            ],
+        },
+        "keys": dict(around.keys),
+        "folders": [
+            {"name": one.name, "path": one.path, "writable": one.is_writable}
+            for one in around.folders
+        ],
+        "terminal": dict(around.terminal),
+    }
+
+
+def _provider_json(check: ProviderCheck) -> JsonObject:
+    return {
+        "name": check.name,
+        "label": _clean(check.label),
+        "state": check.state,
+        "address": check.address,
+        "engine": check.engine,
+        "version": check.version,
+        "latency_ms": check.latency_ms,
+        "has_key": check.has_key,
+        "models": check.models,
+        "chat_models": check.chat_models,
+        "abilities": {
+            name: {"known": known, "assumed": assumed}
+            for name, (known, assumed) in check.abilities.items()
+        },
+        "offers": [*check.offers],
+        "problem": _clean(check.problem),
+        "advice": _clean(check.advice),
+    }
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean_line(text[:LONGEST_LINE])

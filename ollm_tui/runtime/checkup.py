@@ -1,0 +1,277 @@
+"""What there is to chat with here, who answers where, and what is missing: facts, bounded in time.
+
+Every server is asked at once. Services on the internet are asked for their models if there is a key
+for them, as in any list of models, and are not probed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import anyio
+
+from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.library.starter import starter_path
+from ollm_tui.models.capabilities import ABILITIES, capabilities_of
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    SupportsCopy,
+    SupportsDelete,
+    SupportsList,
+    SupportsLoad,
+    SupportsPull,
+    SupportsRunning,
+    SupportsShow,
+    SupportsTokenCount,
+    SupportsUnload,
+)
+from ollm_tui.providers.base_url import shown_address
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.discovery import Sighting
+from ollm_tui.providers.embedded.provider import engine_available
+from ollm_tui.providers.unusable import UnusableProvider
+from ollm_tui.runtime.compose import Runtime
+from ollm_tui.runtime.first_model import can_chat
+from ollm_tui.runtime.presets import is_service
+
+PATIENCE_S = 1.6
+"""What all servers together may take to list their models."""
+GRACE_S = 0.3
+"""For writing down who did not."""
+State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
+"""With models to chat with, without, not running and not asked for, or out of order."""
+_OFFERS: tuple[tuple[str, type], ...] = (
+    ("list", SupportsList),
+    ("show", SupportsShow),
+    ("pull", SupportsPull),
+    ("delete", SupportsDelete),
+    ("copy", SupportsCopy),
+    ("load", SupportsLoad),
+    ("unload", SupportsUnload),
+    ("running", SupportsRunning),
+    ("count tokens", SupportsTokenCount),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderCheck:
+    """One provider."""
+
+    name: str
+    label: str
+    state: State
+    address: str | None = None
+    """Host and port, without anything secret."""
+    engine: str | None = None
+    """Who answers there, as it turned out."""
+    version: str | None = None
+    latency_ms: int | None = None
+    has_key: bool = False
+    models: int = 0
+    chat_models: int = 0
+    abilities: Mapping[str, tuple[int, int]]
+    """For each ability how many models have it: for certain, and as assumed."""
+    offers: tuple[str, ...] = ()
+    """What the app can have it do."""
+    problem: str | None = None
+    advice: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """Everything that was found."""
+
+    providers: tuple[ProviderCheck, ...]
+    quiet: tuple[tuple[str, str], ...]
+    """Engines nobody configured and nobody found: label and address."""
+    engine_installed: bool
+    starter_fetched: bool
+    model: str | None
+    """What a new chat would begin with; None keeps one from chatting."""
+    reason: str
+    """Why this model, or why none."""
+    advice: str | None
+
+
+async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup:
+    """Ask everybody and tell what came of it."""
+    sightings = await _ask(runtime, within_s)
+    listings = _listings(runtime)
+    starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
+    model, reason, advice = await _first(runtime, listings)
+    return Checkup(
+        providers=tuple(
+            _check(runtime, listing, sightings.get(listing.provider))
+            for listing in listings
+            if not listing.absent
+        ),
+        quiet=tuple(
+            (one.label, shown_address(address))
+            for one in listings
+            if one.absent and (address := runtime.scout.address_of(one.provider))
+            if not is_service(runtime.config.providers[one.provider])
+        ),
+        engine_installed=engine_available(),
+        starter_fetched=starter is not None,
+        model=model,
+        reason=reason,
+        advice=advice,
+    )
+
+
+async def _ask(runtime: Runtime, within_s: float) -> dict[str, Sighting]:
+    """Have all models listed, and see who answers at every address."""
+    seen: dict[str, Sighting] = {}
+
+    async def look(name: str) -> None:
+        address = runtime.scout.address_of(name)
+        if address is not None:
+            try:
+                seen[name] = await runtime.scout.discovery.look(address)
+            except AIError:
+                return  # the address is none; the listing says so
+
+    with anyio.move_on_after(within_s + GRACE_S):
+        async with anyio.create_task_group() as group:
+            group.start_soon(_refresh, runtime, within_s)
+            for name in runtime.registry.list():
+                settings = runtime.config.providers.get(name)
+                if settings is not None and not is_service(settings):
+                    group.start_soon(look, name)
+    for name in runtime.registry.list():  # engines that were only found now
+        address = runtime.scout.address_of(name)
+        known = runtime.scout.discovery.known(address) if address and name not in seen else None
+        if known is not None:
+            seen[name] = known
+    return seen
+
+
+def _listings(runtime: Runtime) -> list[Listing]:
+    """Give a listing of everybody, also of those who were too slow for one."""
+    known = {listing.provider: listing for listing in runtime.catalog.cached()}
+    return [
+        known.get(adapter.name)
+        or Listing(provider=adapter.name, label=adapter.label, problem=_too_slow(adapter.label))
+        for adapter in runtime.registry.by_priority()
+    ]
+
+
+def _too_slow(label: str) -> AIError:
+    return AIError(ErrorCode.TIMEOUT, f"{label} does not answer in time.")
+
+
+async def _refresh(runtime: Runtime, within_s: float) -> None:
+    await runtime.catalog.refresh(within_s=within_s)
+
+
+async def _first(
+    runtime: Runtime, listings: Sequence[Listing]
+) -> tuple[str | None, str, str | None]:
+    try:
+        with anyio.fail_after(1):
+            first = await runtime.first_model(listings)
+    except AIError as error:
+        return None, error.message, error.hint
+    except TimeoutError:
+        return None, "The provider to begin with does not answer in time.", None
+    return (str(first.ref) if first.ref else None), first.reason, first.advice
+
+
+def _check(runtime: Runtime, listing: Listing, sighting: Sighting | None) -> ProviderCheck:
+    adapter = runtime.registry.get(listing.provider)
+    settings = runtime.config.providers.get(listing.provider)
+    address = runtime.scout.address_of(listing.provider)
+    chats = [info for info in listing.models if can_chat(info)]
+    engine = sighting.engine if sighting else None
+    check = ProviderCheck(
+        name=listing.provider,
+        label=listing.label,
+        state=_state(listing, settings, sighting, has_models=bool(chats)),
+        address=shown_address(address) if address else None,
+        engine=engine.label if engine else None,
+        version=engine.version if engine else None,
+        latency_ms=_milliseconds(sighting),
+        has_key=settings is not None and settings.api_key is not None,
+        models=len(listing.models),
+        chat_models=len(chats),
+        abilities=_abilities(chats),
+        offers=_offers(adapter),
+        problem=listing.problem.message if listing.problem else None,
+    )
+    return replace(check, advice=_advice(check, listing, settings, sighting))
+
+
+def _state(
+    listing: Listing,
+    settings: ProviderSettings | None,
+    sighting: Sighting | None,
+    *,
+    has_models: bool,
+) -> State:
+    if listing.problem is None:
+        return "ok" if has_models else "empty"
+    is_unasked = settings is not None and settings.preset
+    return "absent" if is_unasked and sighting and sighting.engine is None else "failed"
+
+
+def _milliseconds(sighting: Sighting | None) -> int | None:
+    if sighting is None or sighting.latency_s is None:
+        return None
+    return max(1, round(sighting.latency_s * 1000))
+
+
+def _abilities(models: Sequence[ModelInfo]) -> dict[str, tuple[int, int]]:
+    held = [capabilities_of(info) for info in models]
+    counted: dict[str, tuple[int, int]] = {}
+    for name in ABILITIES:
+        having = [fact for one in held if (fact := one.ability(name)).value]
+        assumed = sum(fact.source == "assumed" for fact in having)
+        if having:
+            counted[name] = (len(having) - assumed, assumed)
+    return counted
+
+
+def _offers(adapter: ProviderAdapter | None) -> tuple[str, ...]:
+    if adapter is None or isinstance(adapter, UnusableProvider):
+        return ()
+    return ("chat", *(word for word, kind in _OFFERS if isinstance(adapter, kind)))
+
+
+def _advice(
+    check: ProviderCheck,
+    listing: Listing,
+    settings: ProviderSettings | None,
+    sighting: Sighting | None,
+) -> str | None:
+    """Say what to do next about one provider; None where all is well."""
+    problem = listing.problem
+    engine = sighting.engine if sighting else None
+    if problem is not None and problem.code == ErrorCode.AUTH_FAILED and not check.has_key:
+        return problem.hint or f"Set api_key_env below [providers.{check.name}]."
+    if check.state != "ok" and engine is not None and not engine.speaks_openai:
+        return (
+            f"Another program answers at {check.address}: correct base_url below "
+            f"[providers.{check.name}], or start the server there."
+        )
+    if settings is not None and settings.backend and engine is not None and engine.backend:
+        told = {settings.backend, settings.kind}
+        if engine.backend not in told and listing.label != engine.label:
+            return (
+                f"The settings say {settings.backend}, and {engine.label} answers: "
+                f"take `backend` out of [providers.{check.name}]."
+            )
+    if problem is not None:
+        return problem.hint
+    return _how_to_fill(check) if check.state == "empty" else None
+
+
+def _how_to_fill(check: ProviderCheck) -> str | None:
+    match check.engine or check.label:
+        case "Ollama":
+            return "It has no model to chat with: `ollama pull qwen3:4b` fetches one."
+        case "Embedded":
+            return None  # the engine and its starter model have lines of their own
+        case _:
+            return "It has no model to chat with: load one there."

@@ -1,0 +1,82 @@
+"""A checkup in sentences, a finding a line; below some of them the next step, after an arrow."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ollm_tui.runtime.checkup import Checkup, ProviderCheck
+
+ARROW: Final = "->"
+_WORDS: Final[Mapping[str, str]] = {"ok": "ok", "empty": "--", "absent": "--", "failed": "!!"}
+_ABILITIES: Final[Mapping[str, str]] = {
+    "vision": "see pictures",
+    "tools": "call tools",
+    "thinking": "think",
+    "embedding": "embed",
+}
+
+
+def provider_lines(found: Checkup) -> Iterator[str]:
+    """Say who answers and what each can do, with text of servers as they sent it."""
+    for check in found.providers:
+        yield from _provider(check)
+    if found.quiet:
+        names = ", ".join(f"{label} ({address})" for label, address in found.quiet)
+        yield f"   Nobody answers for: {names}"
+
+
+def _provider(check: ProviderCheck) -> Iterator[str]:
+    who = check.engine or check.label
+    version = f" {check.version}" if check.version else ""
+    place = f" at {check.address}" if check.address else ""
+    latency = f", {check.latency_ms} ms" if check.latency_ms is not None else ""
+    key = ", with a key" if check.has_key else ""
+    shown = f"{who}{version}" if who != check.name or version else ""
+    head = f"{shown}{place}{latency}{key}".lstrip()
+    if check.state in {"ok", "empty"}:
+        head += f", {_count(check.chat_models, 'model')} to chat with"
+    yield f"{_WORDS[check.state]} {check.name}: {head}"
+    if check.problem:
+        yield f"   {check.problem}"
+    if check.abilities:
+        yield f"   of these {_abilities(check)}"
+    if check.offers and check.state in {"ok", "empty"}:
+        yield f"   can {', '.join(check.offers)}"
+    if check.advice:
+        yield f"   -> {check.advice}"
+
+
+def _abilities(check: ProviderCheck) -> str:
+    parts = []
+    for name, (known, assumed) in check.abilities.items():
+        numbers = [str(known)] if known else []
+        numbers += [f"{assumed} assumed to"] if assumed else []
+        parts.append(f"{' and '.join(numbers)} {_ABILITIES[name]}")
+    return ", ".join(parts)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number or 'no'} {thing}s"
+
+
+def engine_lines(found: Checkup) -> Iterator[str]:
+    """Say whether models run without a server."""
+    if found.engine_installed:
+        yield "ok engine: installed"
+    else:
+        yield "-- engine: not installed"
+        yield "   -> `pip install 'ollm-tui[embedded]'` adds one that needs no server."
+    if found.starter_fetched:
+        yield "ok starter model: fetched"
+    else:
+        yield "-- starter model: not fetched"
+        yield "   -> `ollm models starter` fetches a small one."
+
+
+def result_lines(found: Checkup) -> Iterator[str]:
+    """Say whether one can chat."""
+    if found.model is None:
+        yield f"!! You cannot chat yet: {found.reason.rstrip('.')}."
+    else:
+        yield f"ok A new chat begins with {found.model}, {found.reason}."
+    if found.advice:
+        yield f"   -> {found.advice}"
