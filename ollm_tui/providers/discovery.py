@@ -8,14 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 
 import anyio
 import httpx
 
+from ollm_tui import __version__
 from ollm_tui.protocol.json_types import JsonValue
-from ollm_tui.providers.base_url import is_loopback, is_plain_local, server_root, split_url
+from ollm_tui.providers.base_url import server_root, split_url
+from ollm_tui.providers.client import make_client
 from ollm_tui.providers.fingerprint import PATHS, Engine, Heard, identify
+from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.spec import ProviderSpec
 
 PATIENCE_S = 1.0
 """What a silent server may cost."""
@@ -23,6 +28,15 @@ LIMIT_BYTES = 1_000_000
 MAX_AGE_S = 30.0
 CONNECTIONS = 4
 """At once to one server: small ones let no more than five wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How a server is reached, where that is not as usual."""
+
+    ca_file: Path | None = None
+    proxy: str | None = field(default=None, repr=False)
+    """As in a provider's settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +73,13 @@ class Discovery:
         self._clock = clock
         self._places: dict[str, _Place] = {}
 
-    async def look(self, base_url: str) -> Sighting:
+    async def look(self, base_url: str, way: Way | None = None) -> Sighting:
         """Tell who answers at an address."""
         root = _root(base_url)
         place = self._places.setdefault(root, _Place())
         async with place.lock:
             if place.sighting is None or self._clock() - place.taken_at >= self._max_age_s:
-                place.sighting = await probe(root, patience_s=self._patience_s)
+                place.sighting = await probe(root, way, patience_s=self._patience_s)
                 place.taken_at = self._clock()
             return place.sighting
 
@@ -79,7 +93,9 @@ class Discovery:
         self._places.clear()
 
 
-async def probe(base_url: str, *, patience_s: float = PATIENCE_S) -> Sighting:
+async def probe(
+    base_url: str, way: Way | None = None, *, patience_s: float = PATIENCE_S
+) -> Sighting:
     """Ask a server who it is; takes `patience_s` at most."""
     answers: dict[str, Heard] = {}
     first: list[float] = []
@@ -92,13 +108,15 @@ async def probe(base_url: str, *, patience_s: float = PATIENCE_S) -> Sighting:
 
     async def ask(client: httpx.AsyncClient, path: str) -> None:
         try:
-            await _ask(client, root + path, partial(take, path))
+            async with limit:
+                await _ask(client, root + path, partial(take, path))
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             failures.append(_words(error))
 
     root = _root(base_url)
+    limit = anyio.CapacityLimiter(CONNECTIONS)
     with anyio.move_on_after(patience_s), single_error():
-        async with _client(root, patience_s) as client, anyio.create_task_group() as group:
+        async with _client(root, way or Way()) as client, anyio.create_task_group() as group:
             for path in PATHS:
                 group.start_soon(ask, client, path)
     engine = identify(answers)
@@ -115,15 +133,11 @@ def _root(base_url: str) -> str:
     return server_root(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl())
 
 
-def _client(root: str, patience_s: float) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        timeout=patience_s,
-        trust_env=not is_loopback(root),
-        verify=not is_plain_local(root),
-        follow_redirects=False,
-        limits=httpx.Limits(max_connections=CONNECTIONS),
-        headers={"accept-encoding": "identity"},
-    )
+def _client(root: str, way: Way) -> httpx.AsyncClient:
+    spec = ProviderSpec(name="probe", kind="probe", ca_file=way.ca_file)
+    headers = {"accept-encoding": "identity", "user-agent": f"ollm-tui/{__version__}"}
+    proxy = proxy_for(root, way.proxy, spec.name)
+    return make_client(spec, root, headers=headers, auth=None, proxy=proxy)
 
 
 async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[Heard], None]) -> None:

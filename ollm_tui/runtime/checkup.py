@@ -126,12 +126,12 @@ async def _ask(runtime: Runtime, within_s: float) -> dict[str, Sighting]:
     seen: dict[str, Sighting] = {}
 
     async def look(name: str) -> None:
-        address = runtime.scout.address_of(name)
-        if address is not None:
-            try:
-                seen[name] = await runtime.scout.discovery.look(address)
-            except AIError:
-                return  # the address is none; the listing says so
+        try:
+            sighting = await runtime.scout.look_at(name)
+        except AIError:
+            return  # the listing says it
+        if sighting is not None:
+            seen[name] = sighting
 
     with anyio.move_on_after(within_s + GRACE_S):
         async with anyio.create_task_group() as group:

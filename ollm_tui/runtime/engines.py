@@ -28,12 +28,12 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.base_url import is_loopback
-from ollm_tui.providers.discovery import Discovery
+from ollm_tui.providers.discovery import Discovery, Sighting, Way
 from ollm_tui.providers.fingerprint import LABELS, Engine
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.presets import has_key, is_service
-from ollm_tui.runtime.specs import provider_spec
+from ollm_tui.runtime.specs import PRESET_LABELS, provider_spec
 
 BACKENDS = frozenset(get_args(Backend))
 _OLLAMA = "ollama"
@@ -97,18 +97,43 @@ class EngineScout:
         settings = self._providers.get(name)
         if settings is None or name in self._settled or not self._is_open(name, settings):
             return
-        engine = (await self.discovery.look(settings.base_url or "")).engine
+        engine = await self._engine_at(settings)
         if engine is None or name in self._settled:
             return
         self._settled.add(name)
         fit = _fit(settings, engine)
         if fit != self._fits.get(name, _Fit(settings.kind, settings.backend)):
-            label = settings.label or LABELS.get(fit.backend or "") or engine.label
-            spec = replace(
-                provider_spec(name, settings), kind=fit.kind, backend=fit.backend, label=label
-            )
+            spec = replace(provider_spec(name, settings), kind=fit.kind, backend=fit.backend)
+            if settings.label is None and name in PRESET_LABELS:
+                spec = replace(spec, label=LABELS.get(fit.backend or "") or engine.label)
             self._put(spec, settings.priority)
             self._fits[name] = fit
+
+    async def look_at(self, name: str) -> Sighting | None:
+        """Tell who answers for a provider; None for one that has no address of its own.
+
+        Raises:
+            AIError: its address, or the proxy to it, cannot be used.
+        """
+        address, settings = self.address_of(name), self._providers.get(name)
+        return await self.discovery.look(address, _way(settings)) if address else None
+
+    async def _engine_at(self, settings: ProviderSettings) -> Engine | None:
+        """Ask all addresses of a provider; the first that tells its backend speaks for a pool."""
+        found: list[Engine] = []
+
+        async def ask(address: str) -> None:
+            try:
+                engine = (await self.discovery.look(address, _way(settings))).engine
+            except AIError:
+                return  # the adapter says it when it is used
+            if engine is not None:
+                found.append(engine)
+
+        async with anyio.create_task_group() as group:
+            for address in settings.addresses:
+                group.start_soon(ask, address)
+        return next((engine for engine in found if engine.backend), next(iter(found), None))
 
     async def find_strays(self) -> Sequence[str]:
         """Look at all usual ports and give the names of engines that no provider stands for."""
@@ -150,13 +175,13 @@ class EngineScout:
     def address_of(self, name: str) -> str | None:
         """Give the address of a provider; None for one that has none."""
         settings = self._providers.get(name)
-        return self._strays.get(name) or (settings.base_url if settings else None)
+        return self._strays.get(name) or next(iter(settings.addresses if settings else ()), None)
 
     def _is_open(self, name: str, settings: ProviderSettings) -> bool:
         """Whether a probe may choose the adapter of a provider."""
         if settings.preset and name not in ALWAYS_THERE:
             return False
-        if settings.problem is not None or not settings.base_url or is_service(settings):
+        if settings.problem is not None or not settings.addresses or is_service(settings):
             return False
         if settings.kind == OPENAI_COMPATIBLE:
             return not self._is_given(name, "backend")
@@ -179,10 +204,10 @@ class EngineScout:
             return None
         if address in self._strays.values() or self._is_claimed(address, engine):
             return None
-        name = self._name_for(engine, address)
+        name, label = self._name_for(engine, address)
         fit = _stray_fit(engine)
         spec = ProviderSpec(
-            name=name, kind=fit.kind, backend=fit.backend, label=engine.label, base_url=address
+            name=name, kind=fit.kind, backend=fit.backend, label=label, base_url=address
         )
         if not self._put(spec, PRESET_PRIORITY):
             return None
@@ -192,20 +217,21 @@ class EngineScout:
 
     def _is_claimed(self, address: str, engine: Engine) -> bool:
         return any(
-            settings.base_url is not None
-            and _is_same_server(settings.base_url, address)
+            _is_same_server(own, address)
             and (not settings.preset or settings.backend == engine.backend)
             for settings in self._providers.values()
+            for own in settings.addresses
         )
 
-    def _name_for(self, engine: Engine, address: str) -> str:
-        """Give the engine's usual name if it is free, else one with the port."""
+    def _name_for(self, engine: Engine, address: str) -> tuple[str, str]:
+        """Give the engine's usual name and label if they are free, else both with the port."""
         usual = engine.backend or OPENAI_COMPATIBLE
         settings = self._providers.get(usual)
         is_free = settings is not None and settings.preset and settings.enabled
         if is_free and usual not in self._strays and not self._is_at_home(usual):
-            return usual
-        return f"{engine.backend or 'server'}-{urlsplit(address).port or 80}"
+            return usual, engine.label
+        port = urlsplit(address).port or 80
+        return f"{engine.backend or 'server'}-{port}", f"{engine.label} ({port})"
 
     def _is_at_home(self, name: str) -> bool:
         """Whether the engine of a preset answers at its usual port."""
@@ -231,6 +257,10 @@ def _fit(settings: ProviderSettings, engine: Engine) -> _Fit:
     if engine.backend == _OLLAMA:
         return _Fit(settings.kind, None)
     return _Fit(OPENAI_COMPATIBLE, engine.backend)
+
+
+def _way(settings: ProviderSettings | None) -> Way | None:
+    return Way(ca_file=settings.ca_file, proxy=settings.proxy) if settings else None
 
 
 def _stray_fit(engine: Engine) -> _Fit:

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import anyio
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonValue
-from ollm_tui.providers.discovery import Discovery, probe
+from ollm_tui.providers.discovery import Discovery, Way, probe
 from ollm_tui.providers.fingerprint import PATHS, Heard, identify
 from tests.providers.engines import SHAPES
 from tests.support import corpus
+from tests.support.certificates import make_authority
 from tests.support.http_server import Received, Reply, serve
 
 Bad = Callable[[Received, Reply], Awaitable[None]]
@@ -203,3 +205,24 @@ def test_whatever_is_answered_somebody_or_nobody_is_told(
     engine = identify({path: Heard(status, body, header) for path, body in bodies.items()})
     assert (engine is None) == (not bodies)
     assert engine is None or engine.version is None or "\x1b" not in engine.version
+
+
+async def test_a_server_with_a_certificate_of_its_own_is_known_where_its_authority_is(
+    tmp_path: Path,
+) -> None:
+    authority = make_authority(tmp_path)
+    async with serve(SHAPES["vllm"], tls=authority.server("127.0.0.1")) as server:
+        stranger = await probe(server.url)
+        known = await probe(server.url, Way(ca_file=authority.file))
+    assert stranger.engine is None
+    assert known.engine is not None
+    assert known.engine.backend == "vllm"
+
+
+async def test_a_probe_of_this_machine_takes_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve(SHAPES["ollama"]) as proxy, serve(SHAPES["vllm"]) as server:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        engine = (await probe(server.url, Way(proxy=proxy.url))).engine
+    assert engine is not None
+    assert engine.backend == "vllm"
+    assert proxy.received == []

@@ -103,7 +103,7 @@ async def test_a_model_named_before_any_listing_is_asked_through_the_right_adapt
         assert len(server.received) == asked
 
 
-async def test_what_a_person_says_of_a_server_is_not_asked_again(paths: AppPaths) -> None:
+async def test_what_a_person_says_of_a_server_is_not_questioned(paths: AppPaths) -> None:
     async with serve(SHAPES[LLAMACPP]) as server:
         text = f'[providers.box]\nbase_url = "{server.url}"\nbackend = "vllm"\n'
         text += f'[providers.other]\nkind = "ollama"\nbase_url = "{server.url}"\n'
@@ -124,6 +124,20 @@ async def test_a_key_is_not_sent_with_a_probe(paths: AppPaths) -> None:
             assert "planted" not in str([request.headers for request in server.received])
             await runtime.catalog.listing("box")
     assert server.received[-1].headers["authorization"] == "Bearer sk-planted"
+
+
+async def test_a_pool_gets_the_adapters_of_the_engine_that_its_servers_are(
+    paths: AppPaths,
+) -> None:
+    shape = SHAPES["vllm"]
+    async with serve(shape) as one, serve(shape) as other:
+        text = f'[providers.box]\nbase_urls = ["{one.url}", "http://127.0.0.1:9", "{other.url}"]\n'
+        async with running(paths, {}, text) as runtime:
+            before = runtime.registry.get("box")
+            assert not isinstance(before, SupportsTokenCount)
+            assert isinstance(await runtime.catalog.adapter("box"), SupportsTokenCount)
+            listing = await runtime.catalog.listing("box")
+    assert (listing.label, len(listing.models)) == ("box", 2)
 
 
 async def test_a_server_that_is_another_after_looking_again_gets_another_adapter(
@@ -194,7 +208,10 @@ async def test_two_engines_of_a_kind_are_both_there(
         with usual_addresses(monkeypatch, {"llamacpp": home.url, "vllm": other.url}):
             async with running(paths, {}) as runtime:
                 found = {one.provider for one in await runtime.catalog.refresh() if one.models}
-    assert found == {"llamacpp", f"llamacpp-{other.url.rpartition(':')[2]}"}
+                labels = {one.label for one in runtime.catalog.cached() if one.models}
+    port = other.url.rpartition(":")[2]
+    assert found == {"llamacpp", f"llamacpp-{port}"}
+    assert labels == {"llama.cpp", f"llama.cpp ({port})"}
 
 
 @pytest.mark.parametrize("shape", ["a gateway with a key", "a web page", "one that redirects"])
