@@ -1,7 +1,7 @@
 """The models of all providers in one list, asked for in parallel and kept for a while."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,10 +10,12 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList
+from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
 
+DESCRIBE_S = 1.5
+"""What the description of one model may take."""
 Gate = Callable[[str], Awaitable[bool]]
 """Tells whether a provider is worth asking: a preset whose port is silent is not."""
 
@@ -99,8 +101,15 @@ class ModelCatalog:
         models = listing.models if listing else ()
         return next((info for info in models if info.name == ref.model), None)
 
-    def learn(self, ref: ModelRef, info: ModelInfo) -> None:
-        """Add what was told of one model since its provider was asked for the list."""
+    async def describe(self, ref: ModelRef, *, within_s: float = DESCRIBE_S) -> None:
+        """Learn what a model can do where the list does not say it; a failure changes nothing."""
+        adapter, known = self._registry.get(ref.provider), self.find(ref)
+        if known is None or known.capability is not None or not isinstance(adapter, SupportsShow):
+            return
+        with anyio.move_on_after(within_s), suppress(AIError):
+            self._learn(ref, await adapter.show_model(ref.model))
+
+    def _learn(self, ref: ModelRef, info: ModelInfo) -> None:
         listing, known = self._listings.get(ref.provider), self.find(ref)
         if listing is None or known is None:
             return

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose, SupportsShow
+from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
@@ -199,16 +199,8 @@ class Runtime:
         """Ask again what is known of a model: its window can change when it is loaded."""
         self.catalog.forget(ref.provider)
         await self.catalog.listing(ref.provider, within_s=PATIENCE_S)
-        await self._ask_abilities(ref)
+        await self.catalog.describe(ref)
         return self.catalog.find(ref)
-
-    async def _ask_abilities(self, ref: ModelRef) -> None:
-        """Let a provider describe a model of which its list does not say what it can do."""
-        adapter, known = self.registry.get(ref.provider), self.catalog.find(ref)
-        if known is None or known.capability is not None or not isinstance(adapter, SupportsShow):
-            return
-        with anyio.move_on_after(PATIENCE_S), suppress(AIError):
-            self.catalog.learn(ref, await adapter.show_model(ref.model))
 
     async def _configured(self, model: str) -> FirstModel:
         found = await self.router.resolve(self._address(model))

@@ -81,6 +81,10 @@ class Catalog(Protocol):
         """Ask everybody anew next time."""
         ...
 
+    async def describe(self, ref: "ModelRef") -> None:
+        """Learn what a model can do, where that takes a question of its own."""
+        ...
+
     def find(self, ref: "ModelRef") -> "ModelInfo | None":
         """Give what the last listing said of a model."""
         ...

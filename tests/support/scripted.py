@@ -136,12 +136,16 @@ class ScriptedCatalog:
         self._known = listings if known is None else known
         self.late: dict[str, anyio.Event] = {}
         self.forgotten = 0
+        self.described: list[ModelRef] = []
 
     def cached(self) -> tuple[Listing, ...]:
         return self._known
 
     def forget(self) -> None:
         self.forgotten += 1
+
+    async def describe(self, ref: ModelRef) -> None:
+        self.described.append(ref)
 
     def find(self, ref: ModelRef) -> ModelInfo | None:
         for listing in self._listings:

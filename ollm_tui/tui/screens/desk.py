@@ -81,7 +81,7 @@ class Desk:
             self.say(error.message, "error", error.hint)
         else:
             if first.ref is not None:
-                self.talk.set_model(first.ref)
+                self._set_model(first.ref)
             text, hint = welcome(first, self._screen.keymap.key_for("chat.models"))
             self.say(text, "info", hint)
 
@@ -188,10 +188,16 @@ class Desk:
 
     def use_model(self, ref: ModelRef) -> None:
         """Let another model answer from now on."""
-        self.talk.set_model(ref)
+        self._set_model(ref)
         self._remember_model()
         self.say(f"{ref.model} answers from now on.")
         self.status.show_talk()
+
+    def _set_model(self, ref: ModelRef) -> None:
+        self.talk.set_model(ref)
+        # What it can do decides how it is given tools and pictures; the first prompt need not wait.
+        describe = self.runtime.catalog.describe(ref)
+        self._screen.run_worker(describe, group="describe", exclusive=True)
 
     def _remember_model(self) -> None:
         try:

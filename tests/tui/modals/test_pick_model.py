@@ -7,7 +7,7 @@ import pytest
 from textual.widgets import OptionList
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
@@ -107,6 +107,7 @@ async def test_enter_takes_the_marked_one(tmp_path: Path) -> None:
         await stage.pilot.press("down", "down", "enter")
         await stage.settle()
         assert stage.client.conversation.model == "local://llava:13b"
+        assert stage.runtime.catalog.described[-1] == ModelRef("local", "llava:13b")
 
 
 async def test_nothing_that_matches_is_said_and_enter_does_nothing(tmp_path: Path) -> None:
