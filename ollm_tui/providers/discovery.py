@@ -26,6 +26,9 @@ PATIENCE_S = 1.0
 """What a silent server may cost."""
 LIMIT_BYTES = 1_000_000
 MAX_AGE_S = 30.0
+HEAD_START_S = 0.1
+"""How long the first question may take before the others are asked all the same."""
+REFUSED = "nobody answers"
 CONNECTIONS = 4
 """At once to one server: small ones let no more than five wait."""
 
@@ -112,12 +115,18 @@ async def probe(
                 await _ask(client, root + path, partial(take, path))
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             failures.append(_words(error))
+        told.set()
 
+    told = anyio.Event()
     root = _root(base_url)
     limit = anyio.CapacityLimiter(CONNECTIONS)
     with anyio.move_on_after(patience_s), single_error():
         async with _client(root, way or Way()) as client, anyio.create_task_group() as group:
-            for path in PATHS:
+            # Most ports are closed: one refusal says so for all questions.
+            group.start_soon(ask, client, PATHS[0])
+            with anyio.move_on_after(HEAD_START_S):
+                await told.wait()
+            for path in () if REFUSED in failures else PATHS[1:]:
                 group.start_soon(ask, client, path)
     engine = identify(answers)
     return Sighting(
@@ -168,7 +177,7 @@ def _words(error: Exception) -> str:
         case httpx.ConnectTimeout() | httpx.ReadTimeout() | httpx.PoolTimeout():
             return "no answer in time"
         case httpx.ConnectError():
-            return "nobody answers"
+            return REFUSED
         case httpx.InvalidURL() | httpx.UnsupportedProtocol():
             return "the address cannot be used"
         case _:
