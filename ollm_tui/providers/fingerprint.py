@@ -25,6 +25,8 @@ VERSION = "/version"
 OPENAI_MODELS = "/v1/models"
 OLLAMA_VERSION = "/api/version"
 OLLAMA_TAGS = "/api/tags"
+ROUTER = "llamacpp-router"
+"""llama.cpp that was started without a model and manages many."""
 PATHS = (
     KOBOLD_VERSION,
     LLAMACPP_PROPS,
@@ -46,6 +48,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
         "localai": "LocalAI",
         "kobold": "KoboldCpp",
         "llamacpp": "llama.cpp",
+        ROUTER: "llama.cpp router",
     }
 )
 _OTHERS: Mapping[str, str] = MappingProxyType(
@@ -72,7 +75,7 @@ class Engine:
     """Who a server turned out to be."""
 
     backend: str | None = None
-    """`ollama`, `lmstudio`, `localai`, `kobold`, `llamacpp` or `vllm`; None for any other."""
+    """`ollama`, or one of the backends of the settings; None for any other."""
     label: str
     version: str | None = None
     """In the server's own words, cleaned."""
@@ -117,6 +120,10 @@ def _other(listing: Heard) -> str:
 
 def _is_kobold(answers: Answers) -> bool:
     return string(_object(answers, KOBOLD_VERSION), "result") == "KoboldCpp"
+
+
+def _is_router(answers: Answers) -> bool:
+    return _is_llamacpp(answers) and _object(answers, LLAMACPP_PROPS).get("role") == "router"
 
 
 def _is_llamacpp(answers: Answers) -> bool:
@@ -167,6 +174,7 @@ def _is_ollama(answers: Answers) -> bool:
 
 _SIGNS: tuple[tuple[str, Callable[[Answers], bool]], ...] = (
     ("kobold", _is_kobold),
+    (ROUTER, _is_router),
     ("llamacpp", _is_llamacpp),
     ("lmstudio", _is_lmstudio),
     ("localai", _is_localai),
@@ -180,6 +188,7 @@ _VERSIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "kobold": (KOBOLD_VERSION, "version"),
         "llamacpp": (LLAMACPP_PROPS, "build_info"),
+        ROUTER: (LLAMACPP_PROPS, "build_info"),
         "localai": (VERSION, "version"),
         "vllm": (VERSION, "version"),
         "ollama": (OLLAMA_VERSION, "version"),

@@ -29,7 +29,7 @@ from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.discovery import Discovery, Sighting, Way
-from ollm_tui.providers.fingerprint import LABELS, Engine
+from ollm_tui.providers.fingerprint import LABELS, ROUTER, Engine
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.presets import has_key, is_service
@@ -86,11 +86,20 @@ class EngineScout:
         if not settings.preset or name in ALWAYS_THERE:
             await self.settle(name)
             return True
+        return await self._is_at_its_port(name, settings)
+
+    async def _is_at_its_port(self, name: str, settings: ProviderSettings) -> bool:
+        """Whether the engine of a preset answers where it usually is."""
         if settings.base_url is None or settings.backend is None:
             return False
         engine = (await self.discovery.look(settings.base_url)).engine
         # Meanwhile the engine may have been found elsewhere and been given this name.
-        return name in self._strays or (engine is not None and engine.backend == settings.backend)
+        if name in self._strays:
+            return True
+        if engine is None or not _stands_for(settings, engine):
+            return False
+        self._fit_to(name, settings, engine)
+        return True
 
     async def settle(self, name: str) -> None:
         """Give a provider the adapter of the engine that answers there, where nobody named one."""
@@ -101,6 +110,10 @@ class EngineScout:
         if engine is None or name in self._settled:
             return
         self._settled.add(name)
+        self._fit_to(name, settings, engine)
+
+    def _fit_to(self, name: str, settings: ProviderSettings, engine: Engine) -> None:
+        """Put the adapter for this engine in place, unless it is there already."""
         fit = _fit(settings, engine)
         if fit != self._fits.get(name, _Fit(settings.kind, settings.backend)):
             spec = replace(provider_spec(name, settings), kind=fit.kind, backend=fit.backend)
@@ -217,15 +230,14 @@ class EngineScout:
 
     def _is_claimed(self, address: str, engine: Engine) -> bool:
         return any(
-            _is_same_server(own, address)
-            and (not settings.preset or settings.backend == engine.backend)
+            _is_same_server(own, address) and (not settings.preset or _stands_for(settings, engine))
             for settings in self._providers.values()
             for own in settings.addresses
         )
 
     def _name_for(self, engine: Engine, address: str) -> tuple[str, str]:
         """Give the engine's usual name and label if they are free, else both with the port."""
-        usual = engine.backend or OPENAI_COMPATIBLE
+        usual = _family(engine.backend) or OPENAI_COMPATIBLE
         settings = self._providers.get(usual)
         is_free = settings is not None and settings.preset and settings.enabled
         if is_free and usual not in self._strays and not self._is_at_home(usual):
@@ -238,7 +250,7 @@ class EngineScout:
         settings = self._providers[name]
         here = self.discovery.known(settings.base_url) if settings.base_url else None
         engine = here.engine if here else None
-        return engine is not None and engine.backend == settings.backend
+        return engine is not None and _stands_for(settings, engine)
 
     def _put(self, spec: ProviderSpec, priority: int) -> bool:
         try:
@@ -257,6 +269,15 @@ def _fit(settings: ProviderSettings, engine: Engine) -> _Fit:
     if engine.backend == _OLLAMA:
         return _Fit(settings.kind, None)
     return _Fit(OPENAI_COMPATIBLE, engine.backend)
+
+
+def _family(backend: str | None) -> str | None:
+    return "llamacpp" if backend == ROUTER else backend
+
+
+def _stands_for(settings: ProviderSettings, engine: Engine) -> bool:
+    """Whether a preset is meant for this engine."""
+    return settings.backend is not None and _family(engine.backend) == settings.backend
 
 
 def _way(settings: ProviderSettings | None) -> Way | None:

@@ -149,7 +149,7 @@ SHAPES: Mapping[str, Shape] = {
         header="llama.cpp",
     ),
     "llama.cpp that routes": Shape(
-        "llamacpp",
+        "llamacpp-router",
         {"/props": {"role": "router", "max_instances": 4}, "/v1/models": listing("llamacpp")},
         header="llama.cpp",
     ),

@@ -179,6 +179,8 @@ async def test_a_silent_server_costs_a_second_at_most(paths: AppPaths) -> None:
         ("vllm", "vllm", "vllm"),
         ("kobold", "kobold, which imitates ollama", "kobold"),
         ("lmstudio", "localai", "localai"),
+        ("llamacpp", "llama.cpp that routes", "llamacpp"),
+        ("kobold", "llama.cpp that routes", "llamacpp"),
         ("llamacpp", "ollama", "ollama-{port}"),
         ("vllm", LLAMACPP, "llamacpp"),
         ("localai", "a list without owners", "openai-compatible"),
