@@ -7,6 +7,7 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.model_runtime import FoundModel, find_model, in_runtime
 from ollm_tui.cli.output import OK, Output
+from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import SupportsShow
@@ -41,7 +42,7 @@ async def _described(name: str, runtime: Runtime) -> tuple[FoundModel, ModelInfo
         return found, listed
     info = await shower(found.adapter).show_model(found.ref.model)
     size = info.size_bytes if listed is None else info.size_bytes or listed.size_bytes
-    return found, replace(info, size_bytes=size)
+    return found, runtime.scout.corrected(found.ref, replace(info, size_bytes=size))
 
 
 def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
@@ -63,6 +64,7 @@ def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
         "size_bytes": info.size_bytes,
         "modified_at": info.modified_at,
         "capability": capability,
+        "abilities": _abilities_json(info),
         "context": info.context,
         "loaded": info.loaded,
         "details": dict(info.details),
@@ -81,6 +83,7 @@ def _rows(found: FoundModel, info: ModelInfo) -> list[tuple[str, str]]:
         ("TAKES", ", ".join(sorted(can.input)) if can else ""),
         ("GIVES", ", ".join(sorted(can.output)) if can else ""),
         ("CAN", ", ".join(word for key, word in _FEATURES.items() if can and key in can.features)),
+        ("ABILITIES", _abilities(info)),
         ("MODIFIED", info.modified_at or ""),
     ]
     for key, value in info.details.items():
@@ -90,6 +93,24 @@ def _rows(found: FoundModel, info: ModelInfo) -> list[tuple[str, str]]:
         else:
             rows.append((name, _text(value)))
     return rows
+
+
+def _abilities_json(info: ModelInfo) -> JsonObject:
+    """Give each ability and how it is known: set, known or assumed; null while nobody knows."""
+    held = capabilities_of(info)
+    facts = {name: held.ability(name) for name in ABILITIES}
+    return {name: {"value": fact.value, "source": fact.source} for name, fact in facts.items()}
+
+
+def _abilities(info: ModelInfo) -> str:
+    held = capabilities_of(info)
+    parts = []
+    for name in ABILITIES:
+        fact = held.ability(name)
+        if fact.value is not None:
+            source = "" if fact.source == "known" else f" ({fact.source})"
+            parts.append(f"{name} {_YES_NO[fact.value]}{source}")
+    return ", ".join(parts)
 
 
 def _text(value: JsonValue) -> str:

@@ -109,6 +109,8 @@ def test_a_model_is_shown_with_all_that_is_known(models: Run) -> None:
         True,
     )
     assert "tool_use" in shown["capability"]["features"]
+    assert shown["abilities"]["tools"] == {"value": True, "source": "known"}
+    assert rows["ABILITIES"].startswith("vision ")
     assert shown["details"]["parameters"] == {"num_ctx": ["2048"], "stop": ["<end>"]}
 
 
