@@ -146,7 +146,7 @@ def _client(root: str, way: Way) -> httpx.AsyncClient:
     spec = ProviderSpec(name="probe", kind="probe", ca_file=way.ca_file)
     headers = {"accept-encoding": "identity", "user-agent": f"ollm-tui/{__version__}"}
     proxy = proxy_for(root, way.proxy, spec.name)
-    return make_client(spec, root, headers=headers, auth=None, proxy=proxy)
+    return make_client(spec, split_url(root), headers=headers, auth=None, proxy=proxy)
 
 
 async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[Heard], None]) -> None:

@@ -10,18 +10,18 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.rows import config_rows
-from ollm_tui.config.schema import ProviderSettings
 from ollm_tui.protocol import ports
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.discovery import FINGERPRINTS, answers_as
+from ollm_tui.providers.discovery import Discovery, probe
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.operations import pulling
+from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
-from ollm_tui.runtime.presets import PresetGate
+from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.specs import provider_spec
 from tests.support.canaries import Ear
 from tests.support.certificates import make_authority
@@ -527,18 +527,10 @@ async def _other_certificate(stage: Stage) -> None:
 
 @case("probes for engines on usual ports", kinds=ONE, arrives=False)
 async def _probes(stage: Stage) -> None:
-    for backend in FINGERPRINTS:
-        await answers_as(backend, stage.wrong.url)
-        preset = ProviderSettings.model_validate(
-            {
-                "kind": "openai-compatible",
-                "backend": backend if backend != "ollama" else None,
-                "base_url": stage.wrong.url,
-                "api_key": KEY,
-                "headers": {"X-Team": HEADER},
-            }
-        ).marked(problem=None, preset=True)
-        await PresetGate({"planted": preset})("planted")
+    loaded = stage.load(stage.table(stage.wrong.url))
+    scout = EngineScout(loaded, ProviderRegistry(), Discovery(), lambda _adapter: None)
+    assert await scout.is_there("planted")
+    await probe(f"http://me:{PASSWORD}@{stage.wrong.place}/v1?code={KEY}")
     assert stage.wrong.heard
 
 
