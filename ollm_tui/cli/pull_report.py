@@ -11,6 +11,8 @@ from ollm_tui.providers.pull_sum import PullSum
 REDRAW_S = 0.1
 STEP_PERCENT = 10
 GO_ON = "Stopped. The same command goes on where it stopped."
+LOOK_AGAIN = "Stopped watching: the server may go on. The same command shows how far it is."
+"""For servers that download whether somebody looks or not."""
 
 
 class PullReport(Protocol):
@@ -32,8 +34,8 @@ class PullReport(Protocol):
         """Make room for the sentence that follows."""
         ...
 
-    def stopped(self) -> None:
-        """Say that a person ended it."""
+    def stopped(self, advice: str) -> None:
+        """Say that a person ended it, and how it goes on."""
         ...
 
 
@@ -71,10 +73,10 @@ class LiveReport:
         """Take the line away."""
         self._output.draw("")
 
-    def stopped(self) -> None:
+    def stopped(self, advice: str) -> None:
         """Say how it goes on."""
         self._output.draw("")
-        self._output.note(GO_ON)
+        self._output.note(advice)
 
 
 class PlainReport:
@@ -90,13 +92,13 @@ class PlainReport:
     def progress(self, step: PullProgress) -> None:
         """Say what is new."""
         self._sum.add(step)
-        if step.digest is None and step.status not in {self._status, "success"}:
+        if not _has_sizes(step) and step.status not in {self._status, "success"}:
             self._status = step.status
             self._output.note(f"{self._ref.model}: {step.status}")
         percent = int((self._sum.fraction or 0.0) * 100)
         if percent < self._percent:  # a further server of a pool
             self._percent = 0
-        if step.digest is not None and percent >= self._percent + STEP_PERCENT:
+        if _has_sizes(step) and percent >= self._percent + STEP_PERCENT:
             self._percent = percent - percent % STEP_PERCENT
             self._output.note(f"{self._ref.model}: {_amounts(self._sum)}")
 
@@ -110,9 +112,9 @@ class PlainReport:
     def failed(self) -> None:
         """Nothing stands in the way of the sentence."""
 
-    def stopped(self) -> None:
+    def stopped(self, advice: str) -> None:
         """Say how it goes on."""
-        self._output.note(GO_ON)
+        self._output.note(advice)
 
 
 class JsonReport:
@@ -144,17 +146,17 @@ class JsonReport:
     def failed(self) -> None:
         """Nothing: an error is written for every action alike."""
 
-    def stopped(self) -> None:
+    def stopped(self, advice: str) -> None:
         """Write the end, and say how it goes on."""
         self._end("abort")
-        self._output.note(GO_ON)
+        self._output.note(advice)
 
     def _end(self, reason: str) -> None:
         self._output.json({"type": "finish", "reason": reason, "model": str(self._ref)})
 
 
 def _line(whole: PullSum, step: PullProgress) -> str:
-    if step.digest is None or whole.fraction is None:
+    if not _has_sizes(step) or whole.fraction is None:
         return step.status
     parts = [_amounts(whole)]
     if whole.bytes_per_s is not None:
@@ -162,6 +164,10 @@ def _line(whole: PullSum, step: PullProgress) -> str:
     if whole.seconds_left is not None:
         parts.append(f"{duration_text(whole.seconds_left)} left")
     return "  ".join(parts)
+
+
+def _has_sizes(step: PullProgress) -> bool:
+    return not (step.digest is None and step.completed is None and step.total is None)
 
 
 def _amounts(whole: PullSum) -> str:

@@ -62,7 +62,7 @@ class PullSum:
         self._is_over = progress.status == "success"
         if self._is_over and self._total:
             self.fraction = 1.0
-        key = progress.digest
+        key = _part_of(progress)
         if key is None or (key not in self._layers and len(self._layers) >= MAX_LAYERS):
             return
         known = self._layers.get(key)
@@ -94,3 +94,10 @@ class PullSum:
         self._seen.append((now, self._completed))
         while len(self._seen) > 2 and now - self._seen[0][0] > WINDOW_S:
             self._seen.popleft()
+
+
+def _part_of(progress: PullProgress) -> str | None:
+    """Name the part that sizes are about; some servers tell those of the whole."""
+    if progress.digest is None and (progress.completed is not None or progress.total is not None):
+        return ""
+    return progress.digest

@@ -22,6 +22,7 @@ from tests.cli.conftest import command, environment
 from tests.e2e.conftest import OLLM
 from tests.e2e.conftest import environment as own_home
 from tests.hostile.payloads import PAYLOADS, Payload
+from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_ollama import LARGE, OllamaServer
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Received, Reply, Server, in_thread
@@ -229,6 +230,27 @@ def test_the_servers_of_a_pool_are_managed_together(
     assert deleted[0] == 0
     assert f"from Ollama at {one.url} and {two.url}." in deleted[1].err
     assert not any("new:latest" in fake.models for fake in fakes)
+
+
+def test_a_server_of_another_kind_pulls_loads_and_deletes_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / "localai.toml"
+    fake = FakeLocalAI()
+    with in_thread(fake) as running:
+        settings.write_text(
+            '[providers.mine]\nkind = "openai-compatible"\nbackend = "localai"\n'
+            f'base_url = "{running.url}"\n'
+        )
+        more = ["--config", str(settings), "--host", "http://127.0.0.1:1"]
+        pulled = main(["models", "pull", "mine://new", *more]), capsys.readouterr()
+        deleted = main(["models", "rm", "mine://tiny", "--yes", *more]), capsys.readouterr()
+        copied = main(["models", "cp", "mine://tiny", "x", *more]), capsys.readouterr()
+    assert (pulled[0], pulled[1].out) == (0, "mine://new\n")
+    assert "ollm: new: 50 %  1 kB of 2 kB" in pulled[1].err.splitlines()
+    assert (deleted[0], fake.deleted) == (0, ["tiny"])
+    assert copied[0] == 1
+    assert "cannot copy models." in copied[1].err
 
 
 def test_an_old_server_is_a_line_and_the_rest_is_done(capsys: pytest.CaptureFixture[str]) -> None:

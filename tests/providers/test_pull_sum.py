@@ -67,6 +67,13 @@ def test_the_next_server_of_a_pool_counts_anew() -> None:
     assert (whole.completed, whole.total, whole.fraction) == (10, 100, 0.1)
 
 
+def test_a_server_that_tells_sizes_of_the_whole_is_understood() -> None:
+    whole = PullSum(Clock())
+    for completed, total in ((None, None), (10, 40), (30, 40)):
+        whole.add(PullProgress(status="downloading", completed=completed, total=total))
+    assert (whole.completed, whole.total, whole.fraction) == (30, 40, 0.75)
+
+
 def test_a_layer_of_no_size_divides_nothing() -> None:
     whole = PullSum(Clock())
     for line in (layer("c", 0, 0), layer("d", None, None), PullProgress(status="success")):
