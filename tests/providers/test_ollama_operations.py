@@ -13,7 +13,7 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import SupportsDispose, SupportsVersion
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 from ollm_tui.providers import create_provider
@@ -244,27 +244,48 @@ async def test_what_an_old_server_does_not_know_is_off_and_the_rest_works() -> N
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("think", "hint"),
-    [
-        (True, "Switch thinking off"),
-        (ThinkingConfig(mode="last", effort="high"), "fewer levels"),
-    ],
-)
+HARD = ThinkingConfig(mode="last", effort="high")
+
+
+@pytest.mark.parametrize("think", [True, HARD])
 async def test_a_wish_to_think_that_an_old_server_refuses_is_a_line_and_not_dropped(
-    think: ShouldThink, hint: str
+    think: ShouldThink,
 ) -> None:
     async with ollama(old_ollama) as provider:
-        (event,) = await asked(provider, "hello", think)
+        *said, event = await asked(provider, "hello", think)
     assert isinstance(event, ErrorEvent)
     assert event.error.code == ErrorCode.UNSUPPORTED_FEATURE
-    assert hint in str(event.error)
+    assert "Switch thinking off" in str(event.error)
+    fields = [found.field for found in said if isinstance(found, LeftOut)]
+    assert fields == (["think.level"] if think is HARD else [])
+
+
+async def test_a_level_that_is_refused_leaves_thinking_on() -> None:
+    seen: list[object] = []
+
+    async def switch_only(request: Received, reply: Reply) -> None:
+        body = request.json()
+        seen.append(body.get("think"))
+        if isinstance(body.get("think"), str):
+            told = 'invalid think value: "high" (must be true or false)'
+            await reply.json({"error": told}, 400)
+        else:
+            asked_for = json.dumps(body | {"model": "thinker"}).encode()
+            await fake_ollama(Received(request.method, request.path, {}, asked_for), reply)
+
+    async with ollama(switch_only) as provider:
+        first, *events = await asked(provider, "think", HARD)
+    assert isinstance(first, LeftOut)
+    assert first.field == "think.level"
+    assert seen == ["high", True]
+    assert "ThinkingDelta" in {type(event).__name__ for event in events}
 
 
 async def test_not_to_think_is_dropped_where_nobody_could_think() -> None:
     async with ollama(old_ollama) as provider:
-        *_, last = await asked(provider, "hello", think=False)
-    assert isinstance(last, Finish)
+        events = await asked(provider, "hello", think=False)
+    assert isinstance(events[-1], Finish)
+    assert not [event for event in events if isinstance(event, LeftOut)], "nothing was lost"
 
 
 @pytest.mark.parametrize(

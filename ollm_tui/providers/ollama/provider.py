@@ -54,7 +54,7 @@ class OllamaProvider:
             path="/api/chat",
             body=partial(chat_body, request),
             decoder=partial(OllamaStream, self._transport.place, tags_for(request.should_think)),
-            adapt=adapted,
+            adapt=lambda body, error: adapted(body, error, question.said.append),
         )
         return answer_stream(self._transport, question, request.signal)
 

@@ -4,20 +4,22 @@ from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.left_out import Say
 
 _NO_SUCH_PATH = frozenset(
     {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 )
 
 
-def adapted(body: JsonObject, error: AIError) -> JsonObject | None:
-    """Give the request without a field that the server refuses, where nothing is lost by that.
+def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
+    """Give the request without what the server refuses, where the answer stays the one meant.
 
     None is no way out; then the error is given the one that a person has.
     """
-    if "think" in body and "think" in error.message.lower():
-        return _without_refused_think(body, error)
+    if body.get("think") is not None and "think" in error.message.lower():
+        return _otherwise_thinking(body, error, say)
     if error.code == ErrorCode.MODEL_NOT_FOUND:
         name = body.get("model")
         error.hint = f"Fetch it with `ollm models pull {name}`, or choose another model."
@@ -26,17 +28,17 @@ def adapted(body: JsonObject, error: AIError) -> JsonObject | None:
     return None
 
 
-def _without_refused_think(body: JsonObject, error: AIError) -> JsonObject | None:
-    """Leave out a `think: false`; a wish to think is not dropped."""
+def _otherwise_thinking(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
+    """Leave out a `think: false`, and say of a level that it is; a wish to think is not dropped."""
     if body["think"] is False:
         return {key: value for key, value in body.items() if key != "think"}
-    if error.status == HTTPStatus.BAD_REQUEST:
-        error.code = ErrorCode.UNSUPPORTED_FEATURE
-        error.hint = (
-            "This version of Ollama knows fewer levels: choose on or off, or update it."
-            if isinstance(body["think"], str) and "support" not in error.message
-            else "Switch thinking off, or choose a model that thinks."
-        )
+    if error.status != HTTPStatus.BAD_REQUEST:
+        return None
+    if isinstance(body["think"], str) and "support" not in error.message:
+        say(LeftOut("think.level", error))  # older servers know on and off
+        return body | {"think": True}
+    error.code = ErrorCode.UNSUPPORTED_FEATURE
+    error.hint = "Switch thinking off, or choose a model that thinks."
     return None
 
 
