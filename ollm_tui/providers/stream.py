@@ -40,7 +40,7 @@ from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 
 LAST_BYTES_S = 0.05
 """How long the end of a complete answer is awaited, so that its connection can be used again."""
-LAST_LOOK_S = 0.01
+LAST_LOOK_S = 0.1
 """A clock that ran out while nobody read is believed when what has come is no sign of life."""
 MAX_REQUESTS = 8
 """The first, and those without a field that the one before was refused for."""

@@ -25,8 +25,8 @@ from tests.support.floods import text_frame
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 KINDS = [*FAKES]
-SHORT_S, LONG_S = 0.2, 30.0
-PATIENCE_S = 5.0
+SHORT_S, IDLE_S, LONG_S = 0.2, 0.6, 30.0
+PATIENCE_S = 10.0
 
 
 def spec_for(kind: str, url: str, **short: float) -> ProviderSpec:
@@ -121,16 +121,16 @@ async def test_an_answer_that_stands_still_runs_into_the_clock_between_signs(kin
         await reply.start(content_type="text/event-stream")
         for _ in range(6):  # together longer than the clock
             await reply.write(text_frame(kind, "word "))
-            await anyio.sleep(SHORT_S / 4)
+            await anyio.sleep(IDLE_S / 5)
         await anyio.sleep_forever()
 
-    async with asking(kind, stands_still, idle_timeout_s=SHORT_S) as (provider, server):
+    async with asking(kind, stands_still, idle_timeout_s=IDLE_S) as (provider, server):
         text, error = await error_of(provider)
         await server.settled()
         assert len(server.disconnects) == 1
     assert text == "word " * 6
     assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, False)
-    assert f"sent nothing for {SHORT_S:g} s" in error.message
+    assert f"sent nothing for {IDLE_S:g} s" in error.message
     assert "idle_timeout_s" in (error.hint or "")
 
 

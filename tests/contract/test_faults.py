@@ -34,7 +34,7 @@ from tests.support.floods import head
 from tests.support.recordings import DECODERS, frames_of, recording
 
 KINDS = [*DECODERS]
-FIRST_BYTE_S, IDLE_S = 0.6, 0.3
+FIRST_BYTE_S, IDLE_S, LONG_S = 0.6, 0.3, 30.0
 RESET = struct.pack("ii", 1, 0)
 DRIP_S = 0.01
 NEVER = "a frame that never ends: " + "x" * 10_000
@@ -93,7 +93,9 @@ class Faulty:
 
 
 @asynccontextmanager
-async def faulty(kind: str) -> AsyncIterator[tuple[ProviderAdapter, Faulty]]:
+async def faulty(
+    kind: str, first_byte_s: float = LONG_S
+) -> AsyncIterator[tuple[ProviderAdapter, Faulty]]:
     server = Faulty()
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
     server.url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
@@ -104,7 +106,7 @@ async def faulty(kind: str) -> AsyncIterator[tuple[ProviderAdapter, Faulty]]:
                 name="p",
                 kind=kind,
                 base_url=server.url,
-                first_byte_timeout_s=FIRST_BYTE_S,
+                first_byte_timeout_s=first_byte_s,
                 idle_timeout_s=IDLE_S,
             )
         )
@@ -150,23 +152,29 @@ async def test_a_fault_after_any_frame_is_told_and_what_came_is_kept(
     before = tasks()
     unended = [n for n in range(len(frames) + 1) if not ends_of(said(kind, frames[:n]))]
     assert len(unended) >= 4
-    async with faulty(kind) as (provider, server):
-        server.frames, server.fault = frames, fault
+    mute = [n for n in unended if not has_output(said(kind, frames[:n]))]
+    for counts, first_byte_s in ((mute, FIRST_BYTE_S), (unended[len(mute) :], LONG_S)):
+        async with faulty(kind, first_byte_s) as (provider, server):
+            server.frames, server.fault = frames, fault
 
-        async def meet(count: int) -> None:
-            events = await ask(provider, count)
-            if isinstance(events[-1], ErrorEvent):
-                check(events, said(kind, frames[:count]), fault)
-            else:  # the reason had come, and then the end of the body
-                assert fault == "reset"
-                assert count >= len(frames) - 3
+            async def meet(count: int, provider: ProviderAdapter = provider) -> None:
+                events = await ask(provider, count)
+                if isinstance(events[-1], ErrorEvent):
+                    check(events, said(kind, frames[:count]), fault)
+                else:  # the reason had come, and then the end of the body
+                    assert fault == "reset"
+                    assert count >= len(frames) - 3
 
-        async with anyio.create_task_group() as group:
-            for count in unended:
-                group.start_soon(meet, count)
-        await server.settled()
-        assert server.left == (0 if fault == "reset" else len(unended))
+            async with anyio.create_task_group() as group:
+                for count in counts:
+                    group.start_soon(meet, count)
+            await server.settled()
+            assert server.left == (0 if fault == "reset" else len(counts))
     await no_task_left(before)
+
+
+def has_output(events: Sequence[ProviderEvent]) -> bool:
+    return any(isinstance(event, OUTPUT) for event in events)
 
 
 def check(events: list[ProviderEvent], came: list[ProviderEvent], fault: str) -> None:
@@ -179,7 +187,7 @@ def check(events: list[ProviderEvent], came: list[ProviderEvent], fault: str) ->
         return
     assert (text_of(events), thinking_of(events)) == (text_of(came), thinking_of(came))
     assert end.error.code == CODES[fault]
-    seconds = IDLE_S if any(isinstance(event, OUTPUT) for event in came) else FIRST_BYTE_S
+    seconds = IDLE_S if has_output(came) else FIRST_BYTE_S
     assert f"{seconds:g} s" in end.error.message
     assert end.error.hint
 
