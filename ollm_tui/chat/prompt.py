@@ -41,18 +41,29 @@ def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> G
 
 
 def messages_to_send(
-    history: Sequence[Message], *, turns_left_out: int = 0, attachments: bool = True
+    history: Sequence[Message],
+    *,
+    turns_left_out: int = 0,
+    attachments: bool = True,
+    pictures: bool = True,
 ) -> tuple[Message, ...]:
     """Make a history that strict servers and chat templates accept, without its oldest turns.
 
     A question whose answer failed leaves two questions in a row: they are sent as one. Answers
     of nothing but thinking are left out, since on the wire they would be empty. A call without
-    a result, as a crash leaves it, gets one that says it was stopped.
+    a result, as a crash leaves it, gets one that says it was stopped. A question that was nothing
+    but what is left out goes with its answer: nothing ever stands in the place of a picture.
     """
     sent: list[Message] = []
-    for whole in _with_every_result(_newest(history, turns_left_out)):
-        message = whole if attachments else _without_attachments(whole)
-        if message is None:
+    unsent: tuple[type[Block], ...] = () if pictures else (ImageContent,)
+    if not attachments:
+        unsent = (ImageContent, AudioContent, VideoContent)
+    is_unasked = False
+    for whole in _with_every_result(newest_turns(history, turns_left_out)):
+        message = _without(unsent, whole) if unsent else whole
+        if is_question(whole):
+            is_unasked = message is None
+        if message is None or is_unasked:
             continue
         if message.role == "assistant" and not message.tool_calls and not _says_something(message):
             continue
@@ -70,11 +81,14 @@ def no_result(call: ToolCall, reason: str = STOPPED) -> Message:
     )
 
 
-def _without_attachments(message: Message) -> Message | None:
-    """Leave pictures and sound out; None when nothing else was in the message."""
-    kept = [
-        b for b in message.content if not isinstance(b, ImageContent | AudioContent | VideoContent)
-    ]
+def is_question(message: Message) -> bool:
+    """Whether a person said it; what a model was told to correct belongs to its answer."""
+    return message.role == "user" and not message.metadata.get("correction")
+
+
+def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None:
+    """Leave blocks of these kinds out; None when nothing else was in the message."""
+    kept = [block for block in message.content if not isinstance(block, kinds)]
     if len(kept) == len(message.content):
         return message
     if not kept and not message.tool_calls:
@@ -89,7 +103,7 @@ def _without_attachments(message: Message) -> Message | None:
     )
 
 
-def _newest(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
+def newest_turns(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
     """Leave out the oldest turns; the newest always stays."""
     starts = [at for at, message in enumerate(history) if message.role == "user"]
     left_out = min(turns_left_out, len(starts) - 1)

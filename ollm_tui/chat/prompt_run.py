@@ -18,6 +18,7 @@ from ollm_tui.chat.limits import ChatLimits
 from ollm_tui.chat.prompt import STOPPED, ChatOptions, no_result
 from ollm_tui.chat.request import RequestMaker
 from ollm_tui.chat.saving import FINISH_S, Saving
+from ollm_tui.chat.sight import Sight, count_pictures, require_words
 from ollm_tui.chat.tool_loop import RunsTools, ToolRound
 from ollm_tui.chat.tool_mode import ToolModes
 from ollm_tui.chat.turn import Sleep, Turn
@@ -49,6 +50,8 @@ class ChatParts:
     """Tokenizers, shared by all chats."""
     windows: Mapping[str, int] = field(default_factory=dict)
     """Context windows that a person set, by model address or name."""
+    sight: Sight = field(default_factory=Sight)
+    """What is known of models' eyes; may be shared by all chats."""
     sleep: Sleep = anyio.sleep
     """Waits before a retry."""
 
@@ -98,6 +101,8 @@ class PromptRun:
         if found is None:
             return chat_events.Finish(reason="abort")
         maker = RequestMaker(self._parts, self._conversation, self._options, self._signal, found)
+        if not await self._look_at_pictures(found, maker, emit):
+            return chat_events.Finish(reason="abort")
         most = self._options.max_turns or self._parts.limits.max_turns
         for number in range(1, most + 1):
             ending = await self._turn(found, maker, number, emit)
@@ -105,6 +110,21 @@ class PromptRun:
                 return ending
             await emit(chat_events.TurnComplete(turn_number=number))
         return chat_events.Finish(reason="max_turns", turn=most)
+
+    async def _look_at_pictures(
+        self, found: ResolvedModel, maker: RequestMaker, emit: Emit
+    ) -> bool:
+        """Leave pictures out, and say so, for a model that reads only text; False when stopped."""
+        talk = self._conversation
+        count = 0 if talk.drops_attachments else count_pictures(talk.messages, talk.turns_left_out)
+        if not count:
+            return True
+        is_blind = await self._unless_stopped(partial(self._parts.sight.reads_only_text, found))
+        if is_blind:
+            require_words(talk.messages, found.ref.model)
+            maker.sends_pictures = False
+            await emit(chat_events.PicturesLeftOut(count=count, model=found.ref.model))
+        return is_blind is not None
 
     async def _turn(
         self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit

@@ -66,6 +66,8 @@ class RequestMaker:
         self._options = options
         self._signal = signal
         self._found = found
+        self.sends_pictures = True
+        """Whether pictures go along; not to a model that is known to read only text."""
         names = conversation.tools if options.tools is None else options.tools
         self._schemas = parts.tools.schemas(names) if parts.tools is not None and names else ()
 
@@ -96,6 +98,7 @@ class RequestMaker:
                 talk.messages,
                 turns_left_out=talk.turns_left_out,
                 attachments=not talk.drops_attachments,
+                pictures=self.sends_pictures,
             ),
             system_prompt=options.system_prompt or talk.system_prompt,
             tools=self._schemas,

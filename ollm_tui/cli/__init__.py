@@ -24,6 +24,8 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
     # httpx or Textual.
     if arguments.command is not None and arguments.prompt is not None:
         raise UsageError(f"A prompt does not go with `{arguments.command}`.")
+    if arguments.command is not None and arguments.images:
+        raise UsageError(f"--image does not go with `{arguments.command}`.")
     match arguments.command:
         case "config":
             from ollm_tui.cli.config import run_config
@@ -50,6 +52,8 @@ def _chat(arguments: Arguments, output: Output) -> int:
         from ollm_tui.cli.run import run_prompt
 
         return run_prompt(prompt, arguments, output)
+    if arguments.images:
+        raise UsageError("--image goes with a prompt.", 'Try: ollm -p "..." --image FILE')
     if arguments.as_json:
         raise UsageError("--json goes with a prompt.", 'Try: ollm --json -p "..."')
     return _full_screen(arguments)

@@ -35,6 +35,7 @@ class Arguments:
     command: str | None = None
     action: str | None = None
     prompt: str | None = None
+    images: tuple[str, ...] = ()
     as_json: bool = False
     name: str = ""
     """The model that an action is about."""
@@ -76,6 +77,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ollm {__version__}")
     parser.add_argument(
         "-p", "--prompt", metavar="TEXT", help="answer this and exit; piped text is added to it"
+    )
+    parser.add_argument(
+        "--image",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a picture that goes with the prompt (PNG, JPEG, WebP or GIF); may be repeated",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_config(commands, shared)
@@ -155,6 +163,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         command=said.get("command"),
         action=said.get("action"),
         prompt=said.get("prompt"),
+        images=tuple(said.get("image", ())),
         as_json=said.get("json", False),
         name=said.get("name", ""),
         copy=said.get("copy", ""),

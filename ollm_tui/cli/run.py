@@ -8,6 +8,7 @@ import anyio
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.images import with_images
 from ollm_tui.cli.output import OK, NeedsApproval, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.show import Show, ShowJson, ShowText, code_of
@@ -15,6 +16,7 @@ from ollm_tui.cli.stop import Stop, stopping
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.chats import OfferedTool
@@ -26,21 +28,22 @@ def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     paths = default_paths()
     loaded = load_for(paths, os.environ, arguments.flags, output)
     show = ShowJson(output) if arguments.as_json else ShowText(output)
-    return anyio.run(partial(_run, prompt, arguments.flags, loaded, paths, show, output))
+    return anyio.run(partial(_run, prompt, arguments, loaded, paths, show, output))
 
 
 async def _run(
     prompt: str,
-    flags: Flags,
+    arguments: Arguments,
     loaded: LoadedConfig,
     paths: AppPaths,
     show: Show,
     output: Output,
 ) -> int:
     with stopping() as stop:
+        content = await with_images(prompt, arguments.images, output)
         async with open_runtime(loaded, paths) as runtime:
             try:
-                code = await _ask(prompt, runtime, flags, stop, show, output)
+                code = await _ask(content, runtime, arguments.flags, stop, show, output)
             except AIError as error:
                 show.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
@@ -50,7 +53,7 @@ async def _run(
 
 
 async def _ask(
-    prompt: str, runtime: Runtime, flags: Flags, stop: Stop, show: Show, output: Output
+    prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, show: Show, output: Output
 ) -> int:
     client = await _client(runtime, flags, output)
     stop.answering = True

@@ -49,6 +49,8 @@ class ShowText:
                 self._output.note(f"{event.why} {event.instead or again}")
             case chat.ContextWarning(used=used, limit=limit):
                 self._output.note(f"The conversation takes {used} of {limit} tokens.")
+            case chat.PicturesLeftOut(count=count, model=model):
+                self._output.note(f"{model} reads only text: {pictures(count)} not sent.")
             case chat.Finish(reason=reason):
                 self._close()
                 self._ending(reason)
@@ -117,6 +119,11 @@ class ShowJson:
         self._output.json(event_to_json(event))
         if isinstance(event, chat.ErrorEvent):
             self._output.error(event.error.message, event.error.hint)
+
+
+def pictures(count: int) -> str:
+    """Write how many pictures there are, with their verb."""
+    return "a picture is" if count == 1 else f"{count} pictures are"
 
 
 def shown_arguments(call: ToolCall) -> str:

@@ -62,6 +62,15 @@ class ContextWarning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PicturesLeftOut:
+    """Pictures of the chat, also of earlier messages, are not sent: the model reads only text."""
+
+    count: int
+    model: str
+    turn: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying:
     """The request is sent again after a fault before its first byte, as it was or in another form.
 
@@ -125,6 +134,7 @@ ChatEvent: TypeAlias = (
     | ToolCallStart
     | ToolCallResult
     | ContextWarning
+    | PicturesLeftOut
     | Retrying
     | MediaDelta
     | TurnComplete

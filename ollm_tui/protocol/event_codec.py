@@ -51,6 +51,8 @@ def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, 
                 "estimated": event.estimated,
                 "turn": event.turn,
             }
+        case chat.PicturesLeftOut(count=count, model=model, turn=turn):
+            return {"type": "pictures_left_out", "count": count, "model": model, "turn": turn}
         case chat.Retrying():
             return _retrying_to_json(event)
         case chat.MediaDelta():
@@ -120,6 +122,10 @@ def event_from_json(data: JsonMapping) -> chat.ChatEvent:  # noqa: C901, PLR0911
                 limit=_whole(data, "limit"),
                 estimated=data.get("estimated") is True,
                 turn=turn,
+            )
+        case "pictures_left_out":
+            return chat.PicturesLeftOut(
+                count=_whole(data, "count"), model=str(data.get("model", "")), turn=turn
             )
         case "retrying":
             return _retrying_from_json(data, turn)

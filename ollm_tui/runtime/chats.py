@@ -8,6 +8,7 @@ from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.limits import ChatLimits
 from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.sight import Sight
 from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -60,6 +61,7 @@ class ChatMaker:
             learned=_known_modes(learned_modes or {}),
             remember=remember_mode,
         )
+        self._sight = Sight()
         self._encodings = Encodings()
         self._counter = TokenCounter(self._encodings)
         self._windows = _windows(config)
@@ -123,6 +125,14 @@ class ChatMaker:
         ref = ModelRef.parse(model)
         return self._modes.mode_of(ref, info) if ref else None
 
+    async def reads_only_text(self, model: str) -> bool:
+        """Whether a model is known not to see pictures.
+
+        Raises:
+            AIError: it cannot be found.
+        """
+        return await self._sight.reads_only_text(await self._router.resolve(model))
+
     async def measure(self, conversation: Conversation) -> ContextFigures:
         """Count what a conversation takes of its model's window.
 
@@ -149,6 +159,7 @@ class ChatMaker:
                 calls_per_turn=chat.calls_per_turn,
                 prompt_s=chat.prompt_timeout_s,
             ),
+            sight=self._sight,
             encodings=self._encodings,
             windows=self._windows,
         )

@@ -71,6 +71,8 @@ class Runtime:
             learned_modes=dict(self._choices.tool_modes),
             remember_mode=self._remember_tool_mode,
         )
+        self.reads_only_text = self._maker.reads_only_text
+        """Tells whether a model is known not to see pictures; its server is asked once."""
         self._continued: ChatClient | None = None
         self.problems += tuple(
             unknown_tools(self.config, [tool.name for tool in self._maker.offered()])

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ollm_tui.protocol.blocks import ImageContent
+
     # the status line needs only the arithmetic, and that before the first frame
     from ollm_tui.protocol.message import FinishReason, Timings, Usage
 
@@ -68,3 +70,16 @@ def finish_note(reason: "FinishReason", *, empty: bool) -> str:
             return "The server made a pause; ask it to go on."
         case _:
             return "The model gave an empty answer." if empty else ""
+
+
+def left_out_note(count: int, model: str) -> str:
+    """Say that pictures of the chat stay behind."""
+    them = "a picture of this chat is" if count == 1 else f"{count} pictures of this chat are"
+    return f"{model} reads only text: {them} not sent."
+
+
+def picture_figures(picture: "ImageContent") -> str:
+    """Write what an attached picture is: `png · 640 x 480 · 94 kB`."""
+    kind = (picture.mime_type or "").partition("/")[2]
+    data = picture.data or b""
+    return f"{kind} · {picture.width} x {picture.height} · {size(len(data))}"

@@ -16,6 +16,7 @@ from ollm_tui.protocol.chat_events import (
     ErrorEvent,
     Finish,
     MediaDelta,
+    PicturesLeftOut,
     Retrying,
     TextDelta,
     ThinkingDelta,
@@ -26,7 +27,7 @@ from ollm_tui.protocol.chat_events import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.faces import NoteKind, StatusFace, TranscriptFace, TurnState
-from ollm_tui.tui.figures import finish_note, seconds, stats_line
+from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
 from ollm_tui.tui.history import HistoryPainter, show_picture
 from ollm_tui.tui.tool_text import main_argument, outcome
 
@@ -69,13 +70,14 @@ class TurnPresenter:
         self._numbers = itertools.count(1)
         self._prompt: tuple[str, str] | None = None
         self._pictures: Sequence[ImageContent] = ()
+        self._left_out: tuple[int, str] | None = None
         self.questions: dict[str, int] = {}
         """The block of each question, and its place among the messages of the chat."""
         self._begin_turn()
 
     def forget(self) -> None:
         """Take note that the transcript was cleared; what still comes is not shown."""
-        self._prompt = None
+        self._prompt = self._left_out = None
         self.questions = {}
         self._begin_turn()
         self._over = True
@@ -187,7 +189,7 @@ class TurnPresenter:
                 self._think(event)
             case ToolCallStart() | ToolCallResult():
                 self._tool(event)
-            case ContextWarning() | Retrying():
+            case ContextWarning() | PicturesLeftOut() | Retrying():
                 self._warn(event)
             case MediaDelta():
                 self._media(event)
@@ -253,7 +255,10 @@ class TurnPresenter:
         if not self._over:
             self._status.show_turn("asking" if is_open else "tools")
 
-    def _warn(self, event: ContextWarning | Retrying) -> None:
+    def _warn(self, event: ContextWarning | PicturesLeftOut | Retrying) -> None:
+        if isinstance(event, PicturesLeftOut):
+            self._leave_out(event.count, event.model)
+            return
         if isinstance(event, Retrying):
             at_once = WHOLE if event.error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
             again = f"Trying again in {seconds(event.wait_s)}." if event.wait_s else at_once
@@ -267,6 +272,12 @@ class TurnPresenter:
             if event.used > event.limit:  # only a window that nobody has named lets it through
                 text = f"The chat has {about}{event.used:,} tokens, which may be more than fits."
             self.note(text, "warning", self._hints.context or None)
+
+    def _leave_out(self, count: int, model: str) -> None:
+        """Say so, but not with every prompt anew."""
+        if self._left_out != (count, model):
+            self._left_out = (count, model)
+            self.note(left_out_note(count, model), "warning")
 
     def _media(self, event: MediaDelta) -> None:
         if event.modality == "image" and self._shows_picture(event):

@@ -34,6 +34,7 @@ class FakeOllama:
 
     def __init__(self) -> None:
         self.lines: list[Line] = [said("Hello"), said(" there."), DONE]
+        self.capabilities: list[str] | None = ["completion"]
         self.hangs = False
         self.requests: list[dict[str, Any]] = []
         self.began = threading.Event()
@@ -58,7 +59,8 @@ class FakeOllama:
                 length = int(self.headers.get("content-length", 0))
                 asked = json.loads(self.rfile.read(length) or b"{}")
                 if self.path != "/api/chat":
-                    self._whole({"capabilities": ["completion"], "model_info": {}})
+                    known = {} if fake.capabilities is None else {"capabilities": fake.capabilities}
+                    self._whole({**known, "model_info": {}})
                     return
                 fake.requests.append(
                     {"headers": {k.lower(): v for k, v in self.headers.items()}, **asked}

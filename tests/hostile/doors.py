@@ -210,6 +210,7 @@ SCENES: Mapping[str, Scene] = {
 }
 
 READERS: Mapping[str, str] = {
+    "attachments/reading.py": "attached files: pictures, text put into a prompt, names",
     "cli/confirm.py": "a yes or no, which is compared and never shown",
     "cli/prompt.py": "exit: piped prompt",
     "config/early.py": "settings, keys",

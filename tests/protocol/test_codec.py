@@ -73,6 +73,7 @@ EVENTS: st.SearchStrategy[ChatEvent] = st.one_of(
         estimated=st.booleans(),
         turn=TURNS,
     ),
+    st.builds(chat_events.PicturesLeftOut, count=st.integers(1, 100), model=NAMES, turn=TURNS),
     st.builds(
         chat_events.Retrying,
         attempt=TURNS,

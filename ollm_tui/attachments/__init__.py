@@ -1,0 +1,1 @@
+"""Files that go along with a prompt: found, read safely and told apart, without any front end."""

@@ -1,0 +1,123 @@
+"""What is made of an attached file: a picture for the model's eyes, or text for the prompt."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ollm_tui.attachments.reading import FileBytes, refusal
+from ollm_tui.decode.picture_header import PictureHeader, read_header
+from ollm_tui.protocol.blocks import ImageContent
+
+MOST_PICTURE_BYTES: Final = 20_000_000
+MOST_PIXELS: Final = 50_000_000
+MOST_TEXT_BYTES: Final = 200_000
+SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
+"""What the servers that see pictures have in common."""
+_SENDABLE: Final = "Models take PNG, JPEG, WebP and GIF"
+_HEAD: Final = 64
+_OTHER_PICTURES: Final = (
+    (re.compile(rb"II\*\x00|MM\x00\*"), "TIFF"),
+    (re.compile(rb".{4}ftyp(?:hei[cfmsx]|hev[cmx]|mif1|msf1)", re.DOTALL), "HEIC"),
+    (re.compile(rb".{4}ftypavi[fs]", re.DOTALL), "AVIF"),
+    (re.compile(rb"\xff\x0a|\x00\x00\x00\x0cJXL "), "JPEG XL"),
+    (re.compile(rb"\x00\x00\x01\x00"), "icon"),
+    (re.compile(rb"%PDF-"), "PDF"),
+    (re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<svg", re.IGNORECASE), "SVG"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedPicture:
+    """A picture as it will be sent: the file's bytes, unchanged."""
+
+    name: str
+    """The file's own name, clean."""
+    kind: str
+    size: int
+    """Bytes."""
+    content: ImageContent
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedText:
+    """A text file, to be put into the prompt."""
+
+    name: str
+    text: str
+
+    @property
+    def block(self) -> str:
+        """The text as a fenced block under the file's name; no line of it closes the fence."""
+        longest = max((len(run) for run in re.findall("`{3,}", self.text)), default=2)
+        fence = "`" * max(3, longest + 1)
+        ended = self.text if self.text.endswith("\n") else f"{self.text}\n"
+        return f"{self.name}:\n{fence}\n{ended}{fence}\n"
+
+
+Attachment: TypeAlias = AttachedPicture | AttachedText
+
+
+def attachment_of(file: FileBytes) -> Attachment:
+    """Tell what a file is by its first bytes, whatever its name says.
+
+    Raises:
+        AIError: BAD_REQUEST for what neither can be seen nor read.
+    """
+    header = read_header(file.data)
+    if header is not None or _other_picture(file.data):
+        return _picture(file, header)
+    return _text(file)
+
+
+def picture_of(file: FileBytes) -> AttachedPicture:
+    """Take a file for a picture.
+
+    Raises:
+        AIError: BAD_REQUEST when it is none, or none that can be sent.
+    """
+    return _picture(file, read_header(file.data))
+
+
+def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
+    if header is None:
+        other = _other_picture(file.data)
+        if other is None:
+            raise refusal(f"{file.name} is not a picture.", f"{_SENDABLE}.")
+        article = "an" if other[0] in "AISi" else "a"
+        raise refusal(f"{file.name} is {article} {other} file. {_SENDABLE}; convert it first.")
+    if header.kind not in SENT_KINDS:
+        raise refusal(
+            f"{file.name} is a {header.kind.upper()} file. {_SENDABLE}; convert it first."
+        )
+    pixels = header.width * header.height
+    if pixels > MOST_PIXELS:
+        shown = f"{header.width:,} x {header.height:,} pixels"
+        raise refusal(f"{file.name} has {shown}; {MOST_PIXELS // 1_000_000} million are the most.")
+    content = ImageContent(
+        data=file.data,
+        mime_type=f"image/{header.kind}",
+        width=header.width,
+        height=header.height,
+    )
+    return AttachedPicture(file.name, header.kind, len(file.data), content)
+
+
+def _other_picture(data: bytes) -> str | None:
+    head = data[:_HEAD] if data[:1] != b"<" else data[:1024]
+    return next((name for sign, name in _OTHER_PICTURES if sign.match(head)), None)
+
+
+def _text(file: FileBytes) -> AttachedText:
+    if len(file.data) > MOST_TEXT_BYTES:
+        most = MOST_TEXT_BYTES // 1000
+        raise refusal(
+            f"{file.name} has {len(file.data) / 1000:,.0f} kB; text up to {most} kB is put into a"
+            " prompt."
+        )
+    try:
+        text = file.data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise refusal(f"{file.name} is neither a picture nor text.")
+    return AttachedText(file.name, text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -1,0 +1,99 @@
+"""The bytes of a file that a person names: only of an ordinary file, and only so many.
+
+A pipe, a device or a file of the kernel is refused without being opened, since opening one may
+wait or do something. Links are followed, as a person's own folders may be links; what is opened
+is where they end, and never a link that took its place meanwhile.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+MOST_TOGETHER_BYTES: Final = 50_000_000
+"""What all files of one message may have together: servers cap the request, most of them lower."""
+_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
+_LONGEST_SHOWN: Final = 200
+_CHUNK: Final = 1 << 20
+_REASONS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        errno.ENOENT: "does not exist",
+        errno.ENOTDIR: "goes through something that is not a folder",
+        errno.EACCES: "may not be read by you",
+        errno.EPERM: "may not be read by you",
+        errno.ELOOP: "goes through links that lead in a circle or were changed meanwhile",
+        errno.ENAMETOOLONG: "has a name in it that is too long",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """What was read."""
+
+    name: str
+    """The file's own name, clean; where a link leads, that of its end."""
+    data: bytes
+
+
+def shown_path(path: Path) -> str:
+    """Write a path so that it can be shown: strictly spelled and not too long."""
+    return clean_name(os.fsencode(path).decode(errors="replace")[-_LONGEST_SHOWN:])
+
+
+def refusal(sentence: str, hint: str | None = None) -> AIError:
+    """Make the error of a file that cannot be attached."""
+    return AIError(ErrorCode.BAD_REQUEST, sentence, hint=hint)
+
+
+def read_file(path: Path, most: int) -> FileBytes:
+    """Read a file of at most `most` bytes. May wait for a slow disk: call it in a thread.
+
+    Raises:
+        AIError: BAD_REQUEST, with a sentence that says why not.
+    """
+    try:
+        return _read(path, most)
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, f"cannot be read ({error.strerror or error})")
+        raise refusal(f"{shown_path(path)} {reason}.") from None
+
+
+def _read(path: Path, most: int) -> FileBytes:
+    # Not strict, so that a circle of links is told as such by what follows.
+    end = Path(os.path.realpath(path))
+    _require_plain(path, end, end.lstat())
+    descriptor = os.open(end, _FLAGS)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        _require_plain(path, end, status)
+        data = bytearray()
+        while len(data) <= most and (chunk := file.read(min(_CHUNK, most + 1 - len(data)))):
+            data += chunk
+    size = max(len(data), status.st_size)
+    if size > most:
+        megabytes = most / 1_000_000
+        raise refusal(f"{shown_path(path)} has {size / 1e6:,.1f} MB; {megabytes:g} MB is the most.")
+    if not data:
+        raise refusal(f"{shown_path(path)} is empty.")
+    return FileBytes(shown_path(Path(end.name)), bytes(data))
+
+
+def _require_plain(path: Path, end: Path, status: os.stat_result) -> None:
+    shown = shown_path(path)
+    if end.parts[1:2] and end.parts[1] in _KERNEL_FOLDERS:
+        raise refusal(f"{shown} belongs to the system and is not read.")
+    if stat.S_ISDIR(status.st_mode):
+        raise refusal(f"{shown} is a folder.", "Name a file in it.")
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, "it is a link")
+    if not stat.S_ISREG(status.st_mode):
+        raise refusal(f"{shown} is no file but a pipe, socket or device.")

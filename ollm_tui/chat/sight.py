@@ -1,0 +1,83 @@
+"""Whether a model sees pictures, and what is done where it is known to read only text."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import anyio
+
+from ollm_tui.chat.prompt import newest_turns
+from ollm_tui.protocol.blocks import AudioContent, ImageContent, VideoContent
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.ports import SupportsList, SupportsShow
+from ollm_tui.providers.router import ResolvedModel, same_model
+
+PATIENCE_S: Final = 2.0
+"""What a silent server may cost before the picture is sent all the same."""
+
+
+class Sight:
+    """Knows what servers said of their models' eyes; each model is asked about once."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, bool | None] = {}
+
+    async def reads_only_text(self, found: ResolvedModel) -> bool:
+        """Whether a model is known not to see; an unknown one may.
+
+        A server that has not said is asked, once, and not waited for long.
+        """
+        said = _only_text(found.info)
+        if said is not None:
+            return said
+        address = str(found.ref)
+        if address not in self._told:
+            self._told[address] = await _ask(found)
+        return self._told[address] or False
+
+
+async def _ask(found: ResolvedModel) -> bool | None:
+    provider, name = found.provider, found.ref.model
+    with anyio.move_on_after(PATIENCE_S):
+        try:
+            if isinstance(provider, SupportsShow):
+                return _only_text(await provider.show_model(name))
+            if isinstance(provider, SupportsList):
+                models = await provider.list_models()
+                return next((_only_text(m) for m in models if same_model(name, m.name)), None)
+        except AIError:  # the request itself will tell what is wrong with the server
+            return None
+    return None
+
+
+def _only_text(info: ModelInfo | None) -> bool | None:
+    """Give what is known of a model; None when nothing is."""
+    capability = info.capability if info else None
+    if capability is None or not capability.input:
+        return None
+    return "image" not in capability.input
+
+
+def count_pictures(history: Sequence[Message], turns_left_out: int = 0) -> int:
+    """Count the pictures that would be sent."""
+    return sum(
+        isinstance(block, ImageContent)
+        for message in newest_turns(history, turns_left_out)
+        for block in message.content
+    )
+
+
+def require_words(history: Sequence[Message], model: str) -> None:
+    """Make sure that the newest question is more than its pictures.
+
+    Raises:
+        AIError: UNSUPPORTED_MODALITY when nothing of it would be left.
+    """
+    asked = next(m for m in reversed(history) if m.role == "user")
+    if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in asked.content):
+        raise AIError(
+            ErrorCode.UNSUPPORTED_MODALITY,
+            f"{model} reads only text, and there is nothing but a picture to read.",
+            hint="Write something with it, or choose a model that sees pictures.",
+        )

@@ -1,0 +1,127 @@
+"""`ollm -p --image`: pictures go along as pictures, and what is no picture is a wrong usage."""
+
+import base64
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.providers.fields import as_object, objects
+from tests.cli.conftest import Ollm
+from tests.cli.fake_ollama import FakeOllama
+from tests.support.fake_anthropic import fake_anthropic
+from tests.support.fake_openai import fake_openai
+from tests.support.http_server import Handler, in_thread
+from tests.support.picture_bytes import bmp, jpeg, png
+
+
+@pytest.fixture
+def seeing(fake: FakeOllama) -> FakeOllama:
+    fake.capabilities = ["completion", "vision"]
+    return fake
+
+
+def local(fake: FakeOllama) -> list[str]:
+    return ["--host", fake.url, "--model", "local://tiny:1b"]
+
+
+def test_pictures_reach_the_model_in_their_order(
+    ollm: Ollm, seeing: FakeOllama, tmp_path: Path
+) -> None:
+    (tmp_path / "one.png").write_bytes(png())
+    (tmp_path / "two pictures.txt").write_bytes(jpeg())
+    both = ["--image", "one.png", "--image", f"file://{tmp_path}/two%20pictures.txt"]
+    done = ollm(*local(seeing), "-p", "Compare them.", *both)
+    assert (done.stdout, done.stderr, done.returncode) == ("Hello there.\n", "", 0)
+    message = seeing.requests[-1]["messages"][-1]
+    assert message["content"] == "Compare them."
+    assert [base64.b64decode(each) for each in message["images"]] == [png(), jpeg()]
+
+
+def test_a_model_of_which_nothing_is_known_gets_the_picture(
+    ollm: Ollm, fake: FakeOllama, tmp_path: Path
+) -> None:
+    fake.capabilities = None
+    (tmp_path / "one.png").write_bytes(png())
+    assert ollm(*local(fake), "-p", "What?", "--image", "one.png").returncode == 0
+    assert len(fake.requests[-1]["messages"][-1]["images"]) == 1
+
+
+def test_a_model_that_reads_only_text_gets_none_and_that_is_said(
+    ollm: Ollm, fake: FakeOllama, tmp_path: Path
+) -> None:
+    (tmp_path / "one.png").write_bytes(png())
+    done = ollm(*local(fake), "-p", "What?", "--image", "one.png")
+    assert (done.stdout, done.returncode) == ("Hello there.\n", 0)
+    assert done.stderr == "ollm: tiny:1b reads only text: a picture is not sent.\n"
+    assert "images" not in fake.requests[-1]["messages"][-1]
+    assert "[image" not in json.dumps(fake.requests[-1]).casefold()
+    lines = ollm(*local(fake), "--json", "-p", "What?", "--image", "one.png").stdout.splitlines()
+    left_out = {"type": "pictures_left_out", "count": 1, "model": "tiny:1b", "turn": 1}
+    assert json.loads(lines[0]) == left_out
+
+
+def test_what_cannot_be_sent_is_a_wrong_usage_in_one_sentence(
+    ollm: Ollm, seeing: FakeOllama, tmp_path: Path
+) -> None:
+    (tmp_path / "a.bmp").write_bytes(bmp())
+    (tmp_path / "a.txt").write_text("hello")
+    (tmp_path / "good.png").write_bytes(png())
+    (tmp_path / "large.png").write_bytes(png())
+    os.truncate(tmp_path / "large.png", 20_000_001)
+    os.mkfifo(tmp_path / "pipe")
+    for name, said in {
+        "none.png": "none.png does not exist.",
+        "a.bmp": "a.bmp is a BMP file.",
+        "a.txt": "a.txt is not a picture.",
+        "large.png": "20 MB is the most.",
+        "pipe": "pipe is no file",
+        ".": "is a folder.",
+        "": "--image needs the path of a file.",
+        "\x1b[31m.png": "⟦U+001B⟧[31m.png does not exist.",
+    }.items():
+        done = ollm(*local(seeing), "-p", "What?", "--image", "good.png", "--image", name)
+        assert (done.stdout, done.returncode) == ("", 2), name
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert seeing.requests == []
+
+
+def test_too_many_pictures_and_pictures_without_a_prompt_are_refused(
+    ollm: Ollm, seeing: FakeOllama, tmp_path: Path
+) -> None:
+    (tmp_path / "a.png").write_bytes(png())
+    for arguments, said in {
+        ("-p", "x", *["--image", "a.png"] * 21): "21 pictures are too many; 20 are the most.",
+        ("--image", "a.png"): "--image goes with a prompt.",
+        ("--image", "a.png", "models", "list"): "--image does not go with `models`.",
+    }.items():
+        done = ollm(*local(seeing), *arguments)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("handler", "provider", "where"),
+    [
+        (fake_openai("k"), "openai", ("image_url", "url")),
+        (fake_openai("k"), "openai-compatible", ("image_url", "url")),
+        (fake_anthropic("k"), "anthropic", ("source", "data")),
+    ],
+)
+def test_other_servers_get_the_same_picture_in_their_own_words(
+    handler: Handler, provider: str, where: tuple[str, str], ollm: Ollm, tmp_path: Path
+) -> None:
+    (tmp_path / "one.png").write_bytes(png())
+    name = provider.upper().replace("-", "_")
+    with in_thread(handler) as server:
+        url = {f"{name}_BASE_URL": server.url, "OPENAI_COMPATIBLE_HOST": server.url}
+        asked = ["--model", f"{provider}://tiny", "-p", "hello", "--image", "one.png"]
+        done = ollm(*asked, **url, **{f"{name}_API_KEY": "k"})
+    assert (done.returncode, done.stderr) == (0, "")
+    body = json.loads(server.received[-1].body)
+    [message] = objects(body["messages"])
+    _text, picture = objects(message["content"])
+    sent = as_object(picture[where[0]])[where[1]]
+    assert isinstance(sent, str)
+    assert base64.b64decode(sent.rpartition(",")[2]) == png()
