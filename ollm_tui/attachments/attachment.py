@@ -1,7 +1,7 @@
 """What is made of an attached file: a picture for the model's eyes, or text for the prompt."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from ollm_tui.attachments.reading import FileBytes, refusal
@@ -76,6 +76,17 @@ def picture_of(file: FileBytes) -> AttachedPicture:
         AIError: BAD_REQUEST when it is none, or none that can be sent.
     """
     return _picture(file, read_header(file.data))
+
+
+def taken_up(content: ImageContent) -> AttachedPicture | None:
+    """Take a picture of a chat up again; None for one whose file is not in the chat."""
+    data = content.data
+    if not isinstance(data, bytes) or (header := read_header(data)) is None:
+        return None
+    told = replace(
+        content, mime_type=f"image/{header.kind}", width=header.width, height=header.height
+    )
+    return AttachedPicture("", header.kind, len(data), told)
 
 
 def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:

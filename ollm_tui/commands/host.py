@@ -33,6 +33,25 @@ class OfferedTool(Protocol):
         ...
 
 
+class Attachments(Protocol):
+    """What goes along with the next message, beside what is written."""
+
+    async def add(self, name: str) -> None:
+        """Attach a picture, or put the text of a file into what is being written.
+
+        Raises:
+            AIError: it cannot be attached.
+        """
+
+    def listed(self) -> Sequence[str]:
+        """Give a line for each picture that is attached: `Image #1 · cat.png · …`."""
+        ...
+
+    def remove(self, number: int | None) -> int:
+        """Take away the picture of that number, or all; gives how many there were."""
+        ...
+
+
 class CommandHost(Protocol):
     """A chat as the commands see it."""
 
@@ -79,6 +98,10 @@ class CommandHost(Protocol):
 
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Give the tools there are, switched on or not."""
+        ...
+
+    def attachments(self) -> Attachments:
+        """Give what goes along with the next message."""
         ...
 
     def quit(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import NoteKind, OfferedTool, View
+from ollm_tui.commands.host import Attachments, NoteKind, OfferedTool, View
 from ollm_tui.tui.capabilities import OffersTools
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ class ScreenCommandHost:
         """Give the tools there are."""
         runtime = self._desk.runtime
         return runtime.offered_tools() if isinstance(runtime, OffersTools) else ()
+
+    def attachments(self) -> Attachments:
+        """Give what goes along with the next message."""
+        return self._desk.attaching
 
     def quit(self) -> None:
         """Leave the program."""

@@ -1,6 +1,5 @@
 """A saved chat put back on the screen as it was left."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
@@ -10,10 +9,10 @@ from ollm_tui.protocol.blocks import (
     ImageContent,
     TextContent,
     ThinkingContent,
-    UnknownContent,
 )
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.faces import NoteKind, TranscriptFace
+from ollm_tui.tui.prompt_words import block_words, prompt_words
 from ollm_tui.tui.tool_text import main_argument, outcome
 
 _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
@@ -61,9 +60,7 @@ class HistoryPainter:
             self._note("The model was told that its tool call could not be read.")
             return
         pictures = tuple(each for each in message.content if isinstance(each, ImageContent))
-        words = [_words(each) for each in message.content if not isinstance(each, ImageContent)]
-        # A block without words would have no row that says who showed the picture.
-        text = "\n".join(word for word in words if word) or "\n".join(map(_words, pictures))
+        text = prompt_words(message.content)
         block = self._next_id()
         self._transcript.add_user(block, text)
         self.prompt, self.pictures = (block, text), pictures
@@ -96,7 +93,7 @@ class HistoryPainter:
             case ImageContent():
                 show_picture(self._transcript, row, block)
             case _:
-                self._transcript.add_note(row, _words(block))
+                self._transcript.add_note(row, block_words(block))
 
     def _result(self, message: Message) -> None:
         row = self._calls.pop(message.tool_call_id or "", None)
@@ -113,13 +110,3 @@ class HistoryPainter:
 def show_picture(transcript: TranscriptFace, block_id: str, picture: ImageContent) -> None:
     """Show a picture of a message."""
     transcript.add_picture(block_id, picture.data, picture.mime_type, picture.url)
-
-
-def _words(block: Block) -> str:
-    match block:
-        case TextContent() | ThinkingContent():
-            return block.text
-        case UnknownContent():
-            return f"[{block.type}] {json.dumps(block.data, ensure_ascii=False)}"
-        case _:
-            return f"[{block.type}]"

@@ -127,7 +127,12 @@ class TurnPresenter:
         """Show a sentence below what is there."""
         self._transcript.add_note(f"note-{next(self._numbers)}", text, kind, hint)
 
-    def begin(self, prompt: str | None, place: int | None = None) -> None:
+    def begin(
+        self,
+        prompt: str | None,
+        place: int | None = None,
+        pictures: Sequence["ImageContent"] = (),
+    ) -> None:
         """Show that a prompt was sent, which message it is; None is the last one again.
 
         An answer that is asked for again goes from the history, so it goes from the screen; an
@@ -138,7 +143,7 @@ class TurnPresenter:
             place = self.questions.pop(block, None)
             self._transcript.remove_from(block)
         elif prompt is not None:
-            self._pictures = ()
+            self._pictures = pictures
         self._begin_turn()
         if prompt is not None:
             block = f"prompt-{next(self._numbers)}"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatStream
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.chat.prompt import ChatOptions
+    from ollm_tui.protocol.blocks import Content
     from ollm_tui.protocol.model import ModelInfo, ModelRef
     from ollm_tui.protocol.signals import AbortSignal
     from ollm_tui.providers.catalog import Listing
@@ -36,7 +37,7 @@ class Client(Protocol):
 
     def chat(
         self,
-        prompt: str,
+        prompt: "Content",
         options: "ChatOptions | None" = None,
         signal: "AbortSignal | None" = None,
     ) -> "ChatStream":

@@ -24,6 +24,7 @@ class RecordingHost:
     mode: Literal["native", "react"] | None = None
     talk: Conversation = field(default_factory=lambda: Conversation(model="local://qwen3:8b"))
     tools: tuple[SomeTool, ...] = (SomeTool("clock"), SomeTool("shell", "run"))
+    attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def say(self, text: str, kind: NoteKind = "info") -> None:
@@ -74,6 +75,22 @@ class RecordingHost:
 
     def offered_tools(self) -> Sequence[SomeTool]:
         return self.tools
+
+    def attachments(self) -> "RecordingHost":
+        return self
+
+    async def add(self, name: str) -> None:
+        if name == "none.png":
+            raise AIError(ErrorCode.BAD_REQUEST, "none.png does not exist.")
+        self.attached.append(f"Image #{len(self.attached) + 1} · {name}")
+
+    def listed(self) -> Sequence[str]:
+        return self.attached
+
+    def remove(self, number: int | None) -> int:
+        gone = [line for line in self.attached if number is None or f"#{number} " in line]
+        self.attached = [line for line in self.attached if line not in gone]
+        return len(gone)
 
     def quit(self) -> None:
         self.asked.append(("quit",))

@@ -11,6 +11,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from ollm_tui.chat.client import ChatStream
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.protocol.blocks import Content, content_to_text
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, TextDelta, ThinkingDelta
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import FinishReason, Message, Timings, Usage
@@ -51,9 +52,8 @@ class ScriptedClient:
         self._send: MemoryObjectSendStream[ChatEvent] | None = None
 
     def chat(
-        self, prompt: object, options: ChatOptions | None = None, signal: AbortSignal | None = None
+        self, prompt: Content, options: ChatOptions | None = None, signal: AbortSignal | None = None
     ) -> ChatStream:
-        assert isinstance(prompt, str)
         return self._stream(prompt, signal)
 
     def retry(
@@ -95,9 +95,9 @@ class ScriptedClient:
 
     @asynccontextmanager
     async def _stream(
-        self, prompt: str | None, signal: AbortSignal | None
+        self, prompt: Content | None, signal: AbortSignal | None
     ) -> AsyncIterator[AsyncIterator[ChatEvent]]:
-        self.prompts.append(prompt)
+        self.prompts.append(None if prompt is None else content_to_text(prompt))
         self.signals.append(signal)
         if prompt is not None:
             self.conversation.messages.append(Message("user", prompt))

@@ -19,6 +19,7 @@ from ollm_tui.tui.screens.reading import Reading
 from ollm_tui.tui.screens.searching import Searching
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.services import Services
+from ollm_tui.tui.widgets.attachment_lines import AttachmentLines
 from ollm_tui.tui.widgets.completions import Completions
 from ollm_tui.tui.widgets.composer import Composer
 from ollm_tui.tui.widgets.header import ChatHeader
@@ -70,7 +71,9 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         self.escapes = Escapes()
         self.desk: Desk | None = None
         self._early: list[str] = []
+        self._early_pastes: list[str] = []
         self._quit_asked_at = float("-inf")
+        self._is_opening = True
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -80,6 +83,7 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         )
         yield self.make_search_bar()
         yield HintLine()
+        yield AttachmentLines()
         yield Completions()
         yield Prompt(
             placeholder=PLACEHOLDER,
@@ -102,6 +106,10 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
     async def _open(self) -> None:
         make_desk = await anyio.to_thread.run_sync(_desk_class)
         self.desk = desk = await make_desk.beside(self)
+        self._is_opening = False
+        pastes, self._early_pastes = self._early_pastes, []
+        for text in pastes:
+            self._read_pasted(text)
         if desk is None:
             return
         early, self._early = self._early, []
@@ -127,6 +135,24 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
     def _take_suggestion(self, event: Completions.Chosen) -> None:
         self.composer.take(event.index, go_on=True)
 
+    @on(Composer.PathsPasted)
+    def _paths_pasted(self, event: Composer.PathsPasted) -> None:
+        if self.desk is None and self._is_opening:
+            self._early_pastes.append(event.text)
+        else:
+            self._read_pasted(event.text)
+
+    @work(group="attach")
+    async def _read_pasted(self, text: str) -> None:
+        if self.desk is not None:
+            await self.desk.attaching.read_pasted(text)
+        else:
+            self.composer.end_reading(text, "")
+
+    @on(Composer.PicturesChanged)
+    def _show_pictures(self, event: Composer.PicturesChanged) -> None:
+        self.query_one(AttachmentLines).show(event.pictures)
+
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
         self.take(event.text)
@@ -141,7 +167,10 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
         wanted = desk.read(text)
         if not isinstance(wanted, str):
             self._run_command(wanted)
-        elif desk.is_busy and desk.rewriting.is_editing:
+            return
+        wanted = self.composer.pictures.take_beside(wanted)
+        self.composer.look_at_pictures()
+        if desk.is_busy and desk.rewriting.is_editing:
             self.composer.prepend(wanted)
             self.hints.flash("An answer is still coming", FLASH_S)
         elif desk.is_busy:

@@ -11,6 +11,7 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.faces import NoteKind
 from ollm_tui.tui.presenter import Hints, TurnPresenter
+from ollm_tui.tui.screens.attaching import Attaching
 from ollm_tui.tui.screens.rewriting import Rewriting
 from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
@@ -42,7 +43,13 @@ class Desk:
             hints=_hints(screen),
             began=screen.services.approver.answered_at,
         )
-        self.turns = Turns(self.presenter, screen.show_queue, lambda: self.talk.client)
+        self.turns = Turns(
+            self.presenter,
+            screen.show_queue,
+            lambda: self.talk.client,
+            screen.composer.pictures.content,
+        )
+        self.attaching = Attaching(screen)
         self.commands = COMMANDS
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)

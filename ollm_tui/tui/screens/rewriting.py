@@ -5,9 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.attachments.attachment import taken_up
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import Message
+from ollm_tui.tui.prompt_words import drafted
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
+from ollm_tui.tui.widgets.picture_shelf import PictureShelf
 
 if TYPE_CHECKING:
     from ollm_tui.tui.screens.chat import ChatScreen
@@ -63,13 +67,14 @@ class Rewriting:
         if place is None:
             return False
         message = self._desk.talk.client.conversation.messages[place]
-        if not all(isinstance(part, TextContent) for part in message.content):
+        composer = self._screen.composer
+        draft = _draft(message, composer.pictures)
+        if draft is None:
             self._say("A message with more than text cannot be edited here")
             return False
-        composer = self._screen.composer
         self._edit = _Edit(place, self._edit.draft if self._edit else composer.value)
         composer.load_draft("")
-        composer.prepend(message.text)
+        composer.prepend(draft)
         composer.move_cursor(composer.document.end)
         self._screen.hints.hush()
         self._screen.hints.stand(self.line)
@@ -166,3 +171,13 @@ class Rewriting:
 
     def _say(self, words: str, seconds: float = FLASH_S) -> None:
         self._screen.hints.flash(words, seconds)
+
+
+def _draft(message: Message, shelf: PictureShelf) -> str | None:
+    """Give a question as it is edited, its pictures as tokens; None when that cannot be done."""
+    pictures = [part for part in message.content if isinstance(part, ImageContent)]
+    files = [taken for part in pictures if (taken := taken_up(part)) is not None]
+    others = [part for part in message.content if not isinstance(part, TextContent | ImageContent)]
+    if others or len(files) < len(pictures):
+        return None
+    return drafted(message.content, [shelf.add(file) for file in files]) if files else message.text

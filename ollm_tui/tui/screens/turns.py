@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from ollm_tui.protocol.blocks import Content, ImageContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.tui.presenter import TurnPresenter
+from ollm_tui.tui.prompt_words import prompt_words
 from ollm_tui.tui.services import Client
 
 if TYPE_CHECKING:
@@ -26,10 +28,15 @@ class Turns:
         presenter: TurnPresenter,
         queue_changed: Callable[[Sequence[str]], None],
         client: Callable[[], Client],
+        content: Callable[[str], Content] = str,
     ) -> None:
-        """Ask whoever `client` gives when a prompt's turn has come: the chat may have changed."""
+        """Ask whoever `client` gives when a prompt's turn has come: the chat may have changed.
+
+        `content` gives a prompt as it is sent, with its pictures.
+        """
         self._presenter = presenter
         self._client = client
+        self._content = content
         self._queue_changed = queue_changed
         self._waiting: deque[str] = deque()
         self._signal: AbortSignal | None = None
@@ -103,16 +110,21 @@ class Turns:
 
     async def _ask(self, prompt: str | None) -> None:
         client = self._client()
-
-        def ask(signal: AbortSignal) -> "ChatStream":
-            return (
-                client.retry(signal=signal)
-                if prompt is None
-                else client.chat(prompt, signal=signal)
-            )
-
         place = len(client.conversation.messages)
-        await self._follow(ask, lambda: self._presenter.begin(prompt, place))
+        if prompt is None:
+            await self._follow(
+                lambda signal: client.retry(signal=signal),
+                lambda: self._presenter.begin(None, place),
+            )
+            return
+        content = self._content(prompt)
+        blocks = normalize_content(content)
+        pictures = [block for block in blocks if isinstance(block, ImageContent)]
+        words = prompt_words(blocks) if pictures else prompt
+        await self._follow(
+            lambda signal: client.chat(content, signal=signal),
+            lambda: self._presenter.begin(words, place, pictures),
+        )
 
     async def _follow(
         self, ask: "Callable[[AbortSignal], ChatStream]", begin: Callable[[], None]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     # the commands are loaded after the first frame
+    from ollm_tui.attachments.attachment import AttachedPicture
     from ollm_tui.commands.complete import Suggestions
 
 MOST_ROWS: Final = 8
@@ -51,6 +52,20 @@ class Composer(DraftEditor, inherit_bindings=False):
             """As it was meant: pastes unfolded, every character as it was typed or pasted."""
             super().__init__()
 
+    class PathsPasted(Message):
+        """What was pasted may be the paths of pictures; `end_reading` has to be called for it."""
+
+        def __init__(self, text: str) -> None:
+            self.text = text
+            super().__init__()
+
+    class PicturesChanged(Message):
+        """Other pictures go with the draft than before."""
+
+        def __init__(self, pictures: "list[tuple[int, AttachedPicture]]") -> None:
+            self.pictures = pictures
+            super().__init__()
+
     class MenuChanged(Message):
         """The suggestions changed, or another of them is chosen."""
 
@@ -71,6 +86,10 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._menu: Menu | None = None
         self._guarded_until = 0.0
         self._key_is_pasted = False
+        self._reading = 0
+        """Files that are being read for this draft: it is sent when they are in it."""
+        self._sends_once_read = False
+        self._shown_pictures: list[int] = []
         super().__init__(placeholder=placeholder, id=id)
 
     # What is in it
@@ -87,9 +106,9 @@ class Composer(DraftEditor, inherit_bindings=False):
 
     def stash(self) -> bool:
         """Clear the draft into the history, where Up finds it; False when there was none."""
-        if not self.text:
+        if not self.text and not self.pictures.beside:
             return False
-        self._history.add(self.draft)
+        self._history.add(self.pictures.take_beside(self.draft))
         self.load_draft("")
         return True
 
@@ -102,10 +121,12 @@ class Composer(DraftEditor, inherit_bindings=False):
         """Replace everything; suggestions wait for the next edit."""
         super().load_draft(draft)
         self._show(None)
+        self.look_at_pictures()
 
     # Keys
 
     async def _on_key(self, event: events.Key) -> None:
+        self._sends_once_read = False
         self._key_is_pasted = event.time < self._guarded_until
         if self._key_is_pasted:
             self._guarded_until = event.time + PASTE_GUARD_S
@@ -124,6 +145,9 @@ class Composer(DraftEditor, inherit_bindings=False):
         event.prevent_default()
         self._guarded_until = event.time + PASTE_GUARD_S
         self.insert_pasted(event.text)
+        if _may_be_pictures(event.text):
+            self._reading += 1
+            self.post_message(self.PathsPasted(event.text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave a key to others while it would do nothing here."""
@@ -155,11 +179,34 @@ class Composer(DraftEditor, inherit_bindings=False):
 
     def _submit(self) -> None:
         text = self.value
+        if self._reading:
+            self._sends_once_read = True
+            return
         if not text.strip():
             return
-        self._history.add(self.draft, text)
+        self._history.add(self.draft, self.pictures.without(text))
         self.load_draft("")
         self.post_message(self.Submitted(text))
+
+    # Files that are read while somebody types on
+
+    def look_at_pictures(self) -> None:
+        """Say so if other pictures go with the draft than before."""
+        pictures = self.pictures.attached(self.draft) if self.pictures else []
+        numbers = [number for number, _ in pictures]
+        if numbers != self._shown_pictures:
+            self._shown_pictures = numbers
+            self.post_message(self.PicturesChanged(pictures))
+
+    def end_reading(self, text: str, words: str) -> None:
+        """Put words in the place of what named a file, if there are any and it still stands."""
+        self._reading -= 1
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if words.strip():
+            self.swap(text, words)
+        if self._sends_once_read and not self._reading:
+            self._sends_once_read = False
+            self._submit()
 
     # History
 
@@ -196,7 +243,8 @@ class Composer(DraftEditor, inherit_bindings=False):
     # Suggestions
 
     def update_suggestion(self) -> None:
-        """Look for suggestions after every edit."""
+        """Look for suggestions, and at the pictures, after every edit."""
+        self.look_at_pictures()
         self._show(open_menu(self._suggest(self.draft)) if self.text[:1] == "/" else None)
 
     def _show(self, menu: Menu | None) -> None:
@@ -242,3 +290,10 @@ class Composer(DraftEditor, inherit_bindings=False):
         """Grow with the text, up to a third of the screen."""
         most = max(1, min(MOST_ROWS, viewport.height // 3))
         return min(most, max(1, super().get_content_height(container, viewport, width)))
+
+
+def _may_be_pictures(text: str) -> bool:
+    # Loaded with the first paste.
+    from ollm_tui.attachments.paths import may_be_pictures
+
+    return may_be_pictures(text)

@@ -9,6 +9,7 @@ from textual.document._document import EditResult, Location
 from textual.widgets import TextArea
 
 from ollm_tui.tui.widgets.paste import PasteStore
+from ollm_tui.tui.widgets.picture_shelf import PictureShelf
 from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
 
 
@@ -27,6 +28,8 @@ class DraftEditor(TextArea, inherit_bindings=False):
 
     def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:
         self._pastes = PasteStore()
+        self.pictures = PictureShelf()
+        """What the tokens of pictures mean."""
         super().__init__(placeholder=Content(placeholder), highlight_cursor_line=False, id=id)
         self.cursor_blink = False
 
@@ -52,8 +55,26 @@ class DraftEditor(TextArea, inherit_bindings=False):
         if result is not None:
             self.move_cursor(result.end_location)
 
+    def folded(self, text: str) -> str:
+        """Give a text as a paste of it would stand here: a long one as its token."""
+        return self._pastes.fold(text)
+
+    def swap(self, text: str, other: str) -> bool:
+        """Put another text in the place of one that was written last; False when it is gone."""
+        held = to_editor(text)
+        start = self.text.rfind(held)
+        if start < 0:
+            return False
+        first, last = (_location(self.text, index) for index in (start, start + len(held)))
+        was_behind = self.cursor_location == last
+        result = self.replace(to_editor(other), first, last)
+        if was_behind:
+            self.move_cursor(result.end_location)
+        return True
+
     def load_draft(self, draft: str) -> None:
-        """Replace everything, the record of edits too."""
+        """Replace everything, the record of edits too; pictures that were sent come back."""
+        self.pictures.revive(draft)
         if cannot_be_held(draft):
             draft = self._pastes.fold(draft, always=True)
         self.load_text(to_editor(draft))
@@ -85,11 +106,15 @@ class DraftEditor(TextArea, inherit_bindings=False):
         """Paste what was cut or copied here."""
         self.insert_pasted(self.app.clipboard)
 
-    # Folded pastes: one unit for the cursor and for every deletion
+    # Folded pastes and pictures: one unit for the cursor and for every deletion
 
     def _paste_spans(self, row: int) -> list[tuple[int, int]]:
         line = self.document.get_line(row)
         return self._pastes.spans(line) if "[" in line else []
+
+    def _token_spans(self, row: int) -> list[tuple[int, int]]:
+        line = self.document.get_line(row)
+        return [*self._paste_spans(row), *self.pictures.spans(line)] if "[" in line else []
 
     def _paste_at_cursor(self) -> tuple[Location, Location] | None:
         row, column = self.cursor_location
@@ -108,7 +133,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
     def clamp_visitable(self, location: Location) -> Location:
         """Keep the cursor out of the inside of a token."""
         row, column = super().clamp_visitable(location)
-        for start, end in self._paste_spans(row):
+        for start, end in self._token_spans(row):
             if start < column < end:
                 return row, start if column - start < end - column else end
         return row, column
@@ -116,7 +141,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
     def get_cursor_left_location(self) -> Location:
         """Step over a token as over one letter."""
         row, column = self.cursor_location
-        before = {end: start for start, end in self._paste_spans(row)}
+        before = {end: start for start, end in self._token_spans(row)}
         if column in before:
             return row, before[column]
         return super().get_cursor_left_location()
@@ -124,7 +149,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
     def get_cursor_right_location(self) -> Location:
         """Step over a token as over one letter."""
         row, column = self.cursor_location
-        after = dict(self._paste_spans(row))
+        after = dict(self._token_spans(row))
         if column in after:
             return row, after[column]
         return super().get_cursor_right_location()
@@ -149,7 +174,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
         row, column = location
         if row >= self.document.line_count:
             return location
-        for span in self._paste_spans(row):
+        for span in self._token_spans(row):
             if span[0] < column < span[1]:
                 return row, span[side]
         return location
@@ -157,10 +182,14 @@ class DraftEditor(TextArea, inherit_bindings=False):
     def get_line(self, line_index: int) -> Text:
         """Draw control characters as signs and tokens in their own look."""
         line = Text(to_signs(self.document.get_line(line_index)), end="", no_wrap=True)
-        for start, end in self._paste_spans(line_index):
+        for start, end in self._token_spans(line_index):
             line.stylize(self.get_component_rich_style("draft-editor--paste"), start, end)
         return line
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
         """Match none: a prompt is no program, and the search may go through all of it."""
         return None
+
+
+def _location(text: str, index: int) -> Location:
+    return text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1

@@ -1,0 +1,123 @@
+"""The pictures that are attached to what is being written, each under its number."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    # the vocabulary of files is loaded with the first of them
+    from collections.abc import Sequence
+
+    from ollm_tui.attachments.attachment import AttachedPicture
+    from ollm_tui.protocol.blocks import Content
+
+_TOKEN: Final = re.compile(r"\[Image #(?P<number>[1-9][0-9]{0,5})\]")
+_MOST_KEPT_BYTES: Final = 100_000_000
+"""So much of what was sent is kept for a draft that comes back."""
+
+
+class PictureShelf:
+    """Pictures by number, as long as the program runs.
+
+    In a draft each is a token, and one that is not in the draft's text is not sent with it, except
+    for those that wait beside the draft. A token means a picture only until that was sent, or when
+    the draft comes back: so text from elsewhere cannot send an old picture once more.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[int, AttachedPicture] = {}
+        self._sent: dict[int, AttachedPicture] = {}
+        self._beside: list[int] = []
+        self._newest = 0
+
+    def __bool__(self) -> bool:
+        """Whether any token means a picture."""
+        return bool(self._open)
+
+    def add(self, picture: "AttachedPicture") -> str:
+        """Take a picture and give its token."""
+        self._newest += 1
+        self._open[self._newest] = picture
+        return _token(self._newest)
+
+    def put_beside(self, picture: "AttachedPicture") -> str:
+        """Take a picture that goes with the next prompt, whatever that says; gives its token."""
+        token = self.add(picture)
+        self._beside.append(self._newest)
+        return token
+
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """Say where in a line tokens stand that mean a picture."""
+        return [m.span() for m in _TOKEN.finditer(line) if int(m["number"]) in self._open]
+
+    def attached(self, draft: str) -> "list[tuple[int, AttachedPicture]]":
+        """Give what would be sent with a draft, by number, in the order of the draft."""
+        numbers = [int(match["number"]) for match in _TOKEN.finditer(draft)]
+        wanted = dict.fromkeys([*numbers, *self._beside])
+        return [(number, self._open[number]) for number in wanted if number in self._open]
+
+    @property
+    def beside(self) -> "list[tuple[int, AttachedPicture]]":
+        """What waits beside the draft."""
+        return [(number, self._open[number]) for number in self._beside]
+
+    def remove(self, number: int | None) -> int:
+        """Let go of a picture that waits beside the draft, or of all; gives how many there were."""
+        gone = [one for one in self._beside if number in (None, one)]
+        self._beside = [one for one in self._beside if one not in gone]
+        for one in gone:
+            del self._open[one]
+        return len(gone)
+
+    def take_beside(self, prompt: str) -> str:
+        """Put the tokens of what waits beside the draft behind a prompt that is to be sent."""
+        waiting, self._beside = self._beside, []
+        return " ".join(part for part in (prompt, *map(_token, waiting)) if part)
+
+    def revive(self, draft: str) -> None:
+        """Let the tokens of a draft that comes back mean their pictures again."""
+        for match in _TOKEN.finditer(draft):
+            number = int(match["number"])
+            if number in self._sent:
+                self._open[number] = self._sent.pop(number)
+
+    def without(self, text: str) -> str:
+        """Give a text without its tokens, as it is written down for another run."""
+        return _TOKEN.sub(lambda m: "" if int(m["number"]) in self._open else m[0], text).strip()
+
+    def content(self, prompt: str) -> "Content":
+        """Give a prompt as it is sent: each picture in the place of its token, once."""
+        parts: list[str | AttachedPicture] = []
+        end = 0
+        for match in _TOKEN.finditer(prompt):
+            number = int(match["number"])
+            picture = self._open.pop(number, None)
+            if picture is not None:
+                parts += [prompt[end : match.start()], picture]
+                end = match.end()
+                self._keep(number, picture)
+        return _blocks([*parts, prompt[end:]]) if parts else prompt
+
+    def _keep(self, number: int, picture: "AttachedPicture") -> None:
+        self._sent[number] = picture
+        while sum(one.size for one in self._sent.values()) > _MOST_KEPT_BYTES:
+            del self._sent[next(iter(self._sent))]
+
+
+def _token(number: int) -> str:
+    return f"[Image #{number}]"
+
+
+def _blocks(parts: "Sequence[str | AttachedPicture]") -> "Content":
+    # Only a prompt with a picture needs the vocabulary here.
+    from ollm_tui.protocol.blocks import Block, TextContent
+
+    texts = [number for number, part in enumerate(parts) if isinstance(part, str) and part.strip()]
+    blocks: list[Block] = []
+    for number, part in enumerate(parts):
+        if not isinstance(part, str):
+            blocks.append(part.content)
+        elif number in texts:
+            # Blanks at the ends of the prompt stood between words and a token.
+            text = part.lstrip() if number == texts[0] and number > 0 else part
+            blocks.append(TextContent(text.rstrip() if number == texts[-1] else text))
+    return blocks

@@ -1,0 +1,89 @@
+"""Which pictures a draft means, and what is made of it when it is sent."""
+
+import pytest
+
+from ollm_tui.attachments.attachment import AttachedPicture, picture_of
+from ollm_tui.attachments.reading import FileBytes
+from ollm_tui.protocol.blocks import ImageContent, TextContent, normalize_content
+from ollm_tui.tui.prompt_words import drafted, prompt_words
+from ollm_tui.tui.widgets.picture_shelf import PictureShelf
+from tests.support.picture_bytes import png
+
+
+def picture(width: int = 3) -> AttachedPicture:
+    return picture_of(FileBytes("a.png", png(width)))
+
+
+def shelf_of(count: int) -> PictureShelf:
+    shelf = PictureShelf()
+    for width in range(1, count + 1):
+        shelf.add(picture(width))
+    return shelf
+
+
+def told(shelf: PictureShelf, draft: str) -> list[str | int | None]:
+    """Give text as it is and pictures by their width."""
+    return [
+        block.text if isinstance(block, TextContent) else block.width
+        for block in normalize_content(shelf.content(draft))
+        if isinstance(block, TextContent | ImageContent)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("draft", "sent"),
+    [
+        ("no picture", ["no picture"]),
+        ("[Image #1]", [1]),
+        ("What is it? [Image #1] ", ["What is it?", 1]),
+        ("[Image #1] What is it?", [1, "What is it?"]),
+        ("is [Image #2] like [Image #1]?", ["is ", 2, " like ", 1, "?"]),
+        ("[Image #1] [Image #2]", [1, 2]),
+        ("[Image #1] and again [Image #1]", [1, "and again [Image #1]"]),
+        ("[Image #3] is none", ["[Image #3] is none"]),
+        ("[Image #01] [image #1] [Image #1234567]", ["[Image #01] [image #1] [Image #1234567]"]),
+    ],
+)
+def test_each_picture_stands_in_the_place_of_its_token(
+    draft: str, sent: list[str | int | None]
+) -> None:
+    assert told(shelf_of(2), draft) == sent
+
+
+def test_a_token_means_its_picture_until_that_is_sent_or_when_the_draft_comes_back() -> None:
+    shelf = shelf_of(1)
+    assert told(shelf, "see [Image #1]") == ["see", 1]
+    # A text from elsewhere that says the same sends nothing.
+    assert (told(shelf, "a log: [Image #1]"), shelf.spans("[Image #1]")) == (
+        ["a log: [Image #1]"],
+        [],
+    )
+    shelf.revive("see [Image #1]")
+    assert shelf.spans("[Image #1]") == [(0, 10)]
+    assert told(shelf, "see [Image #1]") == ["see", 1]
+
+
+def test_what_waits_beside_the_draft_goes_with_the_next_prompt() -> None:
+    shelf = PictureShelf()
+    assert not shelf
+    tokens = [shelf.put_beside(picture(1)), shelf.add(picture(2)), shelf.put_beside(picture(3))]
+    assert [number for number, _ in shelf.attached("")] == [1, 3]
+    assert [number for number, _ in shelf.attached(tokens[1])] == [2, 1, 3]
+    assert (shelf.remove(7), shelf.remove(1)) == (0, 1)
+    assert shelf.take_beside("hi") == "hi [Image #3]"
+    assert (shelf.take_beside("hi"), shelf.beside) == ("hi", [])
+    assert told(shelf, "hi [Image #3]") == ["hi", 3]
+
+
+def test_what_is_written_down_for_another_run_has_no_tokens() -> None:
+    shelf = shelf_of(1)
+    assert shelf.without("see [Image #1] and [Image #2]") == "see  and [Image #2]"
+
+
+@pytest.mark.parametrize(
+    "draft", ["is [Image #1] like [Image #2]?", "a\n[Image #1]\nb", "see [Image #1] there"]
+)
+def test_a_question_reads_as_it_was_written_where_pictures_stand_among_words(draft: str) -> None:
+    content = normalize_content(shelf_of(2).content(draft))
+    assert prompt_words(content) == draft
+    assert drafted(content, ["[Image #1]", "[Image #2]"]) == draft
