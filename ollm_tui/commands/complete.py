@@ -22,6 +22,8 @@ class Suggestions:
     items: tuple[Completion, ...]
     """Best first; never empty."""
     is_argument: bool = False
+    is_mention: bool = False
+    """Whether a file is meant, by its name behind an `@`."""
 
 
 def suggest(text: str, commands: Sequence[Command], host: CommandHost) -> Suggestions | None:

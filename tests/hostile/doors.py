@@ -210,6 +210,7 @@ SCENES: Mapping[str, Scene] = {
 }
 
 READERS: Mapping[str, str] = {
+    "attachments/finder.py": "names of files, of which only those are taken that show as they are",
     "attachments/reading.py": "attached files: pictures, text put into a prompt, names",
     "cli/confirm.py": "a yes or no, which is compared and never shown",
     "cli/prompt.py": "exit: piped prompt",

@@ -23,6 +23,7 @@ from ollm_tui.tui.widgets.attachment_lines import AttachmentLines
 from ollm_tui.tui.widgets.completions import Completions
 from ollm_tui.tui.widgets.composer import Composer
 from ollm_tui.tui.widgets.header import ChatHeader
+from ollm_tui.tui.widgets.mention import FileQuery
 from ollm_tui.tui.widgets.prompt_history import PromptHistory
 from ollm_tui.tui.widgets.reader import Reader
 from ollm_tui.tui.widgets.reader_messages import AgainWanted
@@ -148,6 +149,24 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
             await self.desk.attaching.read_pasted(text)
         else:
             self.composer.end_reading(text, "")
+
+    @on(Composer.FileWanted)
+    def _file_wanted(self, event: Composer.FileWanted) -> None:
+        self._find_files(event.query)
+
+    @work(exclusive=True, group="files")
+    async def _find_files(self, query: FileQuery) -> None:
+        found = await self.desk.files.find(query) if self.desk is not None else None
+        self.composer.offer(query, found)
+
+    @on(Composer.FileNamed)
+    def _file_named(self, event: Composer.FileNamed) -> None:
+        self._read_named(event.text, event.name)
+
+    @work(group="attach")
+    async def _read_named(self, text: str, name: str) -> None:
+        if self.desk is not None:
+            await self.desk.attaching.read_named(text, name)
 
     @on(Composer.PicturesChanged)
     def _show_pictures(self, event: Composer.PicturesChanged) -> None:

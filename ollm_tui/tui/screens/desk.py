@@ -12,6 +12,7 @@ from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.faces import NoteKind
 from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.attaching import Attaching
+from ollm_tui.tui.screens.finding_files import FileSuggestions
 from ollm_tui.tui.screens.rewriting import Rewriting
 from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
@@ -50,6 +51,7 @@ class Desk:
             screen.composer.pictures.content,
         )
         self.attaching = Attaching(screen)
+        self.files = FileSuggestions(self.suggest)
         self.commands = COMMANDS
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)

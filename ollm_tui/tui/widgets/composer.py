@@ -9,10 +9,11 @@ from textual.geometry import Size
 from textual.message import Message
 
 from ollm_tui.tui.widgets.composer_keys import COMPOSER_KEYS
-from ollm_tui.tui.widgets.draft_editor import DraftEditor
+from ollm_tui.tui.widgets.draft_editor import DraftEditor, location_of
+from ollm_tui.tui.widgets.mention import FileQuery, file_query
 from ollm_tui.tui.widgets.menu import Menu, open_menu
 from ollm_tui.tui.widgets.prompt_history import PromptHistory
-from ollm_tui.tui.widgets.stand_ins import to_editor
+from ollm_tui.tui.widgets.stand_ins import from_editor, to_editor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +60,21 @@ class Composer(DraftEditor, inherit_bindings=False):
             self.text = text
             super().__init__()
 
+    class FileWanted(Message):
+        """The name of a file is being written; `offer` has to be called for it."""
+
+        def __init__(self, query: FileQuery) -> None:
+            self.query = query
+            super().__init__()
+
+    class FileNamed(Message):
+        """A file was chosen that stands by its name in the draft; wants `end_reading` too."""
+
+        def __init__(self, text: str, name: str) -> None:
+            self.text = text
+            self.name = name
+            super().__init__()
+
     class PicturesChanged(Message):
         """Other pictures go with the draft than before."""
 
@@ -89,6 +105,8 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._reading = 0
         """Files that are being read for this draft: it is sent when they are in it."""
         self._sends_once_read = False
+        self._query: FileQuery | None = None
+        """What is being looked for."""
         self._shown_pictures: list[int] = []
         super().__init__(placeholder=placeholder, id=id)
 
@@ -120,6 +138,7 @@ class Composer(DraftEditor, inherit_bindings=False):
     def load_draft(self, draft: str) -> None:
         """Replace everything; suggestions wait for the next edit."""
         super().load_draft(draft)
+        self._query = None
         self._show(None)
         self.look_at_pictures()
 
@@ -131,6 +150,9 @@ class Composer(DraftEditor, inherit_bindings=False):
         if self._key_is_pasted:
             self._guarded_until = event.time + PASTE_GUARD_S
         if event.is_printable:
+            if event.character == " " and self._take_exact():
+                event.stop()
+                event.prevent_default()
             return
         # The app looks bindings up only after later letters may have been inserted.
         active = self.screen.active_bindings.get(event.key)
@@ -163,6 +185,8 @@ class Composer(DraftEditor, inherit_bindings=False):
         """Take the chosen suggestion, or send."""
         if self._key_is_pasted:
             self.action_newline()
+        elif self._query is not None:
+            self._sends_once_read = True
         elif not self._take_chosen() and not self._continue_line():
             self._submit()
 
@@ -246,6 +270,30 @@ class Composer(DraftEditor, inherit_bindings=False):
         """Look for suggestions, and at the pictures, after every edit."""
         self.look_at_pictures()
         self._show(open_menu(self._suggest(self.draft)) if self.text[:1] == "/" else None)
+        self._query = self._file_query()
+        if self._query is not None:
+            self.post_message(self.FileWanted(self._query))
+
+    def _file_query(self) -> FileQuery | None:
+        text = self.text
+        if "@" not in text and text[:1] != "/":
+            return None
+        return file_query(from_editor(text), self._cursor_index())
+
+    def _cursor_index(self) -> int:
+        row, column = self.cursor_location
+        return column + sum(len(self.document.get_line(above)) + 1 for above in range(row))
+
+    def offer(self, query: FileQuery, suggestions: "Suggestions | None") -> None:
+        """Show what was found for a query, unless something else was written meanwhile."""
+        if query != self._query:
+            return
+        self._query = None
+        if suggestions is not None or query.is_mention:
+            self._show(open_menu(suggestions))
+        if self._sends_once_read:
+            self._sends_once_read = False
+            self.action_submit()
 
     def _show(self, menu: Menu | None) -> None:
         if menu != self._menu:
@@ -266,6 +314,9 @@ class Composer(DraftEditor, inherit_bindings=False):
         if self._menu is None:
             return
         item = self._menu.items[index]
+        if self._menu.suggestions.is_mention:
+            self._take_file(self._menu.suggestions.start, item.value)
+            return
         kept = self.draft[: self._menu.suggestions.start]
         more = " " if go_on and item.takes_more else ""
         self.replace(
@@ -277,9 +328,35 @@ class Composer(DraftEditor, inherit_bindings=False):
         if not more:
             self._show(None)
 
+    def _take_file(self, start: int, name: str) -> None:
+        """Write a name in the place of its beginning; what is no folder is read at once."""
+        held = to_editor(name)
+        first = location_of(self.text, start)
+        result = self.replace(held, first, self.cursor_location, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
+        if name.endswith("/"):
+            return
+        self._query = None
+        self._show(None)
+        self._reading += 1
+        self.post_message(self.FileNamed(f"@{name}", name))
+
+    def _take_exact(self) -> bool:
+        """Take the suggested file whose whole name is written; False when there is none."""
+        suggestions = self._menu.suggestions if self._menu is not None else None
+        if suggestions is None or not suggestions.is_mention:
+            return False
+        names = [item.value for item in suggestions.items]
+        if suggestions.query not in names or suggestions.query.endswith("/"):
+            return False
+        self.take(names.index(suggestions.query))
+        return True
+
     def _take_chosen(self) -> bool:
         menu = self._menu
-        if menu is None or menu.chosen is None or menu.chosen.value == menu.suggestions.query:
+        if menu is None or menu.chosen is None:
+            return False
+        if menu.chosen.value == menu.suggestions.query and not menu.suggestions.is_mention:
             return False
         self.take(menu.index or 0)
         return True

@@ -65,7 +65,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
         start = self.text.rfind(held)
         if start < 0:
             return False
-        first, last = (_location(self.text, index) for index in (start, start + len(held)))
+        first, last = (location_of(self.text, index) for index in (start, start + len(held)))
         was_behind = self.cursor_location == last
         result = self.replace(to_editor(other), first, last)
         if was_behind:
@@ -191,5 +191,6 @@ class DraftEditor(TextArea, inherit_bindings=False):
         return None
 
 
-def _location(text: str, index: int) -> Location:
+def location_of(text: str, index: int) -> Location:
+    """Give row and column of a place in a text."""
     return text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1

@@ -260,6 +260,79 @@ async def test_a_picture_without_its_file_in_the_chat_cannot_be_edited(tmp_path:
         assert "A message with more than text cannot be edited here" in stage.screen_text
 
 
+async def test_an_at_sign_finds_files_by_a_few_letters_and_attaches_what_is_chosen(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        await stage.type("see @dg")
+        await read(stage)
+        assert "my dog.jpg" in stage.screen_text
+        await stage.pilot.press("enter")
+        await read(stage)
+        assert stage.chat.composer.text == "see [Image #1] "
+        assert stage.client.prompts == []
+        await stage.ask("there")
+        assert content(stage) == ["see ", jpeg(), " there"]
+
+
+async def test_a_whole_name_and_a_blank_attach_too_and_words_behind_stay(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        stage.chat.composer.insert(" is a cat")
+        stage.chat.composer.move_cursor((0, 0))
+        await stage.type("@cat.png")
+        await read(stage)
+        await stage.pilot.press("space")
+        await read(stage)
+        assert stage.chat.composer.text == "[Image #1]  is a cat"
+
+
+async def test_enter_waits_for_the_search_and_sends_what_no_file_answers_to(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        stage.chat.composer.insert("mail it to @zoe")
+        await stage.pilot.press("enter")
+        await read(stage)
+        await stage.settle()
+        assert stage.client.prompts == ["mail it to @zoe"]
+
+
+async def test_a_chosen_text_file_is_put_into_the_prompt(folder: Path, tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        await stage.type("@note")
+        await read(stage)
+        await stage.pilot.press("tab")
+        await read(stage)
+        assert stage.chat.composer.text == "notes.md:\n```\none\ntwo\n```\n"
+
+
+async def test_folders_are_gone_into_and_the_argument_of_attach_is_completed(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "deep.png").write_bytes(png())
+    async with staged(tmp_path / "config.toml", size=(120, 40)) as stage:
+        await stage.type(f"@{folder}/su")
+        await read(stage)
+        await stage.pilot.press("tab")
+        await read(stage)
+        assert stage.chat.composer.text == f"@{folder}/sub/"
+        await stage.pilot.press("tab")
+        await read(stage)
+        assert stage.chat.composer.text == "[Image #1] "
+        stage.chat.composer.load_draft("")
+        await stage.type("/attach dee")
+        await read(stage)
+        await stage.pilot.press("enter")
+        assert stage.chat.composer.text == "/attach sub/deep.png"
+        await read(stage)
+        await stage.pilot.press("enter")
+        await read(stage)
+        assert "Image #2 · deep.png" in stage.screen_text
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_how_attached_pictures_look(
     size: tuple[int, int], svg_snapshot: SvgSnapshot, folder: Path, tmp_path: Path
@@ -268,6 +341,18 @@ async def test_how_attached_pictures_look(
         await paste(stage, f"'{folder}/my dog.jpg' {folder}/cat.png")
         stage.chat.composer.insert("Which of them is older?")
         await stage.settle()
+        calm(stage.app)
+        await stage.settle()
+        svg_snapshot(stage.app)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_how_the_search_for_a_file_looks(
+    size: tuple[int, int], svg_snapshot: SvgSnapshot, folder: Path, tmp_path: Path
+) -> None:
+    async with staged(tmp_path / "config.toml", size=size) as stage:
+        await stage.type("What is on @")
+        await read(stage)
         calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

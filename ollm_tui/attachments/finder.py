@@ -1,0 +1,97 @@
+"""The names of files that may be meant by a few letters; no file is opened for it."""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+MOST_FILES: Final = 20_000
+"""So many are looked through; more would make every letter wait."""
+_WALK_S: Final = 1.5
+"""How long a walk may take; what was found until then is what there is."""
+_FRESH_S: Final = 5.0
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+_ELSEWHERE: Final = ("/", "~", "./", "../")
+
+
+class FileFinder:
+    """Knows the files below a folder for a few seconds, then looks again.
+
+    Links are not followed, hidden files are left out unless their first letter is asked for, and
+    so are names that cannot be shown as they are.
+    """
+
+    def __init__(self, root: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._root = root
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: tuple[float, tuple[str, ...]] | None = None
+
+    def candidates(self, query: str) -> Sequence[str]:
+        """Give paths that `query` is to be matched with; a folder ends with a slash.
+
+        What begins with a slash, `~`, `./` or `../` is looked for in that folder alone; the rest
+        anywhere below the root, as paths from there. Waits for the disk: call it in a thread.
+        """
+        if query.startswith(_ELSEWHERE):
+            folder, slash, begun = query.rpartition("/")
+            return _listed(self._root, folder + slash, begun) if slash else ("~/",)
+        with self._lock:
+            now = self._clock()
+            if self._known is None or now - self._known[0] > _FRESH_S:
+                self._known = now, tuple(_below(self._root, self._clock))
+            return self._known[1]
+
+
+def _listed(root: Path, shown: str, begun: str) -> Sequence[str]:
+    try:
+        folder = root / Path(shown).expanduser()
+    except RuntimeError:  # nobody's home is known
+        return ()
+    found: list[str] = []
+    for entry in _entries(folder, hidden=begun.startswith(".")):
+        if len(found) == MOST_FILES:
+            break
+        found.append(f"{shown}{entry.name}{'/' if _is_folder(entry) else ''}")
+    return found
+
+
+def _below(root: Path, clock: Callable[[], float]) -> Iterator[str]:
+    """Give the files below a folder, those of the upper folders first."""
+    until = clock() + _WALK_S
+    folders = deque([""])
+    count = 0
+    while folders:
+        shown = folders.popleft()
+        for entry in _entries(root / shown):
+            if count == MOST_FILES or clock() > until:
+                return
+            count += 1
+            name = f"{shown}{entry.name}"
+            if _is_folder(entry):
+                if entry.name not in _SKIPPED:
+                    folders.append(f"{name}/")
+            else:
+                yield name
+
+
+def _entries(folder: Path, *, hidden: bool = False) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                is_shown = entry.name.isprintable() and (hidden or entry.name[:1] != ".")
+                if is_shown and (_is_folder(entry) or _is_file(entry)):
+                    yield entry
+    except OSError:  # it is gone, or not for this person: then nothing is found there
+        return
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False)
