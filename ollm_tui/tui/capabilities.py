@@ -115,6 +115,19 @@ class OffersTools(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsSight(Protocol):
+    """Knows which models see pictures."""
+
+    async def reads_only_text(self, model: str) -> bool:
+        """Whether a model is known not to see them; its server is asked once.
+
+        Raises:
+            AIError: it cannot be found.
+        """
+        ...
+
+
 class ContextFigures(Protocol):
     """How full the model's window is."""
 

@@ -14,6 +14,7 @@ from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.attaching import Attaching
 from ollm_tui.tui.screens.finding_files import FileSuggestions
 from ollm_tui.tui.screens.rewriting import Rewriting
+from ollm_tui.tui.screens.sight import PictureConsent
 from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
@@ -52,6 +53,7 @@ class Desk:
         )
         self.attaching = Attaching(screen)
         self.files = FileSuggestions(self.suggest)
+        self.consent = PictureConsent(screen, self)
         self.commands = COMMANDS
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)
@@ -99,7 +101,7 @@ class Desk:
     @property
     def is_busy(self) -> bool:
         """Whether a prompt has to wait."""
-        return not self._is_ready or self.turns.is_busy
+        return not self._is_ready or self.turns.is_busy or self.consent.is_asking
 
     def suggest(self, draft: str) -> Suggestions | None:
         """Suggest how to go on with a command."""
@@ -118,6 +120,9 @@ class Desk:
         """Ask, with everything that is queued after it; None asks the newest question again."""
         if self.talk.model is None:
             self._give_back(prompt)
+            return
+        if not await self.consent.given(prompt):
+            self._return_to_input(prompt)
             return
         if prompt is not None and not self.rewriting.commit():
             self._screen.composer.prepend(prompt)
@@ -139,11 +144,15 @@ class Desk:
 
     def _give_back(self, prompt: str | None) -> None:
         """Return to the input what nobody is there to answer."""
-        parts = (prompt, self.turns.take_back())
-        self._screen.composer.prepend("\n\n".join(part for part in parts if part))
+        self._return_to_input(prompt)
         key = self._screen.keymap.key_for("chat.models")
         hint = f"Press {key} to choose one. What you wrote is back in the input."
         self.say("No model is chosen.", "warning", hint)
+
+    def _return_to_input(self, prompt: str | None) -> None:
+        parts = (prompt, self.turns.take_back())
+        if back := "\n\n".join(part for part in parts if part):
+            self._screen.composer.prepend(back)
 
     async def _after_answers(self) -> None:
         if not self.turns.failed:
