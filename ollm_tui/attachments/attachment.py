@@ -1,10 +1,12 @@
 """What is made of an attached file: a picture for the model's eyes, or text for the prompt."""
 
+import base64
 import re
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from ollm_tui.attachments.reading import FileBytes, refusal
+from ollm_tui.decode.picture_data import picture_data
 from ollm_tui.decode.picture_header import PictureHeader, read_header
 from ollm_tui.protocol.blocks import ImageContent
 
@@ -15,6 +17,8 @@ SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
 """What the servers that see pictures have in common."""
 _SENDABLE: Final = "Models take PNG, JPEG, WebP and GIF"
 _HEAD: Final = 64
+_PIECE: Final = 3 * 64 * 1024
+"""Bytes encoded at once: no piece but the last ends with padding."""
 _OTHER_PICTURES: Final = (
     (re.compile(rb"II\*\x00|MM\x00\*"), "TIFF"),
     (re.compile(rb".{4}ftyp(?:hei[cfmsx]|hev[cmx]|mif1|msf1)", re.DOTALL), "HEIC"),
@@ -28,7 +32,7 @@ _OTHER_PICTURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AttachedPicture:
-    """A picture as it will be sent: the file's bytes, unchanged."""
+    """A picture as it will be sent: the file's bytes, unchanged, as base64."""
 
     name: str
     """The file's own name, clean."""
@@ -80,13 +84,14 @@ def picture_of(file: FileBytes) -> AttachedPicture:
 
 def taken_up(content: ImageContent) -> AttachedPicture | None:
     """Take a picture of a chat up again; None for one whose file is not in the chat."""
-    data = content.data
-    if not isinstance(data, bytes) or (header := read_header(data)) is None:
+    data = picture_data(content.data, content.url)
+    header = read_header(data.head()) if data is not None else None
+    if data is None or header is None or header.kind not in SENT_KINDS:
         return None
     told = replace(
         content, mime_type=f"image/{header.kind}", width=header.width, height=header.height
     )
-    return AttachedPicture("", header.kind, len(data), told)
+    return AttachedPicture("", header.kind, data.size, told)
 
 
 def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
@@ -105,12 +110,18 @@ def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
         shown = f"{header.width:,} x {header.height:,} pixels"
         raise refusal(f"{file.name} has {shown}; {MOST_PIXELS // 1_000_000} million are the most.")
     content = ImageContent(
-        data=file.data,
+        data=_base64(file.data),
         mime_type=f"image/{header.kind}",
         width=header.width,
         height=header.height,
     )
     return AttachedPicture(file.name, header.kind, len(file.data), content)
+
+
+def _base64(data: bytes) -> str:
+    """Encode as servers want it, once and in pieces: others have to run in between."""
+    pieces = (data[at : at + _PIECE] for at in range(0, len(data), _PIECE))
+    return "".join(base64.b64encode(piece).decode("ascii") for piece in pieces)
 
 
 def _other_picture(data: bytes) -> str | None:

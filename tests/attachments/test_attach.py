@@ -1,5 +1,6 @@
 """Which files can be attached, and what is said of those that cannot."""
 
+import base64
 import os
 import socket
 from pathlib import Path
@@ -9,7 +10,13 @@ import pytest
 
 from ollm_tui.attachments import attach as attaching
 from ollm_tui.attachments.attach import attach, attach_picture, existing, named
-from ollm_tui.attachments.attachment import MOST_TEXT_BYTES, AttachedPicture, AttachedText
+from ollm_tui.attachments.attachment import (
+    MOST_TEXT_BYTES,
+    AttachedPicture,
+    AttachedText,
+    picture_of,
+)
+from ollm_tui.attachments.reading import FileBytes
 from ollm_tui.protocol.errors import AIError
 from tests.support.picture_bytes import bmp, gif, heic, jpeg, png, webp
 
@@ -42,7 +49,15 @@ async def test_a_picture_is_told_by_its_bytes_and_sent_unchanged(
     assert isinstance(found, AttachedPicture)
     assert (found.kind, found.size, found.name) == (kind, len(data), "wrong.txt")
     assert (found.content.width, found.content.height) == sides
-    assert (found.content.data, found.content.mime_type) == (data, f"image/{kind}")
+    assert found.content.data == base64.b64encode(data).decode()
+    assert found.content.mime_type == f"image/{kind}"
+
+
+def test_a_picture_is_encoded_whole_however_many_pieces_that_takes() -> None:
+    data = png() + bytes(3 * 64 * 1024 * 2 + 1)
+    found = picture_of(FileBytes("a.png", data))
+    assert isinstance(found.content.data, str)
+    assert base64.b64decode(found.content.data, validate=True) == data
 
 
 @pytest.mark.parametrize(

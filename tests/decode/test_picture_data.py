@@ -49,3 +49,10 @@ def test_a_link_is_no_data_and_written_out_data_is_none() -> None:
     assert found is not None
     assert found.whole() == b""
     assert picture_data(b"raw", "https://example.org/a.png") == PictureData(b"raw")
+
+
+@given(data=st.binary(max_size=50))
+def test_the_size_of_base64_is_told_without_decoding_it(data: bytes) -> None:
+    found = picture_data(base64.b64encode(data).decode(), None)
+    assert found is not None
+    assert found.size == len(data)

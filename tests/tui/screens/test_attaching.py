@@ -9,7 +9,8 @@ from textual import events
 
 from ollm_tui.attachments.attachment import AttachedPicture, picture_of
 from ollm_tui.attachments.reading import FileBytes
-from ollm_tui.protocol.blocks import ImageContent, TextContent
+from ollm_tui.decode.picture_data import picture_data
+from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.message import Message
 from tests.support.picture_bytes import bmp, jpeg, png
 from tests.support.screens import Stage, staged
@@ -43,10 +44,16 @@ async def read(stage: Stage) -> None:
     await stage.settle()
 
 
+def bytes_of(block: Block) -> bytes | None:
+    assert isinstance(block, ImageContent)
+    data = picture_data(block.data, block.url)
+    return None if data is None else data.whole()
+
+
 def content(stage: Stage) -> list[object]:
     """Give what was sent last: texts, and the bytes of pictures."""
     return [
-        block.text if isinstance(block, TextContent) else getattr(block, "data", block)
+        block.text if isinstance(block, TextContent) else bytes_of(block)
         for block in stage.client.conversation.messages[-1].content
     ]
 
