@@ -30,7 +30,13 @@ from ollm_tui.protocol.ports import (
     SupportsList,
     SupportsTokenCount,
 )
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    LeftOut,
+    ProviderEvent,
+    TextDelta,
+)
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
@@ -441,13 +447,16 @@ async def test_what_a_model_refused_once_is_not_sent_to_it_again() -> None:
     assert ["stream_options" in seen.json() for seen in server.received] == [True, False, False]
 
 
-async def test_a_wish_that_the_server_refuses_is_an_error_and_not_dropped() -> None:
+async def test_a_wish_that_the_server_refuses_is_left_out_once_and_said() -> None:
     async with serve(fake_openai(refuses={"top_k": "Unknown parameter: 'top_k'"})) as server:
         options = GenerationOptions(top_k=3)
         request = Request(model="tiny", messages=ASK.messages, options=options)
-        error = await error_of(spec_for(server.url, "openai-compatible"), request)
-    assert "top_k" in error.message
-    assert len(server.received) == 1
+        first, *_, last = await ask(spec_for(server.url, "openai-compatible"), request)
+    assert isinstance(first, LeftOut)
+    assert first.field == "top_k"
+    assert "top_k" in first.error.message
+    assert isinstance(last, Finish)
+    assert ["top_k" in each.json() for each in server.received] == [True, False]
 
 
 async def test_a_model_that_cannot_think_refuses_a_wish_to_and_takes_no_wish() -> None:
