@@ -5,11 +5,10 @@ from functools import partial
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.confirm import confirm
 from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.model_runtime import FoundModel, find_model, in_runtime
+from ollm_tui.cli.model_runtime import FoundModel, find_model, in_runtime, place_of
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsShow
 from ollm_tui.providers.operations import deleter
 from ollm_tui.runtime.compose import Runtime
@@ -22,7 +21,7 @@ def run_delete(arguments: Arguments, output: Output) -> int:
     if not arguments.yes and not confirm(_question(found), output):
         output.note("Nothing was deleted.")
         return ERROR
-    in_runtime(arguments, output, partial(_delete, found.ref))
+    in_runtime(arguments, output, partial(_delete, found))
     if arguments.as_json:
         output.json({"model": str(found.ref), "deleted": True})
     else:
@@ -39,11 +38,11 @@ async def _find(name: str, runtime: Runtime) -> FoundModel:
     return found
 
 
-async def _delete(ref: ModelRef, runtime: Runtime) -> None:
-    adapter = runtime.registry.get(ref.provider)
-    if adapter is None:
-        raise AIError(ErrorCode.BAD_REQUEST, f"There is no provider {ref.provider!r} any more.")
-    await deleter(adapter).delete_model(ref.model)
+async def _delete(found: FoundModel, runtime: Runtime) -> None:
+    adapter = await runtime.router.provider(found.ref.provider)
+    if place_of(runtime, adapter) != found.place:  # another engine answers there by now
+        raise AIError(ErrorCode.CONFLICT, f"{found.place} is not there any more.")
+    await deleter(adapter).delete_model(found.ref.model)
 
 
 def _question(found: FoundModel) -> str:

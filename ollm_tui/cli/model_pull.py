@@ -34,7 +34,7 @@ class _Pull:
 
     async def run(self, runtime: Runtime) -> PullReport:
         """Have the model fetched, and give what is to be told the end."""
-        adapter, ref = provider_for(runtime, self._arguments.name)
+        adapter, ref = await provider_for(runtime, self._arguments.name)
         self.report = report = _report(self._output, ref, as_json=self._arguments.as_json)
         settings = runtime.config.providers.get(adapter.name)
         if settings is not None and settings.kind == "ollama":

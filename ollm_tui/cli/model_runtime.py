@@ -91,7 +91,7 @@ async def find_model(runtime: Runtime, text: str) -> FoundModel:
     return FoundModel(adapter, ref, info, place_of(runtime, adapter))
 
 
-def provider_for(runtime: Runtime, text: str) -> tuple[ProviderAdapter, ModelRef]:
+async def provider_for(runtime: Runtime, text: str) -> tuple[ProviderAdapter, ModelRef]:
     """Give where a model that is not there yet belongs: to the provider named, or the default.
 
     Raises:
@@ -101,18 +101,19 @@ def provider_for(runtime: Runtime, text: str) -> tuple[ProviderAdapter, ModelRef
     name = _named(text)
     ref = ModelRef.parse(name)
     if ref is None:
-        adapter = runtime.registry.get_default()
+        adapter = await runtime.router.provider(runtime.registry.get_default().name)
         return adapter, ModelRef(adapter.name, name)
-    named = runtime.registry.resolve(ref.provider)
-    if named is None:
-        raise runtime.registry.unknown(ref.provider)
+    named = await runtime.router.provider(ref.provider)
     return named, ModelRef(named.name, ref.model)
 
 
 def place_of(runtime: Runtime, adapter: ProviderAdapter) -> str:
     """Name a provider with its addresses, without what is secret in them."""
     settings = runtime.config.providers.get(adapter.name)
-    addresses = [shown_url(address) for address in settings.addresses] if settings else []
+    at = runtime.scout.address_of(adapter.name)
+    own = settings.addresses if settings else ()
+    # An engine that was found elsewhere is not where its settings say.
+    addresses = [shown_url(address) for address in (own if at in own else (at,)) if address]
     return f"{adapter.label} at {' and '.join(addresses)}" if addresses else adapter.label
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from ollm_tui.cli.figures import duration_text, size_text
 from ollm_tui.cli.output import Output
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.model import ModelRef, PullProgress
 from ollm_tui.providers.pull_sum import PullSum
 
@@ -178,4 +179,4 @@ def _amounts(whole: PullSum) -> str:
 def _say_done(output: Output, ref: ModelRef, whole: PullSum) -> None:
     size = f" ({size_text(whole.total)})" if whole.total else ""
     output.note(f"{ref.model} is there{size}.")
-    output.line(str(ref))
+    output.line(clean_line(str(ref)))

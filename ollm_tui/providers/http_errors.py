@@ -76,8 +76,9 @@ _CODES: Mapping[Category, ErrorCode] = {
     "cancelled": ErrorCode.ABORTED,
     "redirect": ErrorCode.BAD_REQUEST,
 }
+CHECK_KEY = "Check the API key of this provider."
 _HINTS: Mapping[Category, str] = {
-    "auth": "Check the API key of this provider.",
+    "auth": CHECK_KEY,
     "unsupported": "Choose another model for this.",
     "context_overflow": "Start a new chat, shorten the prompt, or give the model a larger window.",
     "content_filter": "Put it in other words.",

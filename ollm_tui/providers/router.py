@@ -54,14 +54,23 @@ class Router:
         ref = ModelRef.parse(model)
         if ref is None:
             return await self._search(model.strip(), requirement)
-        adapter = self._registry.resolve(ref.provider)
-        if adapter is None:
-            raise self._registry.unknown(ref.provider)
-        adapter = await self._catalog.adapter(adapter.name) or adapter
+        adapter = await self.provider(ref.provider)
         if ref.provider == LOCAL:
             return await self._on_this_machine(adapter, ref.model)
         direct = ModelRef(adapter.name, ref.model)
         return ResolvedModel(adapter, direct, self._catalog.find(direct))
+
+    async def provider(self, name: str) -> ProviderAdapter:
+        """Find a provider; an engine that nobody configured is looked for, a second at most.
+
+        Raises:
+            AIError: BAD_REQUEST when there is none of this name.
+        """
+        known = self._registry.resolve(name)
+        adapter = await self._catalog.adapter(known.name if known else name) or known
+        if adapter is None:
+            raise self._registry.unknown(name)
+        return adapter
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Send a request to the provider that has its model.

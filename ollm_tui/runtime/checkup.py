@@ -31,6 +31,7 @@ from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.discovery import Sighting
 from ollm_tui.providers.embedded.provider import engine_available
+from ollm_tui.providers.http_errors import CHECK_KEY
 from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.first_model import can_chat
@@ -40,6 +41,7 @@ PATIENCE_S = 1.6
 """What all servers together may take to list their models."""
 GRACE_S = 0.3
 """For writing down who did not."""
+_SLOW = "It may be busy, or hang: look at its log, or start it again."
 State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
 """With models to chat with, without, not running and not asked for, or out of order."""
 _OFFERS: tuple[tuple[str, type], ...] = (
@@ -249,7 +251,8 @@ def _advice(
     problem = listing.problem
     engine = sighting.engine if sighting else None
     if problem is not None and problem.code == ErrorCode.AUTH_FAILED and not check.has_key:
-        return problem.hint or f"Set api_key_env below [providers.{check.name}]."
+        own = problem.hint if problem.hint != CHECK_KEY else None  # there is none to check
+        return own or f"Set api_key_env below [providers.{check.name}]."
     if check.state != "ok" and engine is not None and not engine.speaks_openai:
         return (
             f"Another program answers at {check.address}: correct base_url below "
@@ -263,7 +266,7 @@ def _advice(
                 f"take `backend` out of [providers.{check.name}]."
             )
     if problem is not None:
-        return problem.hint
+        return problem.hint or (_SLOW if problem.code == ErrorCode.TIMEOUT else None)
     return _how_to_fill(check) if check.state == "empty" else None
 
 

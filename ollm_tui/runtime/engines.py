@@ -104,13 +104,34 @@ class EngineScout:
     async def settle(self, name: str) -> None:
         """Give a provider the adapter of the engine that answers there, where nobody named one."""
         settings = self._providers.get(name)
-        if settings is None or name in self._settled or not self._is_open(name, settings):
+        if name in self._settled:
+            return
+        if self._has_to_be_found(name, settings):
+            await self._find(name, settings)
+            return
+        if settings is None or not self._is_open(name, settings):
             return
         engine = await self._engine_at(settings)
         if engine is None or name in self._settled:
             return
         self._settled.add(name)
         self._fit_to(name, settings, engine)
+
+    def _has_to_be_found(self, name: str, settings: ProviderSettings | None) -> bool:
+        """Whether only a look can tell where the engine of this name is."""
+        if name in self._strays:
+            return False
+        if settings is None:
+            return self._registry.get(name) is None
+        usual = settings.preset and settings.enabled and name not in ALWAYS_THERE
+        return usual and not is_service(settings)
+
+    async def _find(self, name: str, settings: ProviderSettings | None) -> None:
+        """Look for an engine that nobody configured: at its usual port, then at those of others."""
+        if settings is not None and await self._is_at_its_port(name, settings):
+            self._settled.add(name)
+        else:
+            await self.find_strays()
 
     def _fit_to(self, name: str, settings: ProviderSettings, engine: Engine) -> None:
         """Put the adapter for this engine in place, unless it is there already."""

@@ -107,7 +107,8 @@ def test_a_key_that_is_missing_or_wrong_is_said_and_none_is_shown(
         found = report(ollm, home, "--config", file, ANTHROPIC_API_KEY="")
         shown = ollm("doctor", "--config", file, **home)
     assert provider(found, "open")["state"] == "failed"
-    assert "api_key_env" in provider(found, "open")["advice"] or provider(found, "open")["advice"]
+    assert provider(found, "open")["advice"] == "Set api_key_env below [providers.open]."
+    assert provider(found, "keyed")["advice"] == "Check the API key of this provider."
     assert provider(found, "keyed")["has_key"] is True
     for output in (json.dumps(found), shown.stdout, shown.stderr):
         assert "planted" not in output
@@ -176,6 +177,7 @@ def test_hostile_servers_side_by_side_cost_little_and_drive_no_terminal(
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert {provider(found, name)["state"] for name in HOSTILE} <= {"failed", "empty"}
     assert "Another program answers" in provider(found, "page")["advice"]
+    assert "look at its log" in provider(found, "silent")["advice"]
 
 
 def test_a_broken_settings_file_is_part_of_the_report(

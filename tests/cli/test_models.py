@@ -17,6 +17,7 @@ from ollm_tui.cli.figures import duration_text, size_text
 from ollm_tui.cli.model_ps import gpu_share, until_text
 from ollm_tui.cli.output import Output
 from ollm_tui.cli.pull_report import LiveReport
+from ollm_tui.config import presets
 from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
 from tests.cli.conftest import command, environment
 from tests.e2e.conftest import OLLM
@@ -69,6 +70,11 @@ def test_a_model_is_pulled_with_plain_lines_where_nobody_watches(
     assert len(lines) < 15
     assert "\r" not in err
     assert "new:latest" in server.models
+
+
+def test_the_address_of_what_was_pulled_is_one_line_whatever_its_name(models: Run) -> None:
+    code, out, _ = models("pull", "ne\nw")
+    assert (code, out.count("\n")) == (0, 1)
 
 
 def test_every_step_of_a_pull_is_a_line_of_json(models: Run) -> None:
@@ -251,6 +257,28 @@ def test_a_server_of_another_kind_pulls_loads_and_deletes_too(
     assert (deleted[0], fake.deleted) == (0, ["tiny"])
     assert copied[0] == 1
     assert "cannot copy models." in copied[1].err
+
+
+def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_list_gives(
+    served: Server,
+    server: OllamaServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    elsewhere = {
+        name: dict(values) | ({"base_url": "http://127.0.0.1:9"} if "base_url" in values else {})
+        for name, values in presets.BUILT_IN_PROVIDERS.items()
+    }
+    elsewhere["vllm"]["base_url"] = served.url
+    monkeypatch.setattr(presets, "BUILT_IN_PROVIDERS", elsewhere)
+    name = f"ollama-{served.url.rpartition(':')[2]}"
+    for deed in (["load", "thinker"], ["pull", "new"], ["rm", "tiny"]):
+        more = ["--yes"] if deed[0] == "rm" else []
+        code = main(["models", deed[0], f"{name}://{deed[1]}", *more])
+        assert (code, said := capsys.readouterr().err) == (0, said)
+    assert f"tiny was deleted from Ollama ({name[7:]}) at {served.url}." in said
+    assert server.loaded == {"thinker:latest"}
+    assert set(server.models) == {"thinker:latest", "new:latest"}
 
 
 def test_an_old_server_is_a_line_and_the_rest_is_done(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ollm_tui.cli.model_runtime import place_of
 from ollm_tui.config import presets
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
@@ -16,6 +17,7 @@ from ollm_tui.protocol.ports import SupportsTokenCount
 from ollm_tui.providers.fingerprint import PATHS
 from ollm_tui.providers.ollama.provider import OllamaProvider
 from ollm_tui.providers.openai_compatible import LlamaCppProvider, VllmProvider
+from ollm_tui.providers.openai_compatible.llamacpp_router import LlamaCppRouterProvider
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from tests.providers.engines import SHAPES
 from tests.support.fake_ollama import fake_ollama
@@ -199,6 +201,30 @@ async def test_what_answers_at_a_usual_port_is_offered_as_what_it_is(
                 assert {
                     one.provider for one in await runtime.catalog.refresh() if one.models
                 } == there
+
+
+@pytest.mark.parametrize(
+    ("port_of", "shape", "name"),
+    [
+        ("llamacpp", "llama.cpp that routes", "llamacpp"),
+        ("kobold", "llama.cpp that routes", "llamacpp"),
+        ("llamacpp", "ollama", "ollama-{port}"),
+    ],
+)
+async def test_a_model_of_an_engine_is_found_by_its_address_before_any_listing(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch, port_of: str, shape: str, name: str
+) -> None:
+    kind = OllamaProvider if shape == "ollama" else LlamaCppRouterProvider
+    async with serve(SHAPES[shape]) as server:
+        expected = name.format(port=server.url.rpartition(":")[2])
+        with usual_addresses(monkeypatch, {port_of: server.url}):
+            async with running(paths, {}) as runtime:
+                found = await runtime.router.resolve(f"{expected}://some")
+                assert isinstance(found.provider, kind)
+                assert place_of(runtime, found.provider).endswith(f" at {server.url}")
+                asked = len(server.received)
+                await runtime.router.resolve(f"{expected}://some")
+                assert len(server.received) == asked
 
 
 async def test_two_engines_of_a_kind_are_both_there(
