@@ -67,18 +67,27 @@ class Choice:
     ) -> None:
         """Ask every member that has a model, one after another.
 
+        A member that turns out to lack it is no failure where another one has it.
+
         Raises:
             AIError: the first failure, when all were asked.
         """
         failure: AIError | None = None
+        lacking: AIError | None = None
+        is_done = False
         for member in self.asked_in_turn(model):
             with self.roster.attempt(member) as attempt:
                 try:
                     await ask(self.members[member].adapter)
                 except AIError as error:
                     self.judge(attempt, error, model)
-                    failure = failure or error
+                    if is_lacking(error):
+                        lacking = lacking or error
+                    else:
+                        failure = failure or error
                 else:
                     attempt.answered()
+                    is_done = True
+        failure = failure or (None if is_done else lacking)
         if failure is not None:
             raise failure

@@ -38,12 +38,14 @@ class Shelves:
         return self._listed[member]
 
     def holders(self, model: str) -> list[int]:
-        """Give the members that have a model, else those that may: at worst, all."""
+        """Give the members that have a model or never told theirs, else those that may.
+
+        One that was away when the others were listed stands in for them when it is back.
+        """
         members = range(len(self._listed))
         possible = [m for m in members if model not in self._lacking[m]]
-        known = [m for m in possible if self._has(m, model)]
-        unknown = [m for m in possible if self._listed[m] is None]
-        return known or unknown or possible or [*members]
+        likely = [m for m in possible if self._listed[m] is None or self._has(m, model)]
+        return likely or possible or [*members]
 
     def _has(self, member: int, model: str) -> bool:
         return any(same_model(model, info.name) for info in self._listed[member] or ())

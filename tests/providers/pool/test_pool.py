@@ -212,6 +212,20 @@ async def test_a_listing_leaves_out_the_dead_and_does_not_wait_for_the_slow() ->
     assert "only-a" in await team.names()
 
 
+async def test_a_member_that_was_away_when_the_models_were_listed_is_tried_later() -> None:
+    team = stage("a", "b")
+    a, b = team.puppets
+    b.up = False
+    assert await team.names() == ["tiny"]
+    b.up, team.clock.now = True, 2.0
+    for _ in range(4):
+        assert await team.ask() == ANSWER
+    assert team.asked() == [2, 2]
+    a.up = False
+    (*_, last) = await team.ask()
+    assert last == Finish("stop")
+
+
 async def test_a_listing_without_any_answer_asks_the_dead_too_and_raises() -> None:
     team = stage("a", "b")
     for puppet in team.puppets:
@@ -332,6 +346,17 @@ async def test_what_changes_models_is_done_by_every_member_that_has_it() -> None
     assert isinstance(team.pool, ports.SupportsDispose)
     await team.pool.dispose()
     assert not any(owner.up for owner in owners)
+
+
+async def test_a_member_without_the_model_is_no_failure_where_another_one_has_it() -> None:
+    owners = [Owner("a", models=("m",)), Owner("b", models=("n",))]
+    team = Stage(*owners)
+    assert isinstance(team.pool, ports.SupportsDelete)
+    await team.pool.delete_model("m")
+    assert [list(owner.models) for owner in owners] == [[], ["n"]]
+    with pytest.raises(AIError) as caught:
+        await team.pool.delete_model("nowhere")
+    assert caught.value.code == ErrorCode.MODEL_NOT_FOUND
 
 
 async def test_texts_are_counted_and_embedded_by_the_first_member_that_answers() -> None:
