@@ -9,7 +9,7 @@ from benchmarks.terminal.programs import BARE, CAT, OLLM
 from benchmarks.terminal.run import Run
 from benchmarks.terminal.scenarios.abort import Abort
 from benchmarks.terminal.scenarios.document import Document
-from benchmarks.terminal.scenarios.echo import Echo
+from benchmarks.terminal.scenarios.echo import Echo, HungEcho
 from benchmarks.terminal.scenarios.opening import CHATS, Opening
 from benchmarks.terminal.scenarios.scroll import Scroll
 from benchmarks.terminal.scenarios.startup import idle, startup
@@ -60,6 +60,7 @@ def stream_case(tokens: int, rate: int, rounds: int = SOME, *, peers: bool = Fal
 
 STARTUP = "start-up"
 ECHO = "echo@1000"
+HUNG_ECHO = "echo, server hangs"
 ABORT = "abort"
 SCROLL = "scroll@200"
 IDLE = "idle"
@@ -94,6 +95,9 @@ GROUPS: Mapping[str, Sequence[Case]] = MappingProxyType(
         "stream": STREAMS,
         "echo": (
             Case(name=ECHO, scenario=Echo(1000, 150), rounds=FEW, has_heart=True, seconds=40),
+            Case(
+                name=HUNG_ECHO, scenario=HungEcho(200, 150), rounds=FEW, has_heart=True, seconds=30
+            ),
             Case(
                 name=ECHO, scenario=Echo(1000, 40), rounds=FEW, programs=(), peers=True, seconds=15
             ),

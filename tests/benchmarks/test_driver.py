@@ -12,7 +12,7 @@ from benchmarks.terminal.rows import Row
 from benchmarks.terminal.run import Failed, Run
 from benchmarks.terminal.scenarios.abort import Abort
 from benchmarks.terminal.scenarios.document import Document
-from benchmarks.terminal.scenarios.echo import Echo
+from benchmarks.terminal.scenarios.echo import Echo, HungEcho
 from benchmarks.terminal.scenarios.opening import Opening
 from benchmarks.terminal.scenarios.stream import Stream
 from benchmarks.terminal.seeds import Seeds
@@ -43,6 +43,10 @@ def test_keys_stalls_and_the_stop_key_are_measured(name: str) -> None:
         assert run.beats.exists()
     assert len(values["echo_ms"] if isinstance(values["echo_ms"], list) else []) == 3
     assert "stall_ms" in values
+    with Backend() as backend, Run(MAKERS[name], backend) as run:
+        hung = HungEcho(100, 3)(run)["echo_ms"]
+        assert isinstance(hung, list)
+        assert len(hung) == 3
     with Backend() as backend, Run(MAKERS[name], backend) as run:
         values = Abort(100, 1)(run)
     assert isinstance(values["abort_ms"], list)

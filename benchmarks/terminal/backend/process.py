@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -41,6 +42,10 @@ class Backend:
     ) -> None:
         self._process.kill()
         self._process.communicate()
+
+    def freeze(self) -> None:
+        """Let the server hang with all its connections open, until it is ended."""
+        self._process.send_signal(signal.SIGSTOP)
 
     def records(self) -> list[Record]:
         """Give what the server noted, the oldest first."""

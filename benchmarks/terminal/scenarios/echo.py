@@ -17,6 +17,8 @@ LETTERS = "abcdefghijkmnoprstuvwxyz"
 LINE = 40
 SECONDS_PER_KEY = 0.3
 MARGIN_S = 20
+DRAINED_S = 1.0
+"""What had come before is drawn by then."""
 PAUSES_S = (0.05, 0.13)
 
 
@@ -36,6 +38,23 @@ class Echo:
         # Whoever is slow gets fewer keys: after the answer's end they would be others.
         echoes = echo_times(run, self.keys, began + lasts - MARGIN_S / 2)
         return {"echo_ms": echoes, **stalls(run.beats, began, now())}
+
+
+@dataclass(frozen=True, slots=True)
+class HungEcho:
+    """So many keys while the server hangs in the middle of an answer."""
+
+    rate: int
+    keys: int
+
+    def __call__(self, run: Run) -> Values:
+        if not run.program.types_while_streaming:
+            raise Failed("one cannot type while it streams")
+        under_load(run, self.rate, MARGIN_S)
+        run.backend.freeze()
+        time.sleep(DRAINED_S)
+        began = now()
+        return {"echo_ms": echo_times(run, self.keys), **stalls(run.beats, began, now())}
 
 
 def echo_times(run: Run, keys: int, until: float = math.inf) -> list[float]:
