@@ -54,7 +54,7 @@ class StatusBar(Widget):
         super().__init__(id=id)
         self._clock = clock
         self._status = Status()
-        self._since = clock()
+        self._since = self._heard_at = clock()
         self._line: list[Piece] = []
         self._ticking: Timer | None = None
 
@@ -62,11 +62,13 @@ class StatusBar(Widget):
         """Say what the answer is doing; the clock of a state begins with it."""
         if state != self._status.state:
             self._since = self._clock()
-        self._change(replace(self._status, state=state, elapsed_s=0))
+        self._heard_at = self._clock()
+        self._change(replace(self._status, state=state, elapsed_s=0, silent_s=0))
         self._tick_while_busy()
 
     def show_speed(self, tokens_per_s: float | None) -> None:
         """Say how fast the answer comes; while it comes this is drawn with the next tick."""
+        self._heard_at = self._clock()
         self._status = replace(self._status, tokens_per_s=tokens_per_s)
         if self._ticking is None:
             self._redraw()
@@ -111,8 +113,9 @@ class StatusBar(Widget):
             self._ticking = None
 
     def _tick(self) -> None:
-        elapsed_s = int(self._clock() - self._since)
-        self._change(replace(self._status, elapsed_s=elapsed_s))
+        now = self._clock()
+        elapsed_s, silent_s = int(now - self._since), int(now - self._heard_at)
+        self._change(replace(self._status, elapsed_s=elapsed_s, silent_s=silent_s))
 
     def on_mount(self) -> None:
         """A state may have been set before there was a screen."""

@@ -27,6 +27,8 @@ _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
         "error": ("✗", "error", "error"),
     }
 )
+SILENT_S: Final = 5
+"""Seconds without anything new after which an answer is said to stand still."""
 _METER_CELLS: Final = 8
 _GAP: Final = 3
 
@@ -46,6 +48,8 @@ class Status:
     state: TurnState = "ready"
     elapsed_s: int = 0
     """Whole seconds since the state began."""
+    silent_s: int = 0
+    """Whole seconds since anything new came to show."""
     tokens_per_s: float | None = None
     used: int | None = None
     """None where nobody has counted what the chat holds."""
@@ -102,16 +106,17 @@ def _state(status: Status) -> list[Piece]:
     mark, look, word = _WORDS[status.state]
     match status.state:
         case "loading" | "waiting" | "tools":
-            word += _clock(status)
+            word += _clock(status.elapsed_s)
         case "thinking" | "answering":
-            word += _speed(status)
+            is_silent = status.silent_s >= SILENT_S
+            word += f", nothing for{_clock(status.silent_s)}" if is_silent else _speed(status)
         case _:
             pass
     return [Piece(f"{mark} ", look), Piece(word)]
 
 
-def _clock(status: Status) -> str:
-    minutes, rest = divmod(status.elapsed_s, 60)
+def _clock(whole_s: int) -> str:
+    minutes, rest = divmod(whole_s, 60)
     if minutes:
         return f" {minutes} min {rest} s"
     return f" {rest} s" if rest else ""

@@ -66,6 +66,10 @@ def test_the_line_drops_parts_by_their_weight(status: Status, width: int, shown:
         (Status(state="waiting", elapsed_s=65), "◐ waiting 1 min 5 s"),
         (Status(state="thinking", tokens_per_s=4.24), "● thinking 4.2 tok/s"),
         (Status(state="answering", tokens_per_s=float("inf")), "● streaming"),
+        (
+            Status(state="thinking", tokens_per_s=4.24, silent_s=5),
+            "● thinking, nothing for 5 s",
+        ),
         (Status(state="stopped"), "■ stopped"),
         (Status(state="error"), "✗ error"),
         (Status(used=3100), "● ready ctx 3.1k/?"),
@@ -122,6 +126,23 @@ async def test_it_ticks_only_while_something_runs() -> None:
         assert app.bar._ticking is not None
         app.bar.show_turn("ready")
         assert app.bar._ticking is None
+
+
+async def test_an_answer_that_stands_still_says_for_how_long_in_place_of_its_speed() -> None:
+    app = BarApp()
+    async with app.run_test():
+        app.bar.show_turn("answering")
+        app.now = 4.0
+        app.bar.show_speed(34)
+        for app.now, said in (
+            (8.9, "streaming 34 tok/s"),
+            (69.5, "streaming, nothing for 1 min 5 s"),
+        ):
+            app.bar._tick()
+            assert said in plain(app.bar._line)
+        app.bar.show_speed(20)
+        app.bar._tick()
+        assert "streaming 20 tok/s" in plain(app.bar._line)
 
 
 async def test_it_repaints_only_when_the_line_changes(monkeypatch: pytest.MonkeyPatch) -> None:
