@@ -18,6 +18,7 @@ from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.compose import Runtime, open_runtime
 
 T = TypeVar("T")
@@ -86,8 +87,11 @@ async def find_model(runtime: Runtime, text: str) -> FoundModel:
     adapter, ref = found.provider, found.ref
     info = found.info
     if info is None:
-        await runtime.catalog.listing(adapter.name, within_s=PATIENCE_S)
-        info = runtime.catalog.find(ref)
+        listing = await runtime.catalog.listing(adapter.name, within_s=PATIENCE_S)
+        info = runtime.catalog.find(ref) or next(
+            (one for one in listing.models if same_model(ref.model, one.name)), None
+        )
+        ref = ref if info is None else ModelRef(adapter.name, info.name)
     return FoundModel(adapter, ref, info, place_of(runtime, adapter))
 
 

@@ -5,9 +5,10 @@ from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.model_runtime import FoundModel, find_model, in_runtime
+from ollm_tui.cli.model_runtime import PATIENCE_S, FoundModel, find_model, in_runtime
 from ollm_tui.cli.output import OK, Output
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import SupportsShow
@@ -38,11 +39,26 @@ async def _described(name: str, runtime: Runtime) -> tuple[FoundModel, ModelInfo
     """Ask for one model; a provider that describes none has at least its list."""
     found = await find_model(runtime, name)
     listed = found.info
-    if listed is not None and not isinstance(found.adapter, SupportsShow):
+    if not isinstance(found.adapter, SupportsShow):
+        if listed is None:
+            raise await _unlisted(found, runtime)
         return found, listed
     info = await shower(found.adapter).show_model(found.ref.model)
     size = info.size_bytes if listed is None else info.size_bytes or listed.size_bytes
     return found, runtime.scout.corrected(found.ref, replace(info, size_bytes=size))
+
+
+async def _unlisted(found: FoundModel, runtime: Runtime) -> AIError:
+    """Say why a list has no such model: it has none, or there is no list."""
+    listing = await runtime.catalog.listing(found.adapter.name, within_s=PATIENCE_S)
+    if listing.problem is not None:
+        return listing.problem
+    if listing.absent:
+        hint = "Start the server, or choose another one with --host."
+        return AIError(ErrorCode.SERVICE_UNAVAILABLE, f"{found.place} does not answer.", hint=hint)
+    hint = "`ollm models list` shows what there is."
+    message = f"{found.place} has no model named {found.ref.model!r}."
+    return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint=hint)
 
 
 def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:

@@ -259,6 +259,20 @@ def test_a_server_of_another_kind_pulls_loads_and_deletes_too(
     assert "cannot copy models." in copied[1].err
 
 
+def test_what_has_only_a_list_says_why_a_model_is_not_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / "vllm.toml"
+    with in_thread(fake_openai()) as running:
+        settings.write_text(f'[providers.mine]\nbackend = "vllm"\nbase_url = "{running.url}"\n')
+        shown = main(["models", "show", "mine://tiny", "--config", str(settings)])
+        assert (shown, capsys.readouterr().err) == (0, "")
+        lacking = main(["models", "show", "mine://nope", "--config", str(settings)])
+        assert (lacking, "has no model named 'nope'" in capsys.readouterr().err) == (1, True)
+    gone = main(["models", "show", "mine://tiny", "--config", str(settings)])
+    assert (gone, "does not answer at" in capsys.readouterr().err) == (1, True)
+
+
 def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_list_gives(
     served: Server,
     server: OllamaServer,
@@ -276,7 +290,7 @@ def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_lis
         more = ["--yes"] if deed[0] == "rm" else []
         code = main(["models", deed[0], f"{name}://{deed[1]}", *more])
         assert (code, said := capsys.readouterr().err) == (0, said)
-    assert f"tiny was deleted from Ollama ({name[7:]}) at {served.url}." in said
+    assert f"tiny:latest was deleted from Ollama ({name[7:]}) at {served.url}." in said
     assert server.loaded == {"thinker:latest"}
     assert set(server.models) == {"thinker:latest", "new:latest"}
 
