@@ -77,6 +77,8 @@ class ProviderCheck:
     """For each ability how many models have it: for certain, and as assumed."""
     offers: tuple[str, ...] = ()
     """What the app can have it do."""
+    silent: tuple[str, ...] = ()
+    """Servers of a pool that do not answer, while others may."""
     problem: str | None = None
     advice: str | None = None
 
@@ -99,13 +101,18 @@ class Checkup:
 
 async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup:
     """Ask everybody and tell what came of it."""
-    sightings = await _ask(runtime, within_s)
+    sightings, silent = await _ask(runtime, within_s)
     listings = _listings(runtime)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
     model, reason, advice = await _first(runtime, listings)
     return Checkup(
         providers=tuple(
-            _check(runtime, listing, sightings.get(listing.provider))
+            _check(
+                runtime,
+                listing,
+                sightings.get(listing.provider),
+                silent.get(listing.provider, ()),
+            )
             for listing in listings
             if not listing.absent
         ),
@@ -123,9 +130,15 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
     )
 
 
-async def _ask(runtime: Runtime, within_s: float) -> dict[str, Sighting]:
-    """Have all models listed, and see who answers at every address."""
+async def _ask(
+    runtime: Runtime, within_s: float
+) -> tuple[Mapping[str, Sighting], Mapping[str, Sequence[str]]]:
+    """Have all models listed; give who answers, and which servers of a pool do not."""
     seen: dict[str, Sighting] = {}
+    silent: dict[str, Sequence[str]] = {}
+
+    async def look_at_pool(name: str) -> None:
+        silent[name] = await runtime.scout.silent_members(name)
 
     async def look(name: str) -> None:
         try:
@@ -142,12 +155,13 @@ async def _ask(runtime: Runtime, within_s: float) -> dict[str, Sighting]:
                 settings = runtime.config.providers.get(name)
                 if settings is not None and not is_service(settings):
                     group.start_soon(look, name)
+                    group.start_soon(look_at_pool, name)
     for name in runtime.registry.list():  # engines that were only found now
         address = runtime.scout.address_of(name)
         known = runtime.scout.discovery.known(address) if address and name not in seen else None
         if known is not None:
             seen[name] = known
-    return seen
+    return seen, silent
 
 
 def _listings(runtime: Runtime) -> list[Listing]:
@@ -181,7 +195,9 @@ async def _first(
     return (str(first.ref) if first.ref else None), first.reason, first.advice
 
 
-def _check(runtime: Runtime, listing: Listing, sighting: Sighting | None) -> ProviderCheck:
+def _check(
+    runtime: Runtime, listing: Listing, sighting: Sighting | None, silent: Sequence[str]
+) -> ProviderCheck:
     adapter = runtime.registry.get(listing.provider)
     settings = runtime.config.providers.get(listing.provider)
     address = runtime.scout.address_of(listing.provider)
@@ -201,6 +217,7 @@ def _check(runtime: Runtime, listing: Listing, sighting: Sighting | None) -> Pro
         abilities=_abilities(chats),
         offers=_offers(adapter),
         problem=listing.problem.message if listing.problem else None,
+        silent=tuple(shown_address(one) for one in silent),
     )
     return replace(check, advice=_advice(check, listing, settings, sighting))
 
@@ -267,6 +284,8 @@ def _advice(
             )
     if problem is not None:
         return problem.hint or (_SLOW if problem.code == ErrorCode.TIMEOUT else None)
+    if check.silent:
+        return f"Start it, or take it out of base_urls below [providers.{check.name}]."
     return _how_to_fill(check) if check.state == "empty" else None
 
 

@@ -37,6 +37,8 @@ def _provider(check: ProviderCheck) -> Iterator[str]:
     yield f"{_WORDS[check.state]} {check.name}: {head}"
     if check.problem:
         yield f"   {check.problem}"
+    if check.silent and not check.problem:
+        yield f"   no answer from {', '.join(check.silent)}"
     if check.abilities:
         yield f"   of these {_abilities(check)}"
     if check.offers and check.state in {"ok", "empty"}:

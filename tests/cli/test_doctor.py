@@ -114,6 +114,21 @@ def test_a_key_that_is_missing_or_wrong_is_said_and_none_is_shown(
         assert "planted" not in output
 
 
+def test_the_servers_of_a_pool_that_do_not_answer_are_named(
+    ollm: Ollm, home: Mapping[str, str], tmp_path: Path
+) -> None:
+    with in_thread(SHAPES["vllm"]) as server:
+        text = f'[providers.team]\nbackend = "vllm"\nbase_urls = ["{server.url}", '
+        text += '"http://127.0.0.1:9"]\n'
+        file = settings(tmp_path, text)
+        found = provider(report(ollm, home, "--config", file), "team")
+        shown = ollm("doctor", "--config", file, **home)
+    assert (found["state"], found["no_answer"]) == ("ok", ["localhost:9"])
+    assert "take it out of base_urls below [providers.team]" in found["advice"]
+    assert "\n   no answer from localhost:9\n" in shown.stdout
+    assert shown.returncode == 0
+
+
 def test_keys_of_the_environment_are_told_to_be_there_and_paths_name_nobody(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:
