@@ -156,9 +156,9 @@ async def _ask(
                 if settings is not None and not is_service(settings):
                     group.start_soon(look, name)
                     group.start_soon(look_at_pool, name)
-    for name in runtime.registry.list():  # engines that were only found now
+    for name in runtime.registry.list():  # some were found elsewhere only now
         address = runtime.scout.address_of(name)
-        known = runtime.scout.discovery.known(address) if address and name not in seen else None
+        known = runtime.scout.discovery.known(address) if address else None
         if known is not None:
             seen[name] = known
     return seen, silent

@@ -18,6 +18,7 @@ from ollm_tui.providers.fingerprint import PATHS
 from ollm_tui.providers.ollama.provider import OllamaProvider
 from ollm_tui.providers.openai_compatible import LlamaCppProvider, VllmProvider
 from ollm_tui.providers.openai_compatible.llamacpp_router import LlamaCppRouterProvider
+from ollm_tui.runtime.checkup import check_up
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from tests.providers.engines import SHAPES
 from tests.support.fake_ollama import fake_ollama
@@ -263,6 +264,18 @@ async def test_a_configured_server_at_a_usual_port_is_not_there_twice(
             async with running(paths, environ) as runtime:
                 found = [one.provider for one in await runtime.catalog.refresh() if one.models]
     assert found == ["openai-compatible"]
+
+
+async def test_the_doctor_tells_of_an_engine_where_it_was_found(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(SHAPES["vllm"]) as server:
+        with usual_addresses(monkeypatch, {"llamacpp": server.url}):
+            async with running(paths, {}) as runtime:
+                [found] = [one for one in (await check_up(runtime)).providers if one.models]
+    assert (found.name, found.engine) == ("vllm", "vLLM")
+    assert found.version is not None
+    assert found.latency_ms is not None
 
 
 async def test_a_model_of_an_engine_nobody_configured_answers(
