@@ -155,6 +155,7 @@ async def test_without_success_it_has_failed_and_the_connection_is_closed(
     assert error.hint
     assert steps[0].status == "pulling manifest", "what came before the failure was given"
     assert name == "missing" or steps[-1].digest
+    assert error.retryable == (name == "broken")
 
 
 async def test_a_repeated_pull_goes_on_where_the_last_one_stopped() -> None:

@@ -45,6 +45,10 @@ _KNOWN_FAILURES = (
         "The machine that runs Ollama has to reach the library. " + AGAIN,
     ),
 )
+_FINAL = frozenset(
+    {ErrorCode.MODEL_NOT_FOUND, ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.AUTH_FAILED}
+)
+"""Failures that the same request meets again."""
 
 
 class PullLines:
@@ -121,6 +125,7 @@ def explained(error: AIError) -> AIError:
     for words, code, hint in _KNOWN_FAILURES:
         if re.search(words, error.message, re.IGNORECASE):
             error.code, error.hint = code, hint
+            error.retryable = error.retryable and code not in _FINAL
             return error
     error.hint = AGAIN
     return error
