@@ -184,6 +184,41 @@ async def test_leaving_early_closes_the_connection(leave_after: int) -> None:
             await anext(progress)
 
 
+async def test_a_step_may_stand_below_a_scope_of_the_reader() -> None:
+    async with ollama(OllamaServer().answer) as (provider, server):
+        statuses: list[str] = []
+        async with pulling(provider, "new") as progress:
+            while not statuses or statuses[-1] != "success":
+                with anyio.fail_after(5):
+                    statuses.append((await anext(progress)).status)
+            with anyio.fail_after(5), pytest.raises(StopAsyncIteration):
+                await anext(progress)
+        async with pulling(provider, "stuck") as progress:
+            with anyio.move_on_after(0.2) as scope:
+                async for _step in progress:
+                    pass
+            assert scope.cancelled_caught
+        await server.settled()
+
+
+async def test_a_reader_who_was_away_is_no_silence_of_the_server() -> None:
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.start()
+        await reply.write(json.dumps(LAYER).encode() + b"\n")
+        await reply.write(json.dumps({**LAYER, "completed": 8}).encode() + b"\n")
+        await came_back.wait()
+        await reply.write(b'{"status": "success"}\n')
+
+    came_back = anyio.Event()
+    async with ollama(answer, idle_s=0.1) as (provider, _), pulling(provider, "m") as progress:
+        first = await anext(progress)
+        await anyio.sleep(0.2)
+        second = await anext(progress)
+        came_back.set()
+        last = await anext(progress)
+    assert (first.completed, second.completed, last.status) == (4, 8, "success")
+
+
 @pytest.mark.parametrize("cancels", [1, 2])
 @pytest.mark.parametrize("steps", range(6))
 async def test_a_cancelled_pull_closes_the_connection(steps: int, cancels: int) -> None:

@@ -16,7 +16,7 @@ from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.ollama import operations
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.ollama.models import read_show, read_tags
-from ollm_tui.providers.ollama.pull import PullStream
+from ollm_tui.providers.ollama.pull import pull
 from ollm_tui.providers.ollama.refusals import adapted
 from ollm_tui.providers.ollama.to_wire import chat_body
 from ollm_tui.providers.single_error import single_error
@@ -24,6 +24,7 @@ from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Question, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import Transport
+from ollm_tui.providers.watched_pull import WatchedPull
 
 _CAPABILITY = ModelCapability(
     frozenset({"text", "image"}),
@@ -101,9 +102,9 @@ class OllamaProvider:
         context = (found.context if found else None) or info.context
         return replace(info, loaded=found is not None, context=context)
 
-    def pull_model(self, name: str) -> PullStream:
+    def pull_model(self, name: str) -> WatchedPull:
         """Have the server fetch a model; a repeated call goes on where the last one stopped."""
-        return PullStream(self._transport, name)
+        return WatchedPull(partial(pull, self._transport, name))
 
     async def delete_model(self, name: str) -> None:
         """Remove a model for good.

@@ -1,21 +1,11 @@
-"""`PullStream`: one download by an Ollama server, watched.
+"""One download by an Ollama server, as it is told line by line.
 
-States and transitions:
-
-* ``new``: nothing was sent. Entering the block, or asking for the first progress, leads to
-  ``asking``.
-* ``asking``: the request is on its way. The server's consent leads to ``pulling``, anything else to
-  ``ended``.
-* ``pulling``: lines come. `success`, a failure, a clock or leaving lead to ``ended``.
-* ``ended``: the connection is closed. The server stops too and keeps what it has.
+Leaving it closes the connection; the server stops too and keeps what it has.
 """
 
 import time
-from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from types import TracebackType
-from typing import Self
+from collections.abc import Awaitable
+from typing import TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -29,92 +19,66 @@ from ollm_tui.providers.ollama.pull_lines import AGAIN, PullLines, broken_off, r
 from ollm_tui.providers.ollama.refusals import unknown_here
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
+from ollm_tui.providers.watched_pull import Give
+
+T = TypeVar("T")
 
 
-class PullStream(AsyncIterator[PullProgress]):
-    """The progress of one download; use it as an async context manager to be free to leave early.
+async def pull(transport: Transport, name: str, give: Give) -> None:
+    """Have the server fetch a model, and give what it says of it.
 
-    Without the block it has to be read to its end, or closed with `aclose`, by one task.
+    Raises:
+        AIError: the model did not come whole; repeating the pull goes on with it.
     """
+    download = _Download(transport)
+    with single_error():
+        async with anyio.create_task_group() as group:
+            try:
+                await download.run(group, name, give)
+            finally:
+                download.close()
 
-    def __init__(self, transport: Transport, name: str) -> None:
+
+class _Download:
+    """The answer to one `/api/pull`, and the clock that watches it."""
+
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._name = name
-        self._stack = AsyncExitStack()
-        self._group: TaskGroup | None = None
-        self._exchange: Exchange | None = None
         self._lines = PullLines(transport.place)
-        self._waiting: deque[PullProgress] = deque()
+        self._exchange: Exchange | None = None
         self._alive = time.monotonic()
         self._is_loading = False
         """Whether bytes come: then silence is a fault sooner than while a sum is checked."""
-        self._ended = False
 
-    async def __aenter__(self) -> Self:
-        if self._group is None:
-            self._group = await self._stack.enter_async_context(_children())
-        return self
+    async def run(self, group: TaskGroup, name: str, give: Give) -> None:
+        """Ask, and give what comes."""
+        exchange = await self._in_time(self._asked(group, name))
+        while not self._lines.ended:
+            before = self._lines.life
+            for progress in await self._in_time(self._read(exchange)):
+                await give(progress)
+            if self._lines.life != before:
+                self._alive = time.monotonic()  # the server is not late while nobody wants more
+        if self._lines.failure is not None:
+            raise self._lines.failure
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the connection, which stops the server; nothing more is given."""
-        self._ended = True
-        self._waiting.clear()
+    def close(self) -> None:
+        """Close the connection, which stops the server."""
         if self._exchange is not None:
             self._exchange.dispose()
-        await self._stack.aclose()
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> PullProgress:
-        """Give the next progress.
-
-        Raises:
-            AIError: the model did not come whole; repeating the pull goes on with it.
-        """
-        try:
-            while not self._waiting and not self._ended:
-                await self._more()
-        except BaseException:
-            await self.aclose()
-            raise
-        if self._waiting:
-            return self._waiting.popleft()
-        raise StopAsyncIteration
-
-    async def _more(self) -> None:
-        if self._lines.ended:
-            await self.aclose()
-            if self._lines.failure is not None:
-                raise self._lines.failure
-            return
-        await self.__aenter__()
-        try:
-            with anyio.fail_after(self._patience()):
-                await (self._ask() if self._exchange is None else self._read(self._exchange))
-        except TimeoutError:
-            raise _stood_still(self._transport.place, self._limit()) from None
-
-    def _limit(self) -> float:
+    async def _in_time(self, work: Awaitable[T]) -> T:
         limits = self._transport.spec
-        return limits.idle_timeout_s if self._is_loading else limits.first_byte_timeout_s
+        limit = limits.idle_timeout_s if self._is_loading else limits.first_byte_timeout_s
+        try:
+            with anyio.fail_after(max(0.0, self._alive + limit - time.monotonic())):
+                return await work
+        except TimeoutError:
+            raise _stood_still(self._transport.place, limit) from None
 
-    def _patience(self) -> float:
-        return max(0.0, self._alive + self._limit() - time.monotonic())
-
-    async def _ask(self) -> None:
-        assert self._group is not None
-        self._alive = time.monotonic()
+    async def _asked(self, group: TaskGroup, name: str) -> Exchange:
         exchange = await self._transport.start(
-            self._group, "POST", "/api/pull", {"model": self._name, "stream": True}
+            group, "POST", "/api/pull", {"model": name, "stream": True}
         )
         self._exchange = exchange
         head = await exchange.head()
@@ -122,32 +86,20 @@ class PullStream(AsyncIterator[PullProgress]):
             said = await exchange.read_words(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
             error = http_error(head, said, self._transport.place)
             raise unknown_here(error, self._transport.place, "pull models") or refused(error)
+        return exchange
 
-    async def _read(self, exchange: Exchange) -> None:
-        before = self._lines.life
+    async def _read(self, exchange: Exchange) -> list[PullProgress]:
         try:
             chunk = await exchange.read()
         except AIError as error:
-            self._waiting += self._lines.finish()
+            found = self._lines.finish()
             if not self._lines.succeeded:  # what was left of the body comes before the failure
                 self._lines.failure = broken_off(error, self._transport.place)
-            return
+            return found
         found = self._lines.feed(chunk) if chunk else self._lines.finish()
-        self._waiting += found
         if found:
             self._is_loading = found[-1].digest is not None
-        if self._lines.life != before:
-            self._alive = time.monotonic()
-
-
-@asynccontextmanager
-async def _children() -> AsyncIterator[TaskGroup]:
-    with single_error():
-        async with anyio.create_task_group() as group:
-            try:
-                yield group
-            finally:
-                group.cancel_scope.cancel()
+        return found
 
 
 def _stood_still(place: Place, seconds: float) -> AIError:

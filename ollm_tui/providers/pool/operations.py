@@ -1,6 +1,7 @@
 """What a pool does with models: every member that has the model does it, one after another."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 
@@ -15,16 +16,17 @@ from ollm_tui.protocol.ports import (
 )
 from ollm_tui.providers.pool.choice import Choice
 from ollm_tui.providers.pool.provider import PoolProvider
-from ollm_tui.providers.pool.pull import PoolPull
+from ollm_tui.providers.pool.pull import pull_to_all
 from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.watched_pull import WatchedPull
 
 
 class Pulls(PoolProvider):
     """All members fetch models."""
 
-    def pull_model(self, name: str) -> PoolPull:
+    def pull_model(self, name: str) -> WatchedPull:
         """Fetch a model to every member, one after another."""
-        return PoolPull(self._choice, name)
+        return WatchedPull(partial(pull_to_all, self._choice, name))
 
 
 class Deletes(PoolProvider):

@@ -1,0 +1,110 @@
+"""`WatchedPull`: one download by a child task, watched.
+
+States: ``new`` until the block is entered or the first progress is asked for; ``pulling`` while a
+child task has the model fetched; ``ended`` when that is over, or when the reader leaves: then the
+child task has closed all that it had open. Within the block a step of the reader may stand below a
+scope of its own: what is opened and closed there is only the child's.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import PullProgress
+from ollm_tui.providers.single_error import single_error
+
+Give: TypeAlias = Callable[[PullProgress], Awaitable[None]]
+"""Takes one progress, and waits until the reader wants it."""
+
+
+class WatchedPull(AsyncIterator[PullProgress]):
+    """The progress of a download; use it as an async context manager.
+
+    Without the block it has to be read to its end, or closed with `aclose`, by one task. `work`
+    does the download; the `AIError` that it raises comes after what it gave.
+    """
+
+    def __init__(self, work: Callable[[Give], Awaitable[None]]) -> None:
+        self._work = work
+        self._stack = AsyncExitStack()
+        self._steps: MemoryObjectReceiveStream[PullProgress] | None = None
+        self._failure: AIError | None = None
+        self._in_block = False
+        """Whether leaving a block closes, so that reading, below scopes of the reader, does not."""
+        self._ended = False
+
+    async def __aenter__(self) -> Self:
+        self._in_block = True
+        await self._opened()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Leave the download; nothing more is given."""
+        self._ended = True
+        await self._stack.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> PullProgress:
+        """Give the next progress.
+
+        Raises:
+            AIError: the download failed.
+        """
+        if self._ended:
+            raise StopAsyncIteration
+        try:
+            return await (await self._opened()).receive()
+        except anyio.EndOfStream:
+            self._ended = True
+        except BaseException:
+            await self._close_outside_a_block()
+            raise
+        await self._close_outside_a_block()
+        if self._failure is not None:
+            raise self._failure
+        raise StopAsyncIteration
+
+    async def _close_outside_a_block(self) -> None:
+        if not self._in_block:
+            await self.aclose()
+
+    async def _opened(self) -> MemoryObjectReceiveStream[PullProgress]:
+        if self._steps is None:
+            send, self._steps = anyio.create_memory_object_stream[PullProgress](0)
+            self._stack.callback(self._steps.close)
+            group = await self._stack.enter_async_context(_children())
+            group.start_soon(self._run, send)
+        return self._steps
+
+    async def _run(self, send: MemoryObjectSendStream[PullProgress]) -> None:
+        with send:
+            try:
+                await self._work(send.send)
+            except AIError as error:
+                self._failure = error
+
+
+@asynccontextmanager
+async def _children() -> AsyncIterator[TaskGroup]:
+    with single_error():
+        async with anyio.create_task_group() as group:
+            try:
+                yield group
+            finally:
+                group.cancel_scope.cancel()
