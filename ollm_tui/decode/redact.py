@@ -17,7 +17,8 @@ _SHORTEST_VARIABLE: Final = 8
 
 def redactor(secrets: Iterable[str | None]) -> Callable[[str], str]:
     """Make a function that puts a mark in the place of each secret, plain, URL- or base64-coded."""
-    known = {secret for secret in secrets if secret and len(secret) >= SHORTEST}
+    given = [secret for secret in secrets if secret]
+    known = {s for s in (*given, *map(_behind_scheme, given)) if len(s) >= SHORTEST}
     if not known:
         return str
     # The longest first: a secret may begin with another one.
@@ -31,6 +32,12 @@ def environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
     for name, value in environ.items():
         if len(value) >= _SHORTEST_VARIABLE and _SECRET_NAME.search(name):
             yield value
+
+
+def _behind_scheme(secret: str) -> str:
+    """Give the key of a header like `Bearer KEY`: servers repeat it without the word before it."""
+    word, _, key = secret.strip().rpartition(" ")
+    return key if word.isalpha() and len(key) >= 2 * SHORTEST else ""
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -35,6 +35,13 @@ def test_the_longer_of_two_secrets_goes_whole() -> None:
     assert redactor(["secret-1", "secret-12"])("secret-12!") == f"{MARK}!"
 
 
+@pytest.mark.parametrize("scheme", ["Bearer", "token", "Basic"])
+def test_a_key_is_found_without_the_word_that_stands_before_it_in_a_header(scheme: str) -> None:
+    redact = redactor([f"{scheme} sk-canary-12"])
+    assert redact("Incorrect key: sk-canary-12.") == f"Incorrect key: {MARK}."
+    assert redact(f"Got {scheme} sk-canary-12.") == f"Got {MARK}."
+
+
 def test_short_values_and_no_values_change_nothing() -> None:
     assert redactor(["abc", "", None])("abc") == "abc"
 
