@@ -23,7 +23,7 @@ from ollm_tui.providers.openai_compatible.localai_models import (
     read_described,
     read_gallery,
 )
-from ollm_tui.providers.openai_compatible.token_reply import tokens_listed
+from ollm_tui.providers.openai_compatible.token_reply import tokens_listed, tokens_told
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 
 if TYPE_CHECKING:
@@ -150,6 +150,12 @@ def test_llamacpps_tokens_are_counted_with_and_without_pieces(case: Case) -> Non
 
 
 @needs_corpus
+@pytest.mark.parametrize("case", of("vllm", "vllm-tokenize"), ids=case_id)
+def test_vllms_tokens_are_counted_by_the_server(case: Case) -> None:
+    assert tokens_told(case["reply"], "count") == case["expected"]["count"]
+
+
+@needs_corpus
 @pytest.mark.parametrize("case", of("llama.cpp server", "llamacpp-health"), ids=case_id)
 def test_a_llamacpp_that_loads_is_known_by_its_error(case: Case) -> None:
     place = Place("p", "llama.cpp", "localhost", "Start it.")
@@ -244,3 +250,17 @@ def test_nonsense_in_place_of_a_list_is_an_empty_list(reply: object) -> None:
 @pytest.mark.parametrize("value", ["²", "9" * 5000, "-1", "many"])
 def test_a_window_that_is_no_number_stays_unknown(value: str) -> None:
     assert ollama.read_show("m", {"parameters": f"num_ctx {value}"}).context is None
+
+
+READ_ELSEWHERE = {
+    "ollama-version",  # in test_ollama_operations.py
+    "koboldcpp-tags-is-not-ollama",  # in test_discovery.py
+}
+
+
+@needs_corpus
+def test_no_recorded_reply_is_passed_over() -> None:
+    marks = [mark for test in globals().values() for mark in getattr(test, "pytestmark", ())]
+    tried = [case for mark in marks if mark.name == "parametrize" for case in mark.args[1]]
+    read = {case["id"] for case in tried if isinstance(case, dict) and "id" in case}
+    assert {case["id"] for case in CASES} == read | READ_ELSEWHERE
