@@ -3,7 +3,6 @@
 Nothing of a probe goes anywhere but to the address itself: a redirect is not followed.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,6 +13,7 @@ import anyio
 import httpx
 
 from ollm_tui import __version__
+from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.base_url import server_root, split_url
 from ollm_tui.providers.client import make_client
@@ -166,10 +166,9 @@ async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[Heard], None
 
 def _json(body: bytes) -> JsonValue:
     try:
-        value: JsonValue = json.loads(body)
-    except (ValueError, RecursionError):
+        return parse_json(body.decode("utf-8-sig", errors="replace"))
+    except BadJson:
         return None
-    return value
 
 
 def _words(error: Exception) -> str:

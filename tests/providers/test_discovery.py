@@ -120,6 +120,22 @@ async def test_no_server_costs_more_than_the_patience(bad: Bad) -> None:
     assert server.connections == 0
 
 
+@pytest.mark.parametrize(("lists", "backend"), [(1_000, "kobold"), (150_000, None)])
+async def test_a_reply_of_more_values_than_are_taken_tells_nothing(
+    lists: int, backend: str | None
+) -> None:
+    crowd = ",".join(["[]"] * lists)
+    body = f'{{"result": "KoboldCpp", "version": "1.2", "more": [{crowd}]}}'.encode()
+
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.whole(body)
+
+    async with serve(answer) as server:
+        engine = (await probe(server.url)).engine
+    assert engine is not None
+    assert engine.backend == backend
+
+
 async def test_a_redirect_is_not_followed_and_nothing_secret_is_sent() -> None:
     async with serve(SHAPES["ollama"]) as other:
 
