@@ -292,7 +292,8 @@ def _advice(
 def _how_to_fill(check: ProviderCheck) -> str | None:
     match check.engine or check.label:
         case "Ollama":
-            return "It has no model to chat with: `ollama pull qwen3:4b` fetches one."
+            pull = f"ollm models pull {check.name}://qwen3:4b"
+            return f"It has no model to chat with: `{pull}` fetches one."
         case "Embedded":
             return None  # the engine and its starter model have lines of their own
         case _:

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import FakeOllama
 from tests.providers.engines import SHAPES, Shape
+from tests.support.fake_ollama import OllamaServer
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, in_thread
 
@@ -80,6 +81,19 @@ def test_what_is_missing_has_a_next_step_and_the_exit_code_says_so(
     assert "You cannot chat yet" in words
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stderr == ""
+
+
+def test_an_ollama_without_models_is_told_how_to_get_one(
+    ollm: Ollm, home: Mapping[str, str], tmp_path: Path
+) -> None:
+    empty = OllamaServer()
+    empty.models.clear()
+    empty.loaded.clear()
+    with in_thread(empty.answer) as server:
+        text = f'[providers.attic]\nkind = "ollama"\nbase_url = "{server.url}"\n'
+        attic = provider(report(ollm, home, "--config", settings(tmp_path, text)), "attic")
+    assert attic["state"] == "empty"
+    assert "`ollm models pull attic://qwen3:4b`" in attic["advice"]
 
 
 def test_an_engine_is_told_as_what_it_is_and_a_wrong_setting_is_said(
