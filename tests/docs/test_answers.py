@@ -8,6 +8,7 @@ from ollm_tui.decode.json_guard import MAX_CONTAINERS, MAX_VALUES
 from ollm_tui.decode.lines import MAX_LINE_BYTES
 from ollm_tui.decode.tool_args import MAX_CALL_BYTES, MAX_CALLS
 from ollm_tui.providers.anthropic.from_wire import MAX_COUNTS_CHARS
+from ollm_tui.providers.anthropic.schema_answer import MAX_ASIDE_CHARS
 from ollm_tui.providers.content_encoding import FREE_BYTES, MAX_RATIO
 from ollm_tui.providers.exchange import AT_ONCE_BYTES, PIECE_BYTES
 from ollm_tui.providers.spec import ProviderSpec
@@ -36,6 +37,10 @@ def kib(size: int) -> str:
         ("values of any kind in one piece of JSON", str(MAX_VALUES)),
         ("tool calls in one answer", str(MAX_CALLS)),
         ("what the tool calls of one answer take in memory", mib(MAX_CALL_BYTES)),
+        (
+            "text beside an answer that a tool holds to a schema",
+            f"{MAX_ASIDE_CHARS} characters",
+        ),
         (
             f"what a compressed answer may grow to, beyond {mib(FREE_BYTES)}",
             f"{MAX_RATIO} times its size",

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.provider_events import Finish, ProviderEvent, TextDelta, ThinkingDelta
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+)
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
@@ -125,3 +131,15 @@ def test_a_schema_that_no_tool_can_take_is_refused(request_: Request, what: str)
     with pytest.raises(AIError, match=what) as caught:
         as_llamacpp(chat_body(request_, "box://m", None))
     assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_text_without_end_beside_the_answer_is_not_kept_without_end() -> None:
+    stream = SchemaAnswerStream(PLACE, "p://m")
+    piece = {"type": "text_delta", "text": "x" * 1_000_000}
+    events: list[ProviderEvent] = []
+    for event in block(0, {"type": "text", "text": ""}, *[piece] * 6):
+        events += stream.feed(f"data: {json.dumps(event)}\n\n".encode())
+    assert stream.ended
+    (end,) = events
+    assert isinstance(end, ErrorEvent)
+    assert "broke a limit" in end.error.message

@@ -1,6 +1,9 @@
 """An answer that a server holds to a schema by having a tool called: its arguments are the text."""
 
+import io
+
 from ollm_tui.decode.json_guard import dump_json
+from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
@@ -8,6 +11,8 @@ from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.http_faults import Place
 
 ANSWER = "answer"
+MAX_ASIDE_CHARS = 4 * 1024 * 1024
+"""What is kept of text until it is clear whether it is the answer."""
 
 
 class SchemaAnswerStream(AnthropicStream):
@@ -19,14 +24,14 @@ class SchemaAnswerStream(AnthropicStream):
     def __init__(self, place: Place, signer: str, tags: ThinkTags | None = None) -> None:
         super().__init__(place, signer, tags)
         self._answer_at: int | None = None
-        self._aside: list[str] = []
+        self._aside = io.StringIO()
 
     def _begin(self, index: int, block: JsonObject) -> None:
         match string(block, "type"), string(block, "name"):
             case "text", _:
                 self._saw_answer = True
                 self._newest = index
-                self._aside.append(string(block, "text") or "")
+                self._put_aside(string(block, "text") or "")
             case "tool_use", name if name == ANSWER:
                 self._saw_answer = True
                 self._newest = self._answer_at = index
@@ -38,15 +43,20 @@ class SchemaAnswerStream(AnthropicStream):
     def _go_on(self, index: int, delta: JsonObject) -> None:
         match string(delta, "type"):
             case "text_delta":
-                self._aside.append(string(delta, "text") or "")
+                self._put_aside(string(delta, "text") or "")
             case "input_json_delta" if index == self._answer_at:
                 self._answer.text(string(delta, "partial_json") or "")
             case _:
                 super()._go_on(index, delta)
 
+    def _put_aside(self, text: str) -> None:
+        self._aside.write(text)
+        if self._aside.tell() > MAX_ASIDE_CHARS:
+            raise LimitPassed(f"the server sent text longer than {MAX_ASIDE_CHARS} characters")
+
     def _complete(self) -> None:
         if self._answer_at is None:
-            self._answer.text("".join(self._aside))
+            self._answer.text(self._aside.getvalue())
         elif self._reason == "tool_use":
             self._reason = "end_turn"
         super()._complete()
