@@ -5,7 +5,7 @@ end was given.
 """
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -32,14 +32,31 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.support.fake_kobold import FakeKobold
+from tests.support.fake_llamacpp import FakeLlamaCpp
+from tests.support.fake_lmstudio import FakeLMStudio
+from tests.support.fake_localai import FakeLocalAI
+from tests.support.fake_vllm import fake_vllm
 from tests.support.fakes import FAKES
 from tests.support.fault_proxy import FaultProxy, Toxics, fault_proxy
-from tests.support.http_server import Server, serve
+from tests.support.http_server import Handler, Server, serve
 from tests.support.seeds import chance_for
 
+BACKENDS: Mapping[str, Callable[[], Handler]] = {
+    "lmstudio": FakeLMStudio,
+    "localai": FakeLocalAI,
+    "kobold": FakeKobold,
+    "llamacpp": FakeLlamaCpp,
+    "vllm": fake_vllm,
+}
 KINDS = [kind for kind in FAKES if kind != "openai"]
-KINDS_AND_SLOWLY_OPENAI = [*KINDS, pytest.param("openai", marks=pytest.mark.slow)]
-"""That one is the openai-compatible provider with another address."""
+KINDS_AND_SLOWLY_OTHERS = [
+    *KINDS,
+    *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("openai", *BACKENDS)),
+]
+"""The others are the openai-compatible provider with another address, or with something added."""
+KEEPS_ONE = ("kobold",)
+"""It is told to stop over a connection that is good for the next request, until it is closed."""
 FIRST_BYTE_S, IDLE_S = 0.6, 0.3
 LONG_S = 30.0
 BOUND_S = 10.0
@@ -112,10 +129,13 @@ async def behind(
     idle_s: float = LONG_S,
 ) -> AsyncIterator[tuple[ProviderAdapter, FaultProxy, Server]]:
     """Give a provider that asks its fake through the proxy."""
-    async with serve(FAKES[kind]) as server, fault_proxy(server.url, toxics, seed) as proxy:
+    is_backend = kind in BACKENDS
+    handler = BACKENDS[kind]() if is_backend else FAKES[kind]
+    async with serve(handler) as server, fault_proxy(server.url, toxics, seed) as proxy:
         spec = ProviderSpec(
             name="p",
-            kind=kind,
+            kind="openai-compatible" if is_backend else kind,
+            backend=kind if is_backend else None,
             base_url=proxy.url,
             first_byte_timeout_s=first_byte_s,
             idle_timeout_s=idle_s,
@@ -162,7 +182,7 @@ def check(events: Sequence[ProviderEvent], outcome: Outcome) -> None:
         assert "".join(f"word{n} " for n in range(40)).startswith(text)
 
 
-@pytest.mark.parametrize("kind", KINDS_AND_SLOWLY_OPENAI)
+@pytest.mark.parametrize("kind", KINDS_AND_SLOWLY_OTHERS)
 @pytest.mark.parametrize("toxic", MATRIX)
 async def test_a_toxic_has_its_outcome_and_leaves_no_connection(kind: str, toxic: str) -> None:
     toxics, outcome = MATRIX[toxic]
@@ -174,12 +194,12 @@ async def test_a_toxic_has_its_outcome_and_leaves_no_connection(kind: str, toxic
         began = time.monotonic()
         check(await answer(provider, outcome.prompt), outcome)
         assert time.monotonic() - began < FIRST_BYTE_S + 2
-        if outcome.code is not None:
+        if outcome.code is not None and kind not in KEEPS_ONE:
             await proxy.quiet()  # without waiting for the provider to be closed
             await server.settled()
 
 
-@pytest.mark.parametrize("kind", KINDS_AND_SLOWLY_OPENAI)
+@pytest.mark.parametrize("kind", KINDS_AND_SLOWLY_OTHERS)
 @pytest.mark.parametrize("toxic", MATRIX)
 async def test_a_stop_behind_a_toxic_is_heard_at_once_and_closes(kind: str, toxic: str) -> None:
     toxics, _ = MATRIX[toxic]
@@ -202,8 +222,9 @@ async def test_a_stop_behind_a_toxic_is_heard_at_once_and_closes(kind: str, toxi
         assert isinstance(end, Finish)
         assert end.reason == "abort"
         assert time.monotonic() - began < 1.5  # not what the toxic takes
-        await proxy.quiet()
-        await server.settled()
+        if kind not in KEEPS_ONE:
+            await proxy.quiet()
+            await server.settled()
 
 
 @pytest.mark.parametrize("kind", KINDS)
