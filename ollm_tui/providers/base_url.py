@@ -7,7 +7,8 @@ as `api-version` in its query; else `/v1` is added. A query stays on every reque
 import ipaddress
 import re
 import socket
-from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
+from collections.abc import Iterator
+from urllib.parse import SplitResult, parse_qs, parse_qsl, unquote, urlsplit, urlunsplit
 
 from ollm_tui.config import hosts
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -103,6 +104,14 @@ def shown_address(url: str) -> str:
     shown = f"[{name}]" if ":" in name else name
     port = parts.port
     return shown if port is None or port == _DEFAULT_PORTS.get(parts.scheme) else f"{shown}:{port}"
+
+
+def url_secrets(url: str) -> Iterator[str]:
+    """Give what of an address nobody may see: its password, also decoded, and what it asks with."""
+    parts = urlsplit(url)
+    if parts.password:
+        yield from {parts.password, unquote(parts.password)}
+    yield from (value for name, value in parse_qsl(parts.query) if name != "api-version")
 
 
 def is_loopback(url: str) -> bool:

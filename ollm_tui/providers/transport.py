@@ -6,7 +6,7 @@ no redirect is followed, so a key stays with its origin.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import anyio
 import httpx
@@ -15,9 +15,10 @@ from anyio.abc import TaskGroup
 from ollm_tui import __version__
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.decode.limits import LimitPassed
+from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
-from ollm_tui.providers.base_url import join, shown_address
+from ollm_tui.providers.base_url import join, shown_address, url_secrets
 from ollm_tui.providers.client import make_client
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.exchange import Exchange
@@ -54,7 +55,7 @@ class Transport:
             place,
             address=shown_address(url),
             proxy=shown_address(self._proxy) if self._proxy else "",
-            secrets=(*_secrets(spec, url), *_secrets_of(self._proxy or "")),
+            secrets=_secrets(spec, url, self._proxy or ""),
         )
         self._user = _user(url)
         self._headers = _checked({**keys, **spec.headers}, self.place)
@@ -185,13 +186,8 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port  # httpx leaves out the usual port of a scheme
 
 
-def _secrets(spec: ProviderSpec, url: str) -> tuple[str, ...]:
+def _secrets(spec: ProviderSpec, *urls: str) -> tuple[str, ...]:
     """Give what no message may hold: keys, headers, passwords and the values of a query."""
-    asked = [value for name, value in parse_qsl(urlsplit(url).query) if name != "api-version"]
-    found = (spec.api_key or "", *_secrets_of(url), *spec.headers.values(), *asked)
-    return tuple(secret for secret in found if len(secret) >= 4)
-
-
-def _secrets_of(url: str) -> tuple[str, ...]:
-    password = urlsplit(url).password or ""
-    return tuple({secret for secret in (password, unquote(password)) if len(secret) >= 4})
+    of_urls = (secret for url in urls for secret in url_secrets(url))
+    found = (spec.api_key or "", *of_urls, *spec.headers.values())
+    return tuple(secret for secret in found if len(secret) >= SHORTEST)

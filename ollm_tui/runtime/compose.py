@@ -19,6 +19,7 @@ from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose
+from ollm_tui.providers.base_url import url_secrets
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
@@ -136,8 +137,10 @@ class Runtime:
         take_way_out(conversation, way)
 
     def secrets(self) -> Iterator[str]:
-        """Give the keys and headers of all providers, to be kept out of reports."""
+        """Give the keys, headers and passwords of all providers, to be kept out of reports."""
         for settings in self.config.providers.values():
+            for url in (*settings.addresses, settings.proxy or ""):
+                yield from url_secrets(url)
             for secret in (settings.api_key, *settings.headers.values()):
                 if secret is not None:
                     yield secret.get_secret_value()

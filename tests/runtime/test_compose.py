@@ -51,6 +51,20 @@ async def test_a_named_provider_is_the_only_one_asked_for_a_first_model(paths: A
     assert [request.path for request in ollama.received] == []
 
 
+async def test_all_that_a_report_may_not_show_is_known(paths: AppPaths) -> None:
+    paths.config_dir.mkdir()
+    paths.config_file.write_text(
+        '[providers.work]\nbase_url = "http://me:pass%21word@127.0.0.1:9/v1?code=a-query&api-version=1"\n'
+        'api_key = "a-key"\nheaders = { "X-Team" = "a-header" }\nproxy = "http://me:by-proxy@p:1"\n'
+    )
+    paths.config_file.chmod(0o600)
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        secrets = set(runtime.secrets())
+    expected = {"pass%21word", "pass!word", "a-query", "a-key", "a-header", "by-proxy"}
+    assert secrets >= expected
+    assert "1" not in secrets
+
+
 async def test_a_provider_with_an_undefined_key_says_so_only_when_used(paths: AppPaths) -> None:
     paths.config_dir.mkdir()
     paths.config_file.write_text(
