@@ -6,17 +6,16 @@ say "not known here" or "not supported" count: a complaint about a value is a pe
 
 import re
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import TypeAlias
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.providers.fields import string, strings
+from ollm_tui.providers.statuses import INVALID
 
 Path: TypeAlias = tuple[str, ...]
 """A field, and the one inside it that is meant: `("stream_options", "include_usage")`."""
 
-_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _UNKNOWN_CODES = frozenset({"unsupported_parameter", "unknown_parameter", "unrecognized_parameter"})
 _VALUE_CODES = frozenset({"unsupported_value"})
 _SAMPLING = frozenset(
@@ -60,7 +59,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 def refused_fields(body: JsonMapping, error: AIError) -> list[Path]:
     """Give the fields of `body` that an error refuses, as far as they are in it."""
-    if error.status not in _REFUSALS:
+    if error.status not in INVALID:
         return []
     found: dict[Path, None] = {}
     for name in _named(error):

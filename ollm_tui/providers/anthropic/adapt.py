@@ -7,7 +7,6 @@ effort, newer ones take no sampling options, and each has its longest answer.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from types import MappingProxyType
 
 from ollm_tui.protocol.errors import AIError
@@ -16,6 +15,7 @@ from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.fields import as_object, positive, string
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.refused_fields import refused_fields
+from ollm_tui.providers.statuses import INVALID
 
 BUDGETS: Mapping[str | None, int] = MappingProxyType(
     {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
@@ -68,7 +68,7 @@ class Limits:
 
     def learn(self, body: JsonObject, error: AIError) -> "Limits":
         """Give what is known after a refusal; the same where it teaches nothing."""
-        if error.status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+        if error.status not in INVALID:
             return self
         words = error.message
         if found := _TOO_LONG.search(words):

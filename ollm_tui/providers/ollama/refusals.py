@@ -7,10 +7,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.left_out import Say
-
-_NO_SUCH_PATH = frozenset(
-    {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
-)
+from ollm_tui.providers.statuses import NO_SUCH_PATH
 
 
 def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
@@ -47,7 +44,7 @@ def unknown_here(error: AIError, place: Place, deed: str) -> AIError | None:
 
     A model that is missing is told by JSON, a path by plain text.
     """
-    if error.status not in _NO_SUCH_PATH or error.code == ErrorCode.MODEL_NOT_FOUND:
+    if error.status not in NO_SUCH_PATH or error.code == ErrorCode.MODEL_NOT_FOUND:
         return None
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,

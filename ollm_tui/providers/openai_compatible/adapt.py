@@ -5,7 +5,6 @@ too, and that is said; what gives the answer its form is not, and the refusal st
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
@@ -13,8 +12,8 @@ from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.fields import objects, string
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.refused_fields import Path, refused_fields, without
+from ollm_tui.providers.statuses import INVALID
 
-_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _UNTAKEN = frozenset({"unsupported_value", "unsupported_parameter"})
 _COUNTS = ("stream_options", "include_usage")
 _RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
@@ -57,7 +56,7 @@ class Refusals:
 
     def adapt(self, body: JsonObject, error: AIError, say: Say = unsaid) -> JsonObject | None:
         """Give the request in the form that the error asks for, None if there is none."""
-        if error.status not in _REFUSALS or error.known_code is ErrorCode.CONTEXT_LENGTH_EXCEEDED:
+        if error.status not in INVALID or error.known_code is ErrorCode.CONTEXT_LENGTH_EXCEEDED:
             return None
         found = _found(body, error)
         if not found:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
@@ -22,8 +21,8 @@ from ollm_tui.providers.openai_compatible.token_reply import (
     tokens_told,
     uncounted,
 )
+from ollm_tui.providers.statuses import NO_SUCH_PATH
 
-_ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED)
 _OF_THE_ANSWER = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens"})
 
 
@@ -45,7 +44,7 @@ class LlamaCppProvider(OpenAICompatibleProvider):
                 path = "/chat/completions/input_tokens"
                 return tokens_told(await self._transport.json("POST", path, body), "input_tokens")
             except AIError as error:
-                if error.status not in _ABSENT:
+                if error.status not in NO_SUCH_PATH:
                     raise
                 self._counts_at_once = False
         return await self._count_in_two_steps(body)

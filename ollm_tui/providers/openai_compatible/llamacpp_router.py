@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from http import HTTPStatus
 from urllib.parse import quote
 
 import anyio
@@ -27,6 +26,7 @@ from ollm_tui.providers.openai_compatible.model_errors import (
 from ollm_tui.providers.openai_compatible.paced import paced
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.statuses import NO_SUCH_PATH
 
 _IN_MEMORY = frozenset({"loaded", "loading", "sleeping"})
 _COMING = frozenset({"downloading", "loading"})
@@ -47,10 +47,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         Raises:
             AIError: any failure; MODEL_NOT_FOUND.
         """
-        models = {info.name: info for info in await self._listed()}
-        if name not in models:
-            raise no_such_model(self._transport.place, name, models)
-        return models[name]
+        return await self._one_listed(name)
 
     async def list_running(self) -> Sequence[ModelInfo]:
         """Give the models that have a process, also those that are loading or asleep.
@@ -105,7 +102,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
             try:
                 await self._at_root("POST", "/models", {"model": name})
             except AIError as error:
-                if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+                if error.status in NO_SUCH_PATH:
                     raise too_old(place, "fetch models", "builds of 2026") from error
                 raise
         shown: list[PullProgress] = []

@@ -30,10 +30,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure; MODEL_NOT_FOUND.
         """
-        models = {info.name: info for info in await self._listed()}
-        if name not in models:
-            raise no_such_model(self._transport.place, name, models)
-        return models[name]
+        return await self._one_listed(name)
 
     async def list_running(self) -> Sequence[ModelInfo]:
         """Give the models in memory.

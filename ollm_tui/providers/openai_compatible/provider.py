@@ -17,6 +17,7 @@ from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
+from ollm_tui.providers.openai_compatible.model_errors import no_such_model
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.to_wire import chat_body
 from ollm_tui.providers.spec import ProviderSpec
@@ -128,6 +129,13 @@ class OpenAICompatibleProvider:
         if self._backend != GENERIC and is_llamacpp(reply):
             return with_props(models, await self._aside("/props"))
         return models
+
+    async def _one_listed(self, name: str) -> ModelInfo:
+        """Give what the list says of one model, or raise that it is not in it."""
+        models = {info.name: info for info in await self._listed()}
+        if name not in models:
+            raise no_such_model(self._transport.place, name, models)
+        return models[name]
 
     async def _at_root(
         self,

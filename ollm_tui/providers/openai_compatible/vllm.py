@@ -7,7 +7,6 @@ version: the version is asked for, once, when an option depends on it.
 import re
 from dataclasses import replace
 from functools import partial
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -20,12 +19,12 @@ from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvid
 from ollm_tui.providers.openai_compatible.to_wire import wire_think
 from ollm_tui.providers.openai_compatible.token_reply import tokens_told
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.statuses import NO_SUCH_PATH
 from ollm_tui.providers.stream import Preparation
 
 if TYPE_CHECKING:
     from ollm_tui.providers.openai_compatible.vllm_options import VllmOptions
 
-_ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED)
 VERSION_TIMEOUT_S = 2.0
 FIRST_STRUCTURED = (0, 12)
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(?!\.dev)")
@@ -62,7 +61,7 @@ class VllmProvider(OpenAICompatibleProvider):
             told = {**asked, "add_generation_prompt": True}
             reply = await self._at_root("POST", "/tokenize", told)
         except AIError as error:
-            self._counts = error.status not in _ABSENT
+            self._counts = error.status not in NO_SUCH_PATH
             raise
         return tokens_told(reply, "count")
 
