@@ -15,13 +15,13 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
 
     None is no way out; then the error is given the one that a person has.
     """
-    if body.get("think") is not None and "think" in error.message.lower():
-        return _otherwise_thinking(body, error, say)
-    if error.code == ErrorCode.MODEL_NOT_FOUND:
+    if error.code == ErrorCode.MODEL_NOT_FOUND:  # whose name may be about thinking too
         name = body.get("model")
         error.hint = f"Fetch it with `ollm models pull {name}`, or choose another model."
     elif error.status == HTTPStatus.FORBIDDEN and "cloud" in error.message.lower():
         error.hint = "That server is set to use no models of the cloud: choose one of its own."
+    elif body.get("think") is not None and "think" in error.message.lower():
+        return _otherwise_thinking(body, error, say)
     return None
 
 
