@@ -59,8 +59,8 @@ class LineDecoder:
         *ended, rest = self._split(chunk)
         lines: list[str] = []
         for piece in ended:
-            if not (piece or self._open or self._at_start):
-                lines.append("")  # some servers send little else
+            if not (self._open or self._at_start) and len(piece) <= self._limit:
+                lines.append(piece.decode("utf-8", errors="replace"))  # nearly every line
                 continue
             self._open += piece
             if self._over_limit():
@@ -83,6 +83,8 @@ class LineDecoder:
             self._after_cr = False
         if chunk.endswith(b"\r"):
             self._after_cr = True
+        if b"\r" not in chunk:
+            return chunk.split(b"\n")  # several times as fast
         return _EVENT_STREAM_END.split(chunk)
 
     def _take(self) -> str:
