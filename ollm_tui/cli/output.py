@@ -77,10 +77,10 @@ class Output:
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write columns that are as wide as their widest cell."""
-        cells = [[clean_line(cell) for cell in row] for row in [head, *rows]]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        for row in cells:
-            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        cleaned = [[clean_line(cell) for cell in row] for row in [head, *rows]]
+        widths = [max(map(cells, column)) for column in zip(*cleaned, strict=True)]
+        for row in cleaned:
+            padded = (cell + " " * (w - cells(cell)) for cell, w in zip(row, widths, strict=True))
             self.answer("  ".join(padded).rstrip() + "\n")
 
     def note(self, text: str) -> None:

@@ -157,3 +157,9 @@ def test_a_wheel_that_is_not_there_is_one_line(ollm: Ollm, tmp_path: Path) -> No
     assert done.returncode == 1
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
+
+
+def test_columns_are_as_wide_as_they_are_drawn() -> None:
+    out = io.StringIO()
+    Output(out).table(("MODEL", "SIZE"), [("日本語", "1 kB"), ("tiny", "2 kB")])
+    assert out.getvalue().splitlines() == ["MODEL   SIZE", "日本語  1 kB", "tiny    2 kB"]
