@@ -23,6 +23,7 @@ from tests.cli.conftest import command, environment
 from tests.e2e.conftest import OLLM
 from tests.e2e.conftest import environment as own_home
 from tests.hostile.payloads import PAYLOADS, Payload
+from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_ollama import LARGE, OllamaServer
 from tests.support.fake_openai import fake_openai
@@ -236,6 +237,16 @@ def test_the_servers_of_a_pool_are_managed_together(
     assert deleted[0] == 0
     assert f"from Ollama at {one.url} and {two.url}." in deleted[1].err
     assert not any("new:latest" in fake.models for fake in fakes)
+
+
+def test_a_server_whose_backend_nobody_named_pulls_as_what_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / "lab.toml"
+    with in_thread(FakeLMStudio()) as running:
+        settings.write_text(f'[providers.lab]\nbase_url = "{running.url}"\n')
+        code = main(["models", "pull", "lab://new", "--config", str(settings)])
+    assert (code, capsys.readouterr().out) == (0, "lab://new\n")
 
 
 def test_a_server_of_another_kind_pulls_loads_and_deletes_too(

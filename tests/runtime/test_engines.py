@@ -12,6 +12,7 @@ from ollm_tui.config import presets
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.models.capabilities import Fact, capabilities_of
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsTokenCount
 from ollm_tui.providers.fingerprint import PATHS
@@ -226,6 +227,21 @@ async def test_a_model_of_an_engine_is_found_by_its_address_before_any_listing(
                 asked = len(server.received)
                 await runtime.router.resolve(f"{expected}://some")
                 assert len(server.received) == asked
+async def test_an_engine_at_a_usual_port_is_known_before_any_listing(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(SHAPES["llama.cpp that routes"]) as home, serve(SHAPES["ollama"]) as stray:
+        addresses = {"llamacpp": home.url, "vllm": stray.url}
+        with usual_addresses(monkeypatch, addresses):
+            async with running(paths, {}) as runtime:
+                at_home = (await runtime.router.resolve("llamacpp://m")).provider
+                name = f"ollama-{stray.url.rpartition(':')[2]}"
+                found = (await runtime.router.resolve(f"{name}://m")).provider
+                with pytest.raises(AIError, match="no provider named 'nobody'"):
+                    await runtime.router.resolve("nobody://m")
+    assert isinstance(at_home, LlamaCppRouterProvider)
+    assert isinstance(found, OllamaProvider)
+    assert found.name == name
 
 
 async def test_two_engines_of_a_kind_are_both_there(
