@@ -227,6 +227,8 @@ async def test_a_model_of_an_engine_is_found_by_its_address_before_any_listing(
                 asked = len(server.received)
                 await runtime.router.resolve(f"{expected}://some")
                 assert len(server.received) == asked
+
+
 async def test_an_engine_at_a_usual_port_is_known_before_any_listing(
     paths: AppPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,12 +8,12 @@ import anyio.to_thread
 from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.widgets import TextArea
 
 from ollm_tui.tui.keymap import Keymap, with_overrides
 from ollm_tui.tui.messages import InputReady
 from ollm_tui.tui.screens.escapes import AGAIN_WITHIN_S, Escapes
 from ollm_tui.tui.screens.hint_line import HintLine, queue_line
+from ollm_tui.tui.screens.letters_first import LettersFirst
 from ollm_tui.tui.screens.prompt import Prompt
 from ollm_tui.tui.screens.reading import Reading
 from ollm_tui.tui.screens.searching import Searching
@@ -50,7 +50,7 @@ def _desk_class() -> "type[Desk]":
     return Desk
 
 
-class ChatScreen(Reading, Searching, TranscriptSelection[None]):
+class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
     """Nearly always the only screen a person sees."""
 
     DEFAULT_CSS = """
@@ -123,10 +123,6 @@ class ChatScreen(Reading, Searching, TranscriptSelection[None]):
 
     def _suggest(self, draft: str) -> "Suggestions | None":
         return self.desk.suggest(draft) if self.desk is not None else None
-
-    @on(TextArea.Changed)
-    def _show_letters_first(self) -> None:
-        self.transcript.make_way()
 
     @on(Composer.MenuChanged)
     def _show_menu(self, event: Composer.MenuChanged) -> None:

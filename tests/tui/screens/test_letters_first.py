@@ -1,0 +1,27 @@
+from pathlib import Path
+
+import pytest
+from textual.screen import Screen
+from textual.timer import Timer
+
+from tests.support.screens import staged
+
+
+async def test_a_letter_is_drawn_without_waiting_for_the_beat_of_the_screen(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged(config) as stage:
+        await stage.settle()
+        drawn: list[str] = []
+        draw = Screen._compositor_refresh
+
+        def note(screen: Screen[object]) -> None:
+            drawn.append(stage.chat.composer.draft)
+            draw(screen)
+
+        monkeypatch.setattr(Timer, "resume", lambda _timer: None)  # the beat never comes
+        monkeypatch.setattr(Screen, "_compositor_refresh", note)
+        await stage.pilot.press("a")
+        await stage.pilot.press("b")
+        monkeypatch.undo()
+        assert drawn[-1] == "ab"
