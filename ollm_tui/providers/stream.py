@@ -41,7 +41,8 @@ from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 LAST_BYTES_S = 0.05
 """How long the end of a complete answer is awaited, so that its connection can be used again."""
 LAST_LOOK_S = 0.1
-"""A clock that ran out while nobody read is believed when what has come is no sign of life."""
+"""A clock that ran out while nobody read, or while the program was held up, is believed when what
+has come is no sign of life."""
 MAX_REQUESTS = 8
 """The first, and those without a field that the one before was refused for."""
 
@@ -170,16 +171,25 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
 
     async def _more(self) -> None:
         try:
-            with anyio.fail_after(max(self._patience(), LAST_LOOK_S)):
+            with anyio.move_on_after(max(self._patience(), LAST_LOOK_S)) as clock:
                 self._note(await (self._read() if self._answering else self._ask()))
-        except TimeoutError:
-            self._note(self._decoder.break_off(self._too_late()))
+            if clock.cancelled_caught:
+                await self._look_again()
         except AIError as error:
             error.provider = error.provider or self._transport.spec.name
             self._note(self._decoder.break_off(error))
         else:
             if not (self._events or self._patience()):  # what had come was no sign of life
                 self._note(self._decoder.break_off(self._too_late()))
+
+    async def _look_again(self) -> None:
+        """Take what came while the program was held up: the clock ran out before it could."""
+        before = self._decoder.life
+        if self._answering:
+            with anyio.move_on_after(LAST_LOOK_S):
+                self._note(await self._read())
+        if not self._events and self._decoder.life == before:
+            self._note(self._decoder.break_off(self._too_late()))
 
     def _patience(self) -> float:
         """Seconds until the clock that runs now has run out."""

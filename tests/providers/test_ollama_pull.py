@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import groupby
@@ -217,6 +218,42 @@ async def test_a_reader_who_was_away_is_no_silence_of_the_server() -> None:
         came_back.set()
         last = await anext(progress)
     assert (first.completed, second.completed, last.status) == (4, 8, "success")
+
+
+async def test_a_program_that_was_held_up_reads_what_came_meanwhile() -> None:
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.start()
+        await reply.write(json.dumps(LAYER).encode() + b"\n")
+        await is_read.wait()
+        await anyio.wait_all_tasks_blocked()  # the next one is waited for
+        time.sleep(0.3)  # nothing runs meanwhile, as after Ctrl+Z: the clock runs out
+        await reply.write(json.dumps({**LAYER, "completed": 8}).encode() + b"\n")
+        await reply.write(b'{"status": "success"}\n')
+
+    is_read = anyio.Event()
+    async with ollama(answer, idle_s=0.2) as (provider, _server):
+        seen = []
+        async for step in provider.pull_model("m"):
+            seen.append(step.completed)
+            is_read.set()
+    assert seen == [4, 8, None]
+
+
+async def test_what_is_no_line_does_not_keep_a_pull_alive() -> None:
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.start()
+        await reply.write(json.dumps(LAYER).encode() + b"\n")
+        while True:
+            await reply.write(b" ")
+            await anyio.sleep(0.02)
+
+    async with ollama(answer, idle_s=0.2) as (provider, server):
+        with anyio.fail_after(5):
+            steps, error = await pulled(provider, "m")
+        await server.settled()
+    assert len(steps) == 1
+    assert error is not None
+    assert error.code == ErrorCode.TIMEOUT
 
 
 @pytest.mark.parametrize("cancels", [1, 2])

@@ -7,7 +7,10 @@ import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
 from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.protocol.provider_events import ErrorEvent
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta
+from ollm_tui.protocol.request import Request
+from ollm_tui.providers.ollama import OllamaProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.specs import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
@@ -82,3 +85,28 @@ async def test_the_clock_of_a_connection_is_that_of_the_settings(
         group.cancel_scope.cancel()
     assert isinstance(end, ErrorEvent)
     assert (end.error.code, end.error.details["fault"]) == (ErrorCode.TIMEOUT, "connect_timeout")
+
+
+async def test_a_program_that_was_held_up_takes_what_came_meanwhile(
+    load: Load,  # noqa: F811 -- the fixture
+) -> None:
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.start(content_type="application/x-ndjson")
+        await reply.write(LINE)
+        await is_read.wait()
+        await anyio.wait_all_tasks_blocked()  # the next one is waited for
+        time.sleep(0.3)  # nothing runs meanwhile, as after Ctrl+Z: the clock runs out
+        await reply.write(b'{"message":{"content":"lo"},"done":true,"done_reason":"stop"}\n')
+
+    is_read = anyio.Event()
+    async with serve(answer) as server:
+        provider = OllamaProvider(spec_of(load, server.url, idle_timeout_s=0.2))
+        events = []
+        request = Request(model="m", messages=[Message("user", "Hi")])
+        async with provider.chat_stream(request) as stream:
+            async for event in stream:
+                events.append(event)
+                is_read.set()
+        await provider.dispose()
+    assert events[:2] == [TextDelta("Hel"), TextDelta("lo")]
+    assert isinstance(events[-1], Finish)

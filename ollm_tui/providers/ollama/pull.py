@@ -4,7 +4,7 @@ Leaving it closes the connection; the server stops too and keeps what it has.
 """
 
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import anyio
@@ -18,6 +18,7 @@ from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.ollama.pull_lines import AGAIN, PullLines, broken_off, refused
 from ollm_tui.providers.ollama.refusals import unknown_here
 from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.stream import LAST_LOOK_S
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 from ollm_tui.providers.watched_pull import Give
 
@@ -52,38 +53,63 @@ class _Download:
 
     async def run(self, group: TaskGroup, name: str, give: Give) -> None:
         """Ask, and give what comes."""
-        exchange = await self._in_time(self._asked(group, name))
+        exchange = await self._asked(group, name)
         while not self._lines.ended:
-            before = self._lines.life
-            for progress in await self._in_time(self._read(exchange)):
-                await give(progress)
-            if self._lines.life != before:
-                self._alive = time.monotonic()  # the server is not late while nobody wants more
+            await self._more(exchange, give)
         if self._lines.failure is not None:
             raise self._lines.failure
+
+    async def _more(self, exchange: Exchange, give: Give) -> None:
+        before = self._lines.life
+        for progress in await self._in_time(lambda: self._read(exchange)):
+            await give(progress)
+        if self._lines.life != before:
+            self._alive = time.monotonic()  # the server is not late while nobody wants more
+        elif not (self._lines.ended or self._patience()):  # what came was no sign of life
+            raise self._stood_still()
 
     def close(self) -> None:
         """Close the connection, which stops the server."""
         if self._exchange is not None:
             self._exchange.dispose()
 
-    async def _in_time(self, work: Awaitable[T]) -> T:
-        limits = self._transport.spec
-        limit = limits.idle_timeout_s if self._is_loading else limits.first_byte_timeout_s
+    async def _in_time(self, look: Callable[[], Awaitable[T]]) -> T:
+        """Wait for what `look` gives; a clock that ran out is believed when nothing is there.
+
+        A program that was held up finds the end of its clock and what came meanwhile at once.
+        """
+        with anyio.move_on_after(self._patience()):
+            return await look()
         try:
-            with anyio.fail_after(max(0.0, self._alive + limit - time.monotonic())):
-                return await work
+            with anyio.fail_after(LAST_LOOK_S):
+                return await look()
         except TimeoutError:
-            raise _stood_still(self._transport.place, limit) from None
+            raise self._stood_still() from None
+
+    def _limit(self) -> float:
+        limits = self._transport.spec
+        return limits.idle_timeout_s if self._is_loading else limits.first_byte_timeout_s
+
+    def _patience(self) -> float:
+        """Seconds until the clock that runs now has run out."""
+        return max(0.0, self._alive + self._limit() - time.monotonic())
+
+    def _stood_still(self) -> AIError:
+        return _stood_still(self._transport.place, self._limit())
 
     async def _asked(self, group: TaskGroup, name: str) -> Exchange:
-        exchange = await self._transport.start(
-            group, "POST", "/api/pull", {"model": name, "stream": True}
-        )
+        try:
+            with anyio.fail_after(self._patience()):
+                exchange = await self._transport.start(
+                    group, "POST", "/api/pull", {"model": name, "stream": True}
+                )
+        except TimeoutError:
+            raise self._stood_still() from None
         self._exchange = exchange
-        head = await exchange.head()
+        head = await self._in_time(exchange.head)
         if not 200 <= head.status < 300:
-            said = await exchange.read_words(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
+            within_s = min(self._transport.spec.list_timeout_s, max(self._patience(), LAST_LOOK_S))
+            said = await exchange.read_words(MAX_ERROR_BYTES, within_s)
             error = http_error(head, said, self._transport.place)
             raise unknown_here(error, self._transport.place, "pull models") or refused(error)
         return exchange
