@@ -149,6 +149,21 @@ async def test_a_download_that_fails_is_an_error_after_what_came() -> None:
     assert (told, caught.value.code) == (["downloading", "failed"], ErrorCode.ENGINE_ERROR)
 
 
+async def test_a_status_is_told_without_the_key_and_not_at_any_length() -> None:
+    status = "x" * 195 + " sk_a_12345 " + "y" * 100_000
+    fake = FakeLMStudio(download=({"status": status}, {"status": "completed"}))
+    async with serve(fake) as server:
+        provider = LMStudioProvider(
+            ProviderSpec(
+                name="l", kind="openai-compatible", base_url=server.url, api_key="sk_a_12345"
+            )
+        )
+        told = [progress.status async for progress in provider.pull_model("new")]
+        await provider.dispose()
+    assert told[-1] == "success"
+    assert not any("sk" in status or len(status) > 200 for status in told)
+
+
 @pytest.mark.parametrize(
     "event",
     [

@@ -23,7 +23,7 @@ from ollm_tui.providers.openai_compatible.model_errors import (
     not_pulled,
     too_old,
 )
-from ollm_tui.providers.openai_compatible.paced import paced
+from ollm_tui.providers.openai_compatible.paced import followed, paced
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.statuses import NO_SUCH_PATH
@@ -107,8 +107,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
                 raise
         shown: list[PullProgress] = []
         turns = 0
-        async for _ in paced():
-            reply = await self._at_root("GET", "/models")
+        async for reply in followed(lambda: self._at_root("GET", "/models")):
             status = read_statuses(reply).get(name)
             turns += 1
             if status is None and not shown and turns < _TURNS_TO_APPEAR:

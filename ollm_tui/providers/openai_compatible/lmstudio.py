@@ -9,9 +9,10 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelInfo, PullProgress
 from ollm_tui.providers.fields import as_object, integer, string
 from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.openai_compatible.lmstudio_models import read_instances, read_lmstudio
 from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_pulled, too_old
-from ollm_tui.providers.openai_compatible.paced import paced
+from ollm_tui.providers.openai_compatible.paced import followed
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -71,20 +72,25 @@ class LMStudioProvider(OpenAICompatibleProvider):
             AIError: any failure, also of the download.
         """
         job = as_object(await self._own("POST", "download", {"model": name}, "download models"))
-        path = f"download/status/{quote(string(job, 'job_id') or '', safe='')}"
+        place = self._transport.place
         shown = None
-        async for _ in paced():
-            progress, status = _progress(job), string(job, "status")
+        async for told in self._told(job):
+            progress, status = _progress(told, place), string(told, "status")
             if progress != shown:
                 yield progress
                 shown = progress
             if status in _DONE:
                 yield PullProgress(status="success")
                 return
-            if status == "failed" or not job.get("job_id"):
-                raise not_pulled(self._transport.place, name, None)
-            told = as_object(await self._own("GET", path, None, "download models"))
-            job = {"job_id": job["job_id"], **told}
+            if status == "failed" or not told.get("job_id"):
+                raise not_pulled(place, name, None)
+
+    async def _told(self, job: JsonObject) -> AsyncIterator[JsonObject]:
+        """Give a job as it began, and then what the server says of it."""
+        yield job
+        path = f"download/status/{quote(string(job, 'job_id') or '', safe='')}"
+        async for told in followed(lambda: self._own("GET", path, None, "download models")):
+            yield {"job_id": job.get("job_id"), **told}
 
     def _keys(self, spec: ProviderSpec) -> Mapping[str, str]:
         """Give the key in the header that the server reads, and in the one that gateways do."""
@@ -128,9 +134,10 @@ class LMStudioProvider(OpenAICompatibleProvider):
         return reply
 
 
-def _progress(job: JsonObject) -> PullProgress:
+def _progress(job: JsonObject, place: Place) -> PullProgress:
     """Give how far a job is; one that stands still says so in place of its bytes."""
-    status = (string(job, "status") or "downloading").replace("_", " ")[:LONGEST_STATUS]
+    words = place.redacted(string(job, "status") or "downloading")
+    status = words.replace("_", " ")[:LONGEST_STATUS]
     total = integer(job, "total_size_bytes")
     if total is None or string(job, "status") not in (None, "downloading", "completed"):
         return PullProgress(status=status)

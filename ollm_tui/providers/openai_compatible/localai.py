@@ -16,9 +16,11 @@ from ollm_tui.providers.openai_compatible.localai_models import (
     with_loaded,
 )
 from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_pulled
-from ollm_tui.providers.openai_compatible.paced import paced
+from ollm_tui.providers.openai_compatible.paced import followed, paced
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.token_reply import tokens_listed
+
+LONGEST_STATUS = 200
 
 
 class LocalAIProvider(OpenAICompatibleProvider):
@@ -63,10 +65,10 @@ class LocalAIProvider(OpenAICompatibleProvider):
         place = self._transport.place
         job = await self._install(name)
         shown = None
-        async for _ in paced():
-            reply = await self._at_root("GET", f"/models/jobs/{quote(job, safe='')}")
+        path = f"/models/jobs/{quote(job, safe='')}"
+        async for reply in followed(lambda: self._at_root("GET", path)):
             told = read_job(reply, job)
-            progress = replace(told, status=place.redacted(told.status))
+            progress = replace(told, status=place.redacted(told.status)[:LONGEST_STATUS])
             if progress != shown:
                 yield progress
                 shown = progress

@@ -12,7 +12,6 @@ from ollm_tui.providers.openai_compatible.described import CHAT_FEATURES, TEXT
 
 _CHATS = frozenset({"chat", "completion", "edit"})
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
-LONGEST_STATUS = 200
 _POWERS: Mapping[str, int] = MappingProxyType({"": 0, "K": 1, "M": 2, "G": 3, "T": 4})
 
 
@@ -66,7 +65,7 @@ def read_job(reply: JsonValue, name: str) -> PullProgress:
     completed = _size(job, "downloaded_size")
     if completed is None and total is not None and part is not None:
         completed = round(total * min(100.0, max(0.0, part)) / 100)
-    status = (string(job, "message") or "waiting")[:LONGEST_STATUS]
+    status = string(job, "message") or "waiting"
     if job.get("processed") is True and total is not None:
         completed = total
     if total is None:
