@@ -95,7 +95,7 @@ def with_said(info: ModelInfo, said: Said) -> ModelInfo:
     set_now = {name: wish for name, wish in wishes.items() if wish is not None}
     if not set_now and said.context is None:
         return info
-    capability, told = info.capability, _told(info)
+    capability, told = info.capability, abilities_told(info)
     for name, wish in set_now.items():
         capability = _changed(capability or _PLAIN, name, has=wish)
     chosen = {*set_now, *(("context",) if said.context else ())}
@@ -115,7 +115,7 @@ _FEATURES: Mapping[Ability, str] = MappingProxyType({"tools": "tool_use", "think
 def _fact(info: ModelInfo, name: Ability) -> Fact[bool]:
     if name in info.chosen:
         return Fact(_has(info.capability, name), "set")
-    if name in _told(info):
+    if name in abilities_told(info):
         return Fact(_has(info.capability, name), "known")
     guess = _GUESSES[name].search(info.name[:_GUESSED_LENGTH].lower()) is not None
     return Fact(guess or None, "assumed")
@@ -133,7 +133,7 @@ def _has(capability: ModelCapability | None, name: Ability) -> bool:
             return _FEATURES[name] in capability.features
 
 
-def _told(info: ModelInfo) -> frozenset[str]:
+def abilities_told(info: ModelInfo) -> frozenset[str]:
     """Give the abilities that the engine spoke about, whether it has them or not."""
     if info.told is not None:
         return info.told

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ollm_tui.models.capabilities import abilities_told
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.router import same_model
@@ -62,15 +63,19 @@ def merged(listings: Iterable[Sequence[ModelInfo]]) -> list[ModelInfo]:
 
 
 def _both(one: ModelInfo, other: ModelInfo) -> ModelInfo:
-    """Give what is true of a model wherever a request goes."""
+    """Give what is true of a model wherever a request goes; known is what all have told."""
     windows = [window for window in (one.context, other.context) if window is not None]
     loaded = None if one.loaded is other.loaded is None else bool(one.loaded or other.loaded)
-    return replace(
+    both = replace(
         one,
         context=min(windows, default=None),
         loaded=loaded,
         capability=_common(one.capability, other.capability),
+        told=None,
+        chosen=one.chosen & other.chosen,
     )
+    told = abilities_told(one) & abilities_told(other)
+    return both if abilities_told(both) == told else replace(both, told=told)
 
 
 def _common(one: ModelCapability | None, other: ModelCapability | None) -> ModelCapability | None:

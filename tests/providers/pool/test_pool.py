@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from ollm_tui.models.capabilities import ABILITIES, Fact, Said, capabilities_of, with_said
 from ollm_tui.protocol import ports
 from ollm_tui.protocol.blocks import EmbeddingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -247,6 +248,33 @@ def test_a_model_on_several_members_is_what_is_true_of_all() -> None:
         ]
     )
     assert (info.context, info.capability, info.loaded) == (4096, reads, True)
+
+
+SEES = ModelCapability(frozenset({"text", "image"}), frozenset({"text"}), frozenset({"tool_use"}))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_ability_is_known_where_all_members_with_the_model_tell_it(turned: bool) -> None:
+    telling = ModelInfo(name="m", capability=SEES)
+    silent = ModelInfo(name="m")
+    listings = [[telling], [silent]]
+    (info,) = merged(reversed(listings) if turned else listings)
+    found = capabilities_of(info)
+    assert {found.ability(name).source for name in ABILITIES} == {"assumed"}
+    info, _other = merged([[telling], [ModelInfo(name="other")], [telling]])
+    assert capabilities_of(info) == capabilities_of(telling)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_only_one_member_was_set_to_is_not_set_for_all(turned: bool) -> None:
+    telling = ModelInfo(name="m", capability=SEES, context=4096)
+    corrected = with_said(telling, Said(vision=False, context=2048))
+    listings = [[telling], [corrected]]
+    (info,) = merged(reversed(listings) if turned else listings)
+    assert info.chosen == frozenset()
+    assert (info.context, capabilities_of(info).vision) == (2048, Fact(False, "known"))
+    (info,) = merged([[corrected], [corrected]])
+    assert capabilities_of(info) == capabilities_of(corrected)
 
 
 async def test_the_least_busy_member_is_asked() -> None:
