@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Mapping
 from urllib.parse import SplitResult, quote
 
+import anyio.to_thread
 import httpx
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -37,7 +38,7 @@ class _WithQuery(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def make_client(
+async def make_client(
     spec: ProviderSpec,
     url: SplitResult,
     *,
@@ -47,10 +48,12 @@ def make_client(
 ) -> httpx.AsyncClient:
     """Make the client of a server; `proxy` has been chosen by who knows it.
 
+    Certificates are read in a thread: it takes a while, and their disk may not answer.
+
     Raises:
         AIError: BAD_REQUEST for a file of authorities that cannot be read.
     """
-    verify = _verification(spec, url.geturl())
+    verify = await _verification(spec, url.geturl())
     transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
         verify=verify,
         proxy=None if proxy is None else _proxy(proxy, verify),
@@ -74,10 +77,16 @@ def _proxy(url: str, verify: ssl.SSLContext | bool) -> httpx.Proxy:
     return httpx.Proxy(url, ssl_context=context if url.startswith("https:") else None)
 
 
-def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:
+async def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:
     """Give how to check certificates; plain HTTP to this machine saves loading them all."""
+    if spec.ca_file is None and is_plain_local(url):
+        return False
+    return await anyio.to_thread.run_sync(_context, spec, abandon_on_cancel=True)
+
+
+def _context(spec: ProviderSpec) -> ssl.SSLContext:
     if spec.ca_file is None:
-        return False if is_plain_local(url) else httpx.create_ssl_context()
+        return httpx.create_ssl_context()
     try:
         return ssl.create_default_context(cafile=spec.ca_file)
     except (OSError, ssl.SSLError) as error:

@@ -121,7 +121,10 @@ async def probe(
     root = _root(base_url)
     limit = anyio.CapacityLimiter(CONNECTIONS)
     with anyio.move_on_after(patience_s), single_error():
-        async with _client(root, way or Way()) as client, anyio.create_task_group() as group:
+        async with (
+            await _client(root, way or Way()) as client,
+            anyio.create_task_group() as group,
+        ):
             # Most ports are closed: one refusal says so for all questions.
             group.start_soon(ask, client, PATHS[0])
             with anyio.move_on_after(HEAD_START_S):
@@ -142,11 +145,11 @@ def _root(base_url: str) -> str:
     return server_root(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl())
 
 
-def _client(root: str, way: Way) -> httpx.AsyncClient:
+async def _client(root: str, way: Way) -> httpx.AsyncClient:
     spec = ProviderSpec(name="probe", kind="probe", ca_file=way.ca_file)
     headers = {"accept-encoding": "identity", "user-agent": f"ollm-tui/{__version__}"}
     proxy = proxy_for(root, way.proxy, spec.name)
-    return make_client(spec, split_url(root), headers=headers, auth=None, proxy=proxy)
+    return await make_client(spec, split_url(root), headers=headers, auth=None, proxy=proxy)
 
 
 async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[Heard], None]) -> None:

@@ -234,10 +234,12 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
 
     async def _ask_with(self, body: JsonObject) -> AIError | None:
         self.close()
-        exchange = await self._transport.start(self._group, "POST", self._question.path, body)
+        exchange: Exchange | None = None
+        with anyio.CancelScope() as self._waiting:
+            exchange = await self._transport.start(self._group, "POST", self._question.path, body)
         self._exchange = exchange
-        if self._aborted:  # while the request was made
-            exchange.close()
+        if exchange is None or self._aborted:  # while the request was made
+            self.close()
             return None
         head = await exchange.head()
         if 200 <= head.status < 300:

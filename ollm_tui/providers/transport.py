@@ -60,6 +60,7 @@ class Transport:
         self._user = _user(url)
         self._headers = _checked({**keys, **spec.headers}, self.place)
         self._client: httpx.AsyncClient | None = None
+        self._opening = anyio.Lock(fast_acquire=True)
 
     async def start(
         self, group: TaskGroup, method: str, path: str, body: JsonMapping | None = None
@@ -72,7 +73,7 @@ class Transport:
             AIError: BAD_REQUEST when the request cannot be made.
         """
         content = None if body is None else await encoded_body(body, self.place)
-        client = self._opened()
+        client = await self._opened()
         url = path if path.startswith(("http://", "https://")) else join(self.url, path)
         headers = None if body is None else {"content-type": "application/json"}
         try:
@@ -143,14 +144,19 @@ class Transport:
                 fault="no_json",
             ) from error
 
-    def _opened(self) -> httpx.AsyncClient:
+    async def _opened(self) -> httpx.AsyncClient:
         if self._problem is not None:
             raise self._problem.with_traceback(None)
-        if self._client is None:
-            self._client = make_client(
-                self.spec, self._address, headers=self._headers, auth=self._user, proxy=self._proxy
-            )
-        return self._client
+        async with self._opening:  # certificates are read once, however many ask at once
+            if self._client is None:
+                self._client = await make_client(
+                    self.spec,
+                    self._address,
+                    headers=self._headers,
+                    auth=self._user,
+                    proxy=self._proxy,
+                )
+            return self._client
 
 
 def _checked(headers: Mapping[str, str], place: Place) -> dict[str, str]:

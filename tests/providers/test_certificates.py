@@ -2,17 +2,21 @@
 
 import socket
 import ssl
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
 from ollm_tui.protocol.errors import ErrorCode
+from ollm_tui.protocol.ports import SupportsList
 from ollm_tui.protocol.provider_events import Finish
-from tests.providers.test_transport import CANARY, ask, error_of, spec_for
+from ollm_tui.protocol.signals import AbortSignal
+from tests.providers.test_transport import ASK, CANARY, ask, connected, error_of, spec_for
 from tests.support.certificates import Authority, make_authority
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve
@@ -30,6 +34,64 @@ async def test_a_server_of_the_named_authority_is_trusted(authority: Authority) 
         events = await ask(spec_for(server.url, ca_file=authority.file, api_key=KEY))
     assert isinstance(events[-1], Finish)
     assert server.received[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_authorities_are_read_once_and_not_by_the_event_loop(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(cafile: Path) -> ssl.SSLContext:
+        readers.append(threading.get_ident())
+        return real(cafile=str(cafile))
+
+    readers: list[int] = []
+    real = ssl.create_default_context
+    monkeypatch.setattr("ssl.create_default_context", load)
+    async with serve(fake_ollama, tls=authority.server("127.0.0.1")) as server:
+        spec = spec_for(server.url, ca_file=authority.file)
+        async with connected(spec) as provider, anyio.create_task_group() as group:
+            assert isinstance(provider, SupportsList)
+            for _ in range(3):
+                group.start_soon(provider.list_models)
+    assert len(readers) == 1
+    assert readers != [threading.get_ident()]
+    assert len(server.received) >= 3
+
+
+async def test_a_folder_of_authorities_that_does_not_answer_holds_up_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(cafile: Path) -> ssl.SSLContext:
+        began.set()
+        disk.wait(10)
+        raise OSError(cafile)
+
+    began, disk, signal = threading.Event(), threading.Event(), AbortSignal()
+    monkeypatch.setattr("ssl.create_default_context", load)
+    url, file = "https://127.0.0.1:9", tmp_path / "ca.pem"
+    asked = spec_for(url, "openai-compatible", ca_file=file)
+    try:
+        with anyio.fail_after(5):
+            error = await error_of(spec_for(url, ca_file=file, first_byte_timeout_s=0.1))
+            began.clear()
+            async with (
+                connected(asked) as provider,
+                provider.chat_stream(replace(ASK, signal=signal)) as stream,
+                anyio.create_task_group() as group,
+            ):
+                group.start_soon(abort_when, began, signal)
+                events = [event async for event in stream]
+    finally:
+        disk.set()
+    assert error.code == ErrorCode.TIMEOUT
+    (end,) = events
+    assert isinstance(end, Finish)
+    assert end.reason == "abort"
+
+
+async def abort_when(began: threading.Event, signal: AbortSignal) -> None:
+    while not began.is_set():
+        await anyio.lowlevel.checkpoint()
+    signal.abort()
 
 
 @dataclass(frozen=True)
