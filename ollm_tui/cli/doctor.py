@@ -13,6 +13,7 @@ import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.doctor_private import private_checkup, private_surroundings
 from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.stop import stopping
@@ -20,7 +21,6 @@ from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.decode.redact import environment_secrets, redactor
-from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.runtime.checkup import Checkup, check_up
 from ollm_tui.runtime.compose import open_runtime
 
@@ -65,10 +65,11 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
             found = await check_up(runtime)
             private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
         around = surroundings(loaded, paths)
+        shown, its = private_checkup(found, private), private_surroundings(around, private)
         if arguments.as_json:
-            output.json(_private_json(as_json(found, around), private), indent=2)
+            output.json(as_json(shown, its), indent=2)
         else:
-            for line in as_text(found, around, private):
+            for line in as_text(shown, its):
                 output.line(line)
         return exit_code(found, around)
     return stop.exit_code
@@ -156,15 +157,3 @@ def privately(secrets: tuple[str, ...]) -> Callable[[str], str]:
         return redact(text)
 
     return private
-
-
-def _private_json(value: JsonValue, private: Callable[[str], str]) -> JsonValue:
-    match value:
-        case str():
-            return private(value)
-        case dict():
-            return {key: _private_json(inner, private) for key, inner in value.items()}
-        case list():
-            return [_private_json(inner, private) for inner in value]
-        case _:
-            return value

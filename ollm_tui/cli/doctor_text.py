@@ -1,7 +1,7 @@
 """How the doctor's findings are written: for people at 80 columns, and as JSON."""
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line
@@ -17,22 +17,22 @@ LONGEST_LINE: Final = 300
 """Characters of one finding: a server may say much."""
 
 
-def as_text(found: Checkup, around: "Surroundings", private: Callable[[str], str]) -> Iterator[str]:
+def as_text(found: Checkup, around: "Surroundings") -> Iterator[str]:
     """Write the report, a line at a time."""
-    yield from _section(f"ollm {around.version} · {around.system}", (), private)
-    yield from _section("Models and servers", provider_lines(found), private)
-    yield from _section("Without a server", engine_lines(found), private)
-    yield from _section("Settings", _settings(around), private)
-    yield from _section("Folders", _folders(around), private)
+    yield from _section(f"ollm {around.version} · {around.system}", ())
+    yield from _section("Models and servers", provider_lines(found))
+    yield from _section("Without a server", engine_lines(found))
+    yield from _section("Settings", _settings(around))
+    yield from _section("Folders", _folders(around))
     terminal = (f"   {name}: {value}" for name, value in around.terminal if value)
-    yield from _section("Terminal", terminal, private)
-    yield from _section("Result", result_lines(found), private)
+    yield from _section("Terminal", terminal)
+    yield from _section("Result", result_lines(found))
 
 
-def _section(head: str, lines: Iterable[str], private: Callable[[str], str]) -> Iterator[str]:
-    yield from _wrapped(private(clean_line(head)), "")
+def _section(head: str, lines: Iterable[str]) -> Iterator[str]:
+    yield from _wrapped(clean_line(head), "")
     for line in lines:
-        text = private(clean_line(line))[:LONGEST_LINE]
+        text = clean_line(line)[:LONGEST_LINE]
         yield from _wrapped(text, " " * (6 if text.lstrip().startswith(ARROW) else 3))
     yield ""
 

@@ -81,6 +81,8 @@ class ProviderCheck:
     """Servers of a pool that do not answer, while others may."""
     problem: str | None = None
     advice: str | None = None
+    is_own_advice: bool = False
+    """Whether the advice holds nothing from settings, servers or the environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,8 @@ class Checkup:
     reason: str
     """Why this model, or why none."""
     advice: str | None
+    is_own_advice: bool
+    """Whether it holds nothing from settings, servers or the environment."""
 
 
 async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup:
@@ -104,7 +108,7 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
     sightings, silent = await _ask(runtime, within_s)
     listings = _listings(runtime)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
-    model, reason, advice = await _first(runtime, listings)
+    model, reason, advice, is_own_advice = await _first(runtime, listings)
     return Checkup(
         providers=tuple(
             _check(
@@ -127,6 +131,7 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
         model=model,
         reason=reason,
         advice=advice,
+        is_own_advice=is_own_advice,
     )
 
 
@@ -184,15 +189,15 @@ async def _refresh(runtime: Runtime, within_s: float) -> None:
 
 async def _first(
     runtime: Runtime, listings: Sequence[Listing]
-) -> tuple[str | None, str, str | None]:
+) -> tuple[str | None, str, str | None, bool]:
     try:
         with anyio.fail_after(1):
             first = await runtime.first_model(listings)
     except AIError as error:
-        return None, error.message, error.hint
+        return None, error.message, error.hint, False
     except TimeoutError:
-        return None, "The provider to begin with does not answer in time.", None
-    return (str(first.ref) if first.ref else None), first.reason, first.advice
+        return None, "The provider to begin with does not answer in time.", None, True
+    return (str(first.ref) if first.ref else None), first.reason, first.advice, True
 
 
 def _check(
@@ -219,7 +224,15 @@ def _check(
         problem=listing.problem.message if listing.problem else None,
         silent=tuple(shown_address(one) for one in silent),
     )
-    return replace(check, advice=_advice(check, listing, settings, sighting))
+    advice = _advice(check, listing, settings, sighting)
+    return replace(check, advice=advice, is_own_advice=_is_start_hint(advice, listing.problem))
+
+
+def _is_start_hint(advice: str | None, problem: AIError | None) -> bool:
+    """Whether an advice is how to start one server, a fixed sentence of the program."""
+    if problem is None or "tried" in problem.details:  # a pool names itself
+        return False
+    return problem.details.get("fault") == "refused" and advice == problem.hint
 
 
 def _state(

@@ -128,6 +128,24 @@ def test_a_key_that_is_missing_or_wrong_is_said_and_none_is_shown(
         assert "planted" not in output
 
 
+def test_a_key_that_is_an_ordinary_word_is_taken_out_of_what_was_found_alone(
+    ollm: Ollm, home: Mapping[str, str], tmp_path: Path
+) -> None:
+    text = '[providers.attic]\nkind = "ollama"\nbase_url = "http://127.0.0.1:9"\n'
+    file = settings(tmp_path, text + 'api_key = "ollama"\n')
+    found = report(ollm, home, "--config", file)
+    shown = ollm("doctor", "--config", file, **home).stdout
+    assert "`ollama serve`" in provider(found, "attic")["advice"]
+    assert "Start it with `ollama serve`" in shown
+    pool = 'base_urls = ["http://127.0.0.1:9", "http://127.0.0.1:10"]'
+    text = f'[providers.models]\nkind = "ollama"\n{pool}\napi_key = "models"\n'
+    file = settings(tmp_path, text)
+    shown = ollm("doctor", "--config", file, **home).stdout
+    assert "`ollm models starter`" in shown
+    assert "[providers.«key»]" in " ".join(shown.split())
+    assert "!! «key»: " in shown, "what came from the settings is searched all the same"
+
+
 def test_the_servers_of_a_pool_that_do_not_answer_are_named(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:

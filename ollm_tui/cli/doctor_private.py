@@ -1,0 +1,63 @@
+"""What came from servers, settings and the environment, without keys: value by value.
+
+A key may be an ordinary word. So only what came from outside is searched for it, and a sentence
+that may quote something is searched whole; what the program always says stays as it is.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.runtime.checkup import Checkup, ProviderCheck
+
+if TYPE_CHECKING:
+    from ollm_tui.cli.doctor import Surroundings
+
+Private = Callable[[str], str]
+
+
+def private_checkup(found: Checkup, private: Private) -> Checkup:
+    """Take keys out of what was found."""
+    return replace(
+        found,
+        providers=tuple(_private_provider(check, private) for check in found.providers),
+        quiet=tuple((_told(label, private), _told(place, private)) for label, place in found.quiet),
+        model=_maybe(found.model, private),
+        reason=_told(found.reason, private),
+        advice=found.advice if found.is_own_advice else _maybe(found.advice, private),
+    )
+
+
+def private_surroundings(around: "Surroundings", private: Private) -> "Surroundings":
+    """Take keys out of what surrounds the program."""
+    return replace(
+        around,
+        system=_told(around.system, private),
+        settings_file=_told(around.settings_file, private),
+        problems=tuple((severity, _told(said, private)) for severity, said in around.problems),
+        folders=tuple(replace(one, path=_told(one.path, private)) for one in around.folders),
+        terminal=tuple((name, _told(value, private)) for name, value in around.terminal),
+    )
+
+
+def _private_provider(check: ProviderCheck, private: Private) -> ProviderCheck:
+    return replace(
+        check,
+        name=_told(check.name, private),
+        label=_told(check.label, private),
+        address=_maybe(check.address, private),
+        engine=_maybe(check.engine, private),
+        version=_maybe(check.version, private),
+        silent=tuple(_told(one, private) for one in check.silent),
+        problem=_maybe(check.problem, private),
+        advice=check.advice if check.is_own_advice else _maybe(check.advice, private),
+    )
+
+
+def _told(text: str, private: Private) -> str:
+    return private(clean_line(text))
+
+
+def _maybe(text: str | None, private: Private) -> str | None:
+    return None if text is None else _told(text, private)
