@@ -94,6 +94,7 @@ class Transport:
         body: JsonMapping | None = None,
         *,
         within_s: float | None = None,
+        most_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
         """Ask for a small reply and parse it; an empty one is None.
 
@@ -107,7 +108,7 @@ class Transport:
                 async with anyio.create_task_group() as group:
                     exchange = await self.start(group, method, path, body)
                     try:
-                        reply = await self._reply(exchange)
+                        reply = await self._reply(exchange, most_bytes)
                     finally:
                         exchange.dispose()
         except TimeoutError:
@@ -121,14 +122,14 @@ class Transport:
             with anyio.move_on_after(CLOSE_S, shield=True):
                 await client.aclose()
 
-    async def _reply(self, exchange: Exchange) -> JsonValue:
+    async def _reply(self, exchange: Exchange, most_bytes: int) -> JsonValue:
         head = await exchange.head()
         if not 200 <= head.status < 300:
             said = await exchange.read_words(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
             raise http_error(head, said, self.place)
-        body = await exchange.read_all(MAX_REPLY_BYTES + 1)
-        if len(body) > MAX_REPLY_BYTES:
-            raise too_long(self.place, f"a reply of more than {MAX_REPLY_BYTES} bytes")
+        body = await exchange.read_all(most_bytes + 1)
+        if len(body) > most_bytes:
+            raise too_long(self.place, f"a reply of more than {most_bytes} bytes")
         text = body.decode("utf-8-sig", errors="replace").strip()
         if is_markup(text):
             raise web_page(self.place)

@@ -12,6 +12,9 @@ from ollm_tui.providers.ollama.models import read_running
 from ollm_tui.providers.ollama.refusals import unknown_here
 from ollm_tui.providers.transport import Transport
 
+MAX_RUNNING_BYTES = 1024 * 1024
+"""What fits into memory is few; the reply is read beside a list of all models."""
+
 
 async def delete(transport: Transport, name: str) -> None:
     """Delete a model; its files go with it where no other model has them."""
@@ -39,7 +42,8 @@ async def unload(transport: Transport, name: str) -> None:
 async def running(transport: Transport) -> dict[str, ModelInfo]:
     """Give the models in memory by name."""
     with _named(transport, "tell which models are loaded"):
-        return read_running(await transport.json("GET", "/api/ps"))
+        reply = await transport.json("GET", "/api/ps", most_bytes=MAX_RUNNING_BYTES)
+        return read_running(reply)
 
 
 async def version(transport: Transport) -> str | None:
