@@ -20,13 +20,14 @@ from ollm_tui.protocol.provider_events import ErrorEvent, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fakes import FAKES
+from tests.contract.selection import remotes
+from tests.support.fakes import REMOTES
 from tests.support.floods import text_frame
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
-KINDS = [*FAKES]
 SHORT_S, IDLE_S, LONG_S = 0.2, 0.6, 30.0
 PATIENCE_S = 10.0
+STOP = "/api/extra/abort"
 
 
 def spec_for(kind: str, url: str, **short: float) -> ProviderSpec:
@@ -37,17 +38,26 @@ def spec_for(kind: str, url: str, **short: float) -> ProviderSpec:
         "idle_timeout_s": LONG_S,
         "list_timeout_s": LONG_S,
     } | short
-    return ProviderSpec(name="p", kind=kind, base_url=url, **clocks)  # type: ignore[arg-type]
+    return REMOTES[kind].spec(url, **clocks)
 
 
 @asynccontextmanager
 async def asking(
     kind: str, handler: Handler, **short: float
 ) -> AsyncIterator[tuple[ProviderAdapter, Server]]:
-    async with serve(handler) as server:
+    async def answer(request: Received, reply: Reply) -> None:
+        if request.path == STOP:  # KoboldCpp is told to stop what it may still be writing
+            await reply.json({"success": "true"})
+        else:
+            await handler(request, reply)
+
+    async with serve(answer) as server:
         provider = create_provider(spec_for(kind, server.url, **short))
         yield provider, server
         await server.settled()
+        asked = [request.method == "POST" for request in server.received if request.path != STOP]
+        stopped = [request for request in server.received if request.path == STOP]
+        assert len(stopped) == (any(asked) and kind == "kobold")
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
 
@@ -77,7 +87,7 @@ def full_backlog() -> Iterator[str]:
             one.close()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", remotes())
 async def test_a_server_that_takes_no_connection_runs_into_the_clock_to_connect(kind: str) -> None:
     with full_backlog() as url:
         provider = create_provider(spec_for(kind, url, connect_timeout_s=SHORT_S))
@@ -93,14 +103,14 @@ async def silent(request: Received, reply: Reply) -> None:
 
 
 @pytest.mark.parametrize("begins", [False, True], ids=["nothing", "a head and pings"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", remotes())
 async def test_a_model_that_says_nothing_runs_into_the_clock_of_the_first_byte(
     kind: str, begins: bool
 ) -> None:
     async def pings(request: Received, reply: Reply) -> None:
         await reply.start(content_type="text/event-stream")
         while True:
-            await reply.write(b"\n" if kind == "ollama" else b": ping\n\n")
+            await reply.write(b"\n" if REMOTES[kind].wire == "ollama" else b": ping\n\n")
             await anyio.sleep(0.01)
 
     async with asking(kind, pings if begins else silent, first_byte_timeout_s=SHORT_S) as (
@@ -115,12 +125,12 @@ async def test_a_model_that_says_nothing_runs_into_the_clock_of_the_first_byte(
     assert "first_byte_timeout_s" in (error.hint or "")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", remotes(often=["kobold"]))
 async def test_an_answer_that_stands_still_runs_into_the_clock_between_signs(kind: str) -> None:
     async def stands_still(request: Received, reply: Reply) -> None:
         await reply.start(content_type="text/event-stream")
         for _ in range(6):  # together longer than the clock
-            await reply.write(text_frame(kind, "word "))
+            await reply.write(text_frame(REMOTES[kind].wire, "word "))
             await anyio.sleep(IDLE_S / 5)
         await anyio.sleep_forever()
 
@@ -135,7 +145,7 @@ async def test_an_answer_that_stands_still_runs_into_the_clock_between_signs(kin
 
 
 @pytest.mark.parametrize("drips", [False, True], ids=["silent", "dripping"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", remotes())
 async def test_a_small_question_that_is_not_answered_runs_into_its_clock(
     kind: str, drips: bool
 ) -> None:

@@ -26,8 +26,9 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.spec import ProviderSpec
+from tests.contract.selection import remotes
 from tests.support.corpus import RecordedStream, load_streams, needs_corpus
+from tests.support.fakes import REMOTES
 from tests.support.floods import head
 from tests.support.recordings import DECODERS, frames_of, recording
 from tests.support.seeds import chance_for
@@ -35,8 +36,12 @@ from tests.support.seeds import chance_for
 PROMPTS = ("think", "tools", "unicode")
 APIS = {"openai-compatible": "openai"}
 SAMPLES = 10
+STRIDE = 7
+"""Of two of the answers each backend takes every seventh byte, beginning at another one."""
 LONGEST = 9000
 KINDS = [*DECODERS]
+BACKENDS = [name for name in REMOTES if name not in KINDS]
+STOP = b"/api/extra/abort"
 Told = tuple[str, str]
 
 
@@ -48,7 +53,7 @@ def told(events: Sequence[ProviderEvent]) -> Told:
 
 
 def decoded(kind: str, body: bytes, *, to_end: bool = True) -> list[ProviderEvent]:
-    decoder = DECODERS[kind]()
+    decoder = DECODERS[REMOTES[kind].wire]()
     events = decoder.feed(body)
     return events + decoder.finish() if to_end else events
 
@@ -76,7 +81,7 @@ def check(
 def is_ended(kind: str, body: bytes, at: int) -> bool:
     """Whether the first `at` bytes hold the format's own end, told by its marks alone."""
     mark = {"ollama": rb'"done": ?true', "anthropic": rb'"stop_reason": ?"[^"]*"'}
-    return bool(re.search(mark.get(kind, rb'"finish_reason": ?"[^"]*"'), body[:at]))
+    return bool(re.search(mark.get(REMOTES[kind].wire, rb'"finish_reason": ?"[^"]*"'), body[:at]))
 
 
 def cut_everywhere(kind: str, body: bytes) -> None:
@@ -139,10 +144,14 @@ class Cutting:
         self.open += 1
         try:
             async with stream:
-                await stream.receive()
+                if STOP in await stream.receive():
+                    await stream.send(head("", "content-length: 2") + b"{}")
+                    return
                 with suppress(anyio.BrokenResourceError):
                     length = len(self.answer) + 1
-                    await stream.send(head(self._kind, f"content-length: {length}") + self.answer)
+                    await stream.send(
+                        head(REMOTES[self._kind].wire, f"content-length: {length}") + self.answer
+                    )
                     await stream.send_eof()
                     async for _ in stream:
                         pass
@@ -156,7 +165,7 @@ async def cut_over_a_connection(kind: str, prompt: str, places: Sequence[int] | 
     async with listener, anyio.create_task_group() as group:
         group.start_soon(listener.serve, server.connection)
         url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
-        provider = create_provider(ProviderSpec(name="p", kind=kind, base_url=url))
+        provider = create_provider(REMOTES[kind].spec(url))
         whole = told(decoded(kind, body))
         for place in places or range(len(body)):
             at = place % len(body)
@@ -182,7 +191,7 @@ async def asked(provider: ProviderAdapter) -> list[ProviderEvent]:
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", remotes(often=REMOTES))
 async def test_a_connection_cut_at_some_bytes_is_told_and_closed(kind: str, prompt: str) -> None:
     chance = chance_for(20_267)
     await cut_over_a_connection(kind, prompt, [chance.randrange(10**6) for _ in range(SAMPLES)])
@@ -193,3 +202,14 @@ async def test_a_connection_cut_at_some_bytes_is_told_and_closed(kind: str, prom
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_connection_cut_at_any_byte_is_told_and_closed(kind: str, prompt: str) -> None:
     await cut_over_a_connection(kind, prompt, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("kind", BACKENDS)
+async def test_a_backends_connection_cut_at_any_byte_is_told_and_closed(
+    kind: str, prompt: str
+) -> None:
+    longest = len(await recording(kind, prompt))
+    stride = 1 if prompt == "think" else STRIDE
+    await cut_over_a_connection(kind, prompt, range(BACKENDS.index(kind), longest, stride))

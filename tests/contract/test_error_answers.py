@@ -20,11 +20,10 @@ from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
 from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fakes import FAKES
+from tests.contract.selection import remotes_with
+from tests.support.fakes import REMOTES
 from tests.support.http_server import Received, Reply, serve
 
-KINDS = [*FAKES]
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
 HTML = b"<!DOCTYPE html><html><head><title>Bad gateway</title></head><body>nginx</body></html>"
 
@@ -240,19 +239,23 @@ WAITS: Mapping[str, Answer] = {
     "do retry": Answer(400, SLOW, "Slow down.", "bad_request", True, {"x-should-retry": "true"}),
 }
 ANSWERS: Mapping[str, Answer] = {**SHAPES, **STATUSES, **WAITS}
+OFTEN = ("openai's error", "401", "503", "no tools", "seconds", "a redirect")
+"""What every backend is asked in the usual run too."""
 
 
 @asynccontextmanager
 async def answered_with(kind: str, answer: Answer) -> AsyncIterator[ProviderAdapter]:
     async def handler(request: Received, reply: Reply) -> None:
+        if request.method == "GET":  # the server has started: what it refuses is the question
+            await reply.json({"status": "ok"})
+            return
         media = answer.headers.get("content-type", "application/json")
         headers = {name: as_sent(value) for name, value in answer.headers.items()}
         headers.pop("content-type", None)
         await reply.whole(answer.data, answer.status, media, headers)
 
     async with serve(handler) as server:
-        spec = ProviderSpec(name="p", kind=kind, base_url=server.url, api_key="sk-0123456789")
-        provider = create_provider(spec)
+        provider = create_provider(REMOTES[kind].spec(server.url, api_key="sk-0123456789"))
         try:
             yield provider
         finally:
@@ -275,8 +278,7 @@ def test_there_are_enough_shapes() -> None:
     assert len(ANSWERS) + len(INSIDE) >= 60
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "name"), remotes_with(ANSWERS, OFTEN))
 async def test_a_refusal_is_a_sentence_with_the_servers_words_and_what_to_do(
     kind: str, name: str
 ) -> None:
@@ -300,9 +302,9 @@ async def test_a_refusal_is_a_sentence_with_the_servers_words_and_what_to_do(
     assert not any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in shown if c != "\n")
 
 
-def frame(kind: str, value: object) -> bytes:
+def frame(wire: str, value: object) -> bytes:
     data = json.dumps(value).encode()
-    return data + b"\n" if kind == "ollama" else b"data: " + data + b"\n\n"
+    return data + b"\n" if wire == "ollama" else b"data: " + data + b"\n\n"
 
 
 INSIDE: Mapping[str, tuple[object, str]] = {
@@ -319,12 +321,12 @@ INSIDE: Mapping[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize("after_text", [False, True], ids=["first", "after text"])
-@pytest.mark.parametrize("name", INSIDE)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "name"), remotes_with(INSIDE, OFTEN))
 async def test_a_failure_inside_a_good_answer_is_never_shown_as_success(
     kind: str, name: str, after_text: bool
 ) -> None:
     value, says = INSIDE[name]
+    wire = REMOTES[kind].wire
     text = {
         "ollama": {"message": {"content": "It was "}, "done": False},
         "anthropic": {
@@ -332,9 +334,9 @@ async def test_a_failure_inside_a_good_answer_is_never_shown_as_success(
             "index": 0,
             "delta": {"type": "text_delta", "text": "It was "},
         },
-    }.get(kind, {"choices": [{"index": 0, "delta": {"content": "It was "}}]})
-    said = frame(kind, text) if after_text else b""
-    answer = Answer(200, said + frame(kind, value), says, "")
+    }.get(wire, {"choices": [{"index": 0, "delta": {"content": "It was "}}]})
+    said = frame(wire, text) if after_text else b""
+    answer = Answer(200, said + frame(wire, value), says, "")
     async with (
         answered_with(kind, answer) as provider,
         provider.chat_stream(ASK) as stream,

@@ -13,13 +13,13 @@ from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fakes import FAKES
+from tests.contract.selection import remotes
+from tests.support.fakes import REMOTES
 from tests.support.http_server import Received, serve
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 JPEG = b"\xff\xd8\xff\xe0" + bytes(range(256))
-KINDS = [*FAKES]
+KINDS = remotes(often=REMOTES)
 LOOK = TextContent("hello")
 
 
@@ -43,8 +43,8 @@ def sent(message: object, picture: bytes) -> bool:
 
 async def asked(kind: str, *messages: Message, stream: bool = True) -> Received:
     """Ask with these messages, and give what the server received."""
-    async with serve(FAKES[kind]) as server:
-        provider = create_provider(ProviderSpec(name="p", kind=kind, base_url=server.url))
+    async with serve(REMOTES[kind].make()) as server:
+        provider = create_provider(REMOTES[kind].spec(server.url))
         made = await provider.invoke(Request(model="tiny", messages=messages, stream=stream))
         if stream:
             async with made as events:  # type: ignore[union-attr]
@@ -73,7 +73,7 @@ async def test_pictures_are_sent_as_data_in_their_message(kind: str, stream: boo
     assert b"[image" not in request.body.lower()
 
 
-@pytest.mark.parametrize("kind", ["openai-compatible", "openai", "anthropic"])
+@pytest.mark.parametrize("kind", [name for name in REMOTES if name != "ollama"])
 async def test_the_kind_of_a_picture_is_told_from_its_data(kind: str) -> None:
     request = await asked(kind, Message("user", [ImageContent(data=JPEG), LOOK]))
     said = json.dumps(request.json())

@@ -10,7 +10,7 @@ from ollm_tui.protocol.ports import SupportsDispose
 from ollm_tui.protocol.provider_events import Finish, ProviderEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.spec import ProviderSpec
+from tests.support.fakes import REMOTES
 from tests.support.http_server import Received, Reply, serve
 
 Objects = Sequence[Mapping[str, object]]
@@ -124,34 +124,26 @@ ANTHROPIC: Mapping[str, tuple[Objects, Counts]] = {
     "zeros": (message({"input_tokens": 0, "output_tokens": 0}, {"output_tokens": 0}), UNKNOWN),
     "never": (message(None, None), UNKNOWN),
 }
-PLACEMENTS = [
-    (kind, name)
-    for kind, table in (
-        ("openai-compatible", OPENAI),
-        ("openai", OPENAI),
-        ("ollama", OLLAMA),
-        ("anthropic", ANTHROPIC),
-    )
-    for name in table
-]
-TABLES = {"ollama": OLLAMA, "anthropic": ANTHROPIC}
+TABLES = {"openai-compatible": OPENAI, "ollama": OLLAMA, "anthropic": ANTHROPIC}
+PLACEMENTS = [(name, place) for name in REMOTES for place in TABLES[REMOTES[name].wire]]
 
 
 async def answer(kind: str, objects: Objects) -> list[ProviderEvent]:
     lines = [json.dumps(value).encode() for value in objects]
-    if kind == "ollama":
+    wire = REMOTES[kind].wire
+    if wire == "ollama":
         body = b"".join(line + b"\n" for line in lines)
     else:
-        lines += [] if kind == "anthropic" else [b"[DONE]"]
+        lines += [] if wire == "anthropic" else [b"[DONE]"]
         body = b"".join(b"data: " + line + b"\n\n" for line in lines)
 
     async def handler(request: Received, reply: Reply) -> None:
         await reply.whole(
-            body, 200, "application/x-ndjson" if kind == "ollama" else "text/event-stream"
+            body, 200, "application/x-ndjson" if wire == "ollama" else "text/event-stream"
         )
 
     async with serve(handler) as server:
-        provider = create_provider(ProviderSpec(name="p", kind=kind, base_url=server.url))
+        provider = create_provider(REMOTES[kind].spec(server.url))
         request = Request(model="tiny", messages=[Message("user", "hello")])
         async with provider.chat_stream(request) as stream:
             events = [event async for event in stream]
@@ -162,7 +154,7 @@ async def answer(kind: str, objects: Objects) -> list[ProviderEvent]:
 
 @pytest.mark.parametrize(("kind", "name"), PLACEMENTS)
 async def test_counts_are_found_wherever_they_stand(kind: str, name: str) -> None:
-    objects, counts = TABLES.get(kind, OPENAI)[name]
+    objects, counts = TABLES[REMOTES[kind].wire][name]
     events = await answer(kind, objects)
     end = events[-1]
     assert isinstance(end, Finish)

@@ -15,7 +15,7 @@ from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.stream import StreamDecoder
 from tests.support.damage import JUNK, PLACE, retype
-from tests.support.fakes import FAKES
+from tests.support.fakes import REMOTES
 from tests.support.http_server import Left, Received, Reply
 
 PATHS: Mapping[str, str] = {
@@ -56,7 +56,7 @@ class _Recorder(Reply):
 
 
 async def recording(kind: str, prompt: str) -> bytes:
-    """Give the body that the fake server of a kind streams to a prompt."""
+    """Give the body that the fake server of a kind, or of a backend, streams to a prompt."""
     asked = {
         "model": "thinker" if kind == "ollama" else "tiny",
         "messages": [{"role": "user", "content": prompt}],
@@ -66,9 +66,10 @@ async def recording(kind: str, prompt: str) -> bytes:
     }
     headers = {"anthropic-version": "2023-06-01"}
     recorder = _Recorder()
-    request = Received("POST", PATHS[kind], headers, json.dumps(asked).encode())
+    remote = REMOTES[kind]
+    request = Received("POST", PATHS[remote.wire], headers, json.dumps(asked).encode())
     with suppress(Left):  # a script that cuts the connection
-        await FAKES[kind](request, recorder)
+        await remote.make()(request, recorder)
     return recorder.body
 
 
