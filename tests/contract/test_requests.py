@@ -19,12 +19,24 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.anthropic import to_wire as anthropic
+from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
 from ollm_tui.providers.fields import as_object, objects
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
+from ollm_tui.providers.openai_compatible.kobold import KoboldProvider
 from ollm_tui.providers.openai_compatible.vllm_options import VllmOptions
-from tests.contract.requests import as_anthropic, as_ollama, as_openai, as_vllm
+from tests.contract.requests import (
+    as_anthropic,
+    as_backends,
+    as_llamacpp_messages,
+    as_ollama,
+    as_openai,
+    as_vllm,
+)
 from tests.contract.requests.conversations import CONVERSATIONS, SIGNER
+from tests.support.fake_kobold import FakeKobold
+from tests.support.fakes import REMOTES
+from tests.support.http_server import serve
 
 OPENAI_PARAMS = TypeAdapter[object](CompletionCreateParamsStreaming)
 OPENAI_FIELDS = get_type_hints(CompletionCreateParamsStreaming)
@@ -44,6 +56,20 @@ def known_to_vllm(body: JsonObject) -> None:
     own = set(VllmOptions.model_fields) - set(OPENAI_FIELDS)
     known_to_openai({key: value for key, value in body.items() if key not in own})
     VllmOptions.checked({key: body[key] for key in own & set(body)})
+
+
+def known_with(*own: str) -> "Check":
+    """Fields of OpenAI's are checked by its client; the others have to be these."""
+
+    def check(body: JsonObject) -> None:
+        known_to_openai({key: value for key, value in body.items() if key not in own})
+
+    return check
+
+
+def known_to_llamacpp_messages(body: JsonObject) -> None:
+    """The endpoint takes its template's arguments beside what Anthropic's client knows."""
+    known_to_anthropic({k: v for k, v in body.items() if k != "chat_template_kwargs"})
 
 
 def known_to_anthropic(body: JsonObject) -> None:
@@ -70,6 +96,14 @@ def plain(value: object) -> object:
 Maker = Callable[[Request], JsonObject]
 Check = Callable[[JsonObject], None]
 Bodies = Mapping[str, JsonObject | ErrorCode]
+SAMPLERS = ("top_k", "min_p", "repeat_penalty")
+"""What llama.cpp takes beside OpenAI's options, and what is built on it."""
+
+
+def told_to(backend: str) -> Maker:
+    return lambda request: openai.chat_body(request, backend)
+
+
 ADAPTERS: Mapping[str, tuple[Maker, Check, Bodies]] = {
     "ollama": (ollama.chat_body, known_to_ollama, as_ollama.BODIES),
     "openai": (
@@ -78,6 +112,23 @@ ADAPTERS: Mapping[str, tuple[Maker, Check, Bodies]] = {
         as_openai.BODIES,
     ),
     "vllm": (lambda request: openai.chat_body(request, "vllm"), known_to_vllm, as_vllm.BODIES),
+    "lmstudio": (told_to("lmstudio"), known_with(*SAMPLERS), as_backends.LMSTUDIO),
+    "localai": (told_to("localai"), known_with(*SAMPLERS), as_backends.LOCALAI),
+    "kobold": (
+        told_to("kobold"),
+        known_with("top_k", "min_p", "rep_pen"),
+        as_backends.KOBOLD,
+    ),
+    "llamacpp": (
+        told_to("llamacpp"),
+        known_with(*SAMPLERS, "chat_template_kwargs"),
+        as_backends.LLAMACPP,
+    ),
+    "llamacpp messages": (
+        lambda request: as_llamacpp(anthropic.chat_body(request, SIGNER)),
+        known_to_llamacpp_messages,
+        as_llamacpp_messages.BODIES,
+    ),
     "anthropic": (
         lambda request: anthropic.chat_body(request, SIGNER),
         known_to_anthropic,
@@ -105,6 +156,21 @@ def test_a_conversation_is_told_in_the_servers_words(adapter: str, name: str) ->
 def test_every_conversation_was_written_down_for_every_adapter(adapter: str) -> None:
     assert set(ADAPTERS[adapter][2]) == set(CONVERSATIONS)
     assert len(CONVERSATIONS) >= 25
+
+
+@pytest.mark.parametrize("name", as_backends.IN_A_SMALL_WINDOW)
+async def test_koboldcpp_is_never_asked_for_more_than_half_of_its_window(name: str) -> None:
+    server = FakeKobold(window=as_backends.SMALL_WINDOW)
+    async with serve(server) as served:
+        provider = KoboldProvider(REMOTES["kobold"].spec(served.url))
+        await provider.list_models()
+        async with provider.chat_stream(replace(CONVERSATIONS[name], model="tiny")) as stream:
+            async for _ in stream:
+                pass
+        await provider.dispose()
+    made = next(r.json() for r in served.received if r.path == "/v1/chat/completions")
+    assert made.pop("genkey")  # by which the generation can be stopped (quirks 7)
+    assert made == as_backends.IN_A_SMALL_WINDOW[name] | {"model": "tiny"}
 
 
 UNKNOWN_TO_ALL = {"something_new"}

@@ -21,6 +21,7 @@ class FakeKobold:
 
     key: str | None = None
     full: bool = False
+    window: int = 8192
     genkeys: list[str] = field(default_factory=list)
     aborted: list[str] = field(default_factory=list)
 
@@ -33,7 +34,7 @@ class FakeKobold:
                 told = {"result": "KoboldCpp", "version": "1.121", "protected": bool(self.key)}
                 await reply.json(told | {"vision": True, "audio": False})
             case "GET", "/api/extra/true_max_context_length":
-                await reply.json({"value": 8192})
+                await reply.json({"value": self.window})
             case "POST", "/api/extra/tokencount":
                 ids = [*str(request.json()["prompt"]).encode()]
                 await reply.json({"value": len(ids), "ids": ids})
