@@ -28,11 +28,13 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.spec import ProviderSpec
+from tests.contract.selection import remotes
 from tests.support.corpus import load_streams
 from tests.support.cuts import cut_at, one_by_one
 from tests.support.damage import DIALECTS, INTACT, in_chunks
+from tests.support.fakes import REMOTES
 from tests.support.floods import head
+from tests.support.further_decoders import FURTHER, KOBOLD, SCHEMA, further_recording
 from tests.support.recordings import (
     CHANGING,
     DECODERS,
@@ -56,7 +58,7 @@ LONGEST_BYTEWISE = 3000
 
 
 def decoded(kind: str, chunks: Sequence[bytes]) -> list[ProviderEvent]:
-    decoder = DECODERS[kind]()
+    decoder = (FURTHER[kind][1] if kind in FURTHER else DECODERS[kind])()
     events = [event for chunk in chunks for event in decoder.feed(chunk)]
     events += decoder.finish()
     assert decoder.ended
@@ -91,6 +93,9 @@ def joined_thoughts(events: Sequence[ProviderEvent]) -> list[ThinkingDelta]:
 
 async def bodies(kind: str) -> list[list[bytes]]:
     """Give the frames of what the fakes stream, and of recorded answers where there are some."""
+    if kind in FURTHER:
+        recorded = [await further_recording(kind, prompt) for prompt in PROMPTS]
+        return [frames_of(kind, body) for body in recorded]
     found = [await recording(kind, prompt) for prompt in PROMPTS]
     for stream in load_streams():
         if APIS.get(stream.api, stream.api) == kind and len(stream.decoded_body) < 6000:
@@ -119,7 +124,7 @@ def check(kind: str, body: bytes, chance: random.Random) -> list[ProviderEvent]:
     return events
 
 
-@pytest.mark.parametrize("kind", DECODERS)
+@pytest.mark.parametrize("kind", [*DECODERS, *FURTHER])
 @pytest.mark.parametrize("count", [USUAL, pytest.param(MANY, marks=pytest.mark.slow)])
 async def test_a_damaged_answer_has_one_end_however_it_is_cut(kind: str, count: int) -> None:
     chance, recorded = chance_for(20_263), await bodies(kind)
@@ -165,7 +170,7 @@ def is_runnable(call: ToolCall) -> bool:
     return call.args is not None and INTACT.get(call.name, {"": None}).keys() <= call.args.keys()
 
 
-@pytest.mark.parametrize("kind", DECODERS)
+@pytest.mark.parametrize("kind", remotes(often=["kobold"]))
 async def test_damaged_answers_over_real_connections_end_once_and_leave_nothing(kind: str) -> None:
     chance, recorded = chance_for(20_265), await bodies(kind)
     answers: list[list[bytes]] = []
@@ -208,9 +213,7 @@ async def test_damaged_answers_over_real_connections_end_once_and_leave_nothing(
 
 
 async def asked(kind: str, url: str) -> list[ProviderEvent]:
-    spec = ProviderSpec(
-        name="p", kind=kind, base_url=url, first_byte_timeout_s=0.5, idle_timeout_s=0.2
-    )
+    spec = REMOTES[kind].spec(url, first_byte_timeout_s=0.5, idle_timeout_s=0.2)
     provider = create_provider(spec)
     request = Request(model="tiny", messages=[Message("user", "hello")])
     try:
@@ -222,6 +225,17 @@ async def asked(kind: str, url: str) -> list[ProviderEvent]:
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
     return events
+
+
+async def test_an_answer_by_a_schema_is_the_arguments_of_its_call() -> None:
+    events = decoded(SCHEMA, [await further_recording(SCHEMA, "tools")])
+    assert meaning(events)[0] == '{"city": "Oslo"}'
+
+
+async def test_koboldcpps_length_is_a_stop_sequence_where_less_than_allowed_was_written() -> None:
+    end = decoded(KOBOLD, [await further_recording(KOBOLD, "length")])[-1]
+    assert isinstance(end, Finish)
+    assert end.reason == "stop"
 
 
 async def test_the_recordings_are_what_the_servers_stream() -> None:
