@@ -98,10 +98,14 @@ RIGS: Mapping[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {
     "localai": partial(backend_rig, "localai", FakeLocalAI),
     "kobold": partial(backend_rig, "kobold", FakeKobold),
     "llamacpp": partial(backend_rig, "llamacpp", FakeLlamaCpp),
+    "llamacpp-router": partial(backend_rig, "llamacpp-router", partial(FakeLlamaCpp, router=True)),
     "vllm": partial(backend_rig, "vllm", fake_vllm),
     "openai": partial(http_rig, "openai", "tiny", fake_openai()),
     "anthropic": partial(http_rig, "anthropic", "tiny", fake_anthropic()),
+    "llamacpp messages": partial(http_rig, "anthropic", "tiny", fake_anthropic(), "llamacpp"),
     "pool of ollama": partial(pool_rig, "ollama", "thinker", fake_ollama),
     "pool of openai-compatible": partial(pool_rig, "openai-compatible", "tiny", fake_openai()),
     "embedded": embedded_rig,
 }
+SLOW = frozenset({"llamacpp-router", "llamacpp messages"})
+"""Rigs whose adapters chat by the code of another one here."""
