@@ -125,7 +125,7 @@ async def test_a_model_that_says_nothing_runs_into_the_clock_of_the_first_byte(
     assert "first_byte_timeout_s" in (error.hint or "")
 
 
-@pytest.mark.parametrize("kind", remotes(often=["kobold"]))
+@pytest.mark.parametrize("kind", remotes())
 async def test_an_answer_that_stands_still_runs_into_the_clock_between_signs(kind: str) -> None:
     async def stands_still(request: Received, reply: Reply) -> None:
         await reply.start(content_type="text/event-stream")

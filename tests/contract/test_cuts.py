@@ -26,7 +26,7 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
-from tests.contract.selection import remotes
+from tests.contract.selection import remotes_with
 from tests.support.corpus import RecordedStream, load_streams, needs_corpus
 from tests.support.fakes import REMOTES
 from tests.support.floods import head
@@ -190,8 +190,7 @@ async def asked(provider: ProviderAdapter) -> list[ProviderEvent]:
     return events
 
 
-@pytest.mark.parametrize("prompt", PROMPTS)
-@pytest.mark.parametrize("kind", remotes(often=REMOTES))
+@pytest.mark.parametrize(("kind", "prompt"), remotes_with(PROMPTS, ["think"], DECODERS))
 async def test_a_connection_cut_at_some_bytes_is_told_and_closed(kind: str, prompt: str) -> None:
     chance = chance_for(20_267)
     await cut_over_a_connection(kind, prompt, [chance.randrange(10**6) for _ in range(SAMPLES)])

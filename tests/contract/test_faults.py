@@ -192,7 +192,7 @@ def check(events: list[ProviderEvent], came: list[ProviderEvent], fault: str) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "fault"), remotes_with(["stall", "drip", "blank drip"], ["stall"], DECODERS)
+    ("kind", "fault"), remotes_with(["stall", "drip", "blank drip"], kinds=DECODERS)
 )
 async def test_a_stop_is_heard_in_a_fault_after_any_frame(kind: str, fault: str) -> None:
     frames = frames_of(kind, await recording(kind, "think"))
