@@ -52,17 +52,16 @@ class Faulty:
     fault: str = "stall"
     open: int = 0
     left: int = 0
-    """Clients that closed first."""
+    """Clients that closed first, of those that were being sent an answer."""
 
     async def connection(self, stream: SocketStream) -> None:
         self.open += 1
         try:
             async with stream, anyio.create_task_group() as group:
+                count = await self._wanted(stream)
+                if count is None:
+                    return
                 with suppress(*GONE):
-                    count = await self._wanted(stream)
-                    if count is None:  # KoboldCpp is told to stop what it may still be writing
-                        await stream.send(head("", "content-length: 2") + b"{}")
-                        return
                     await stream.send(head("") + b"".join(self.frames[:count]))
                     if self.fault == "reset":
                         raw = stream.extra(SocketAttribute.raw_socket)
@@ -78,12 +77,20 @@ class Faulty:
             self.open -= 1
 
     async def _wanted(self, stream: SocketStream) -> int | None:
+        """Tell how many frames are asked for.
+
+        `None`: KoboldCpp was told to stop what it may still be writing, or somebody hung up before
+        asking, as a stop does whose own short time is over.
+        """
         request = b""
-        while (named := re.search(rb'"model": ?"m(\d+)"', request)) is None:
-            request += await stream.receive()
-            if STOP in request:
-                return None
-        return int(named[1])
+        with suppress(*GONE):
+            while (named := re.search(rb'"model": ?"m(\d+)"', request)) is None:
+                request += await stream.receive()
+                if STOP in request:
+                    await stream.send(head("", "content-length: 2") + b"{}")
+                    return None
+            return int(named[1])
+        return None
 
     async def _drip(self, stream: SocketStream) -> None:
         """Send what is no progress: the bytes of one long line, or blank lines."""
