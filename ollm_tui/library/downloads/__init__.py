@@ -1,0 +1,1 @@
+"""Downloads: what is fetched, how far it is, and the files that come of it."""

@@ -1,0 +1,101 @@
+"""What is downloaded and how far it is; pure."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from ollm_tui.library.hub.repo import HubFile
+
+JobState: TypeAlias = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
+"""`queued` waits for its turn; `paused` waits for a person. What failed or was paused keeps what
+has come; what was cancelled is removed."""
+
+ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubFiles:
+    """Files of a repository on a hub, at one commit."""
+
+    repo: str
+    revision: str
+    name: str
+    """The variant's name."""
+    files: tuple[HubFile, ...]
+    licence: str | None = None
+    kind: str = "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlFile:
+    """One file at an address."""
+
+    url: str
+    sha256: str | None = None
+    """What the person says it has to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFiles:
+    """A file, or a folder with files, of this machine, to be copied into the library."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StarterPackage:
+    """The small model that comes in a package."""
+
+    wheel: Path | None = None
+    """The package, where it is here already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderPull:
+    """A model that a provider's server fetches itself."""
+
+    provider: str
+    model: str
+
+
+Origin: TypeAlias = HubFiles | UrlFile | LocalFiles | StarterPackage | ProviderPull
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why a download failed, as a person reads it."""
+
+    message: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One download as it stands; a new one is made for every change."""
+
+    id: str
+    origin: Origin
+    title: str
+    """What is fetched, as a person calls it; not cleaned."""
+    state: JobState = "queued"
+    note: str = ""
+    """What happens now, or the line that matters: `checking the sum`, `resumed at 41 %`, ..."""
+    completed: int = 0
+    """Bytes that are there."""
+    total: int | None = None
+    """Bytes in all; None while unknown."""
+    bytes_per_s: float | None = None
+    """Over the last seconds; None while that cannot be said."""
+    seconds_left: float | None = None
+    trouble: Trouble | None = None
+    model: str | None = None
+    """`provider://model` to chat with, once it is done and can be chatted with."""
+    is_elsewhere: bool = False
+    """Whether another running program has it in hand; only looking on is possible then."""
+    changed_at: float = 0.0
+    """Seconds since 1970 of the last change of state."""
+
+    @property
+    def fraction(self) -> float | None:
+        """From 0 to 1; None while the total is unknown."""
+        return min(1.0, self.completed / self.total) if self.total else None

@@ -1,0 +1,1 @@
+"""Model files of Hugging Face repositories: searching, listing, choosing."""

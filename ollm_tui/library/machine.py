@@ -1,0 +1,27 @@
+"""What this machine has to run models with."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """One graphics processor with memory of its own."""
+
+    name: str
+    total: int
+    """Bytes."""
+    free: int | None = None
+    """Bytes; None where the driver does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Memory, in bytes; None where it could not be found out."""
+
+    ram_total: int | None = None
+    ram_free: int | None = None
+    """What programs can have without swapping, not only what lies idle; within a container, what
+    its limit leaves."""
+    gpus: tuple[Gpu, ...] = ()
+    unified: bool = False
+    """Whether the processor and the graphics share the memory (Apple)."""
