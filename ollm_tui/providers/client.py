@@ -7,15 +7,31 @@ from urllib.parse import SplitResult, quote
 import anyio.to_thread
 import httpx
 
+from ollm_tui import __version__
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
 from ollm_tui.providers.spec import ProviderSpec
 
 _OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
+OWN_QUERY = "own_query"
+"""The extension of a request that holds a query which is sent and never logged."""
+
+
+def own_headers() -> dict[str, str]:
+    """Give what every request of this program says: who asks, and that nothing is to be packed."""
+    return {"accept-encoding": "identity", "user-agent": f"ollm-tui/{__version__}"}
+
+
+def sent_query(query: str) -> str:
+    """Give a query as it goes over the wire: in ASCII, with what is coded already left so."""
+    return quote(query, safe=_OF_A_QUERY)
 
 
 class _WithQuery(httpx.AsyncBaseTransport):
-    """Adds the query of an address to every request: past the client, which logs whole URLs."""
+    """Adds the query of an address to every request: past the client, which logs whole URLs.
+
+    A request may bring a query of its own the same way, as its extension `OWN_QUERY`.
+    """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, query: str) -> None:
         self._inner = inner
@@ -23,7 +39,10 @@ class _WithQuery(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request with the query in front of its own."""
-        query = b"&".join(part for part in (self._query, request.url.query) if part)
+        own = str(request.extensions.get(OWN_QUERY, "")).encode("ascii")
+        if not self._query and not own:
+            return await self._inner.handle_async_request(request)
+        query = b"&".join(part for part in (self._query, request.url.query, own) if part)
         whole = httpx.Request(
             request.method,
             request.url.copy_with(query=query),
@@ -63,9 +82,7 @@ async def make_client(
     return httpx.AsyncClient(
         auth=auth,
         headers=headers,
-        transport=_WithQuery(transport, quote(url.query, safe=_OF_A_QUERY))
-        if url.query
-        else transport,
+        transport=_WithQuery(transport, sent_query(url.query)),
         trust_env=False,  # as above
         follow_redirects=False,
         timeout=httpx.Timeout(None, connect=spec.connect_timeout_s),

@@ -29,12 +29,23 @@ CLOSE_S = 2.0
 
 
 class Exchange:
-    """The answer to one request, in pieces; start `run` in a task group of the reader."""
+    """The answer to one request, in pieces; start `run` in a task group of the reader.
 
-    def __init__(self, client: httpx.AsyncClient, request: httpx.Request, place: Place) -> None:
+    `decodes` says whether a body that is encoded all the same is decoded.
+    """
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        request: httpx.Request,
+        place: Place,
+        *,
+        decodes: bool = True,
+    ) -> None:
         self._client = client
         self._request = request
         self._place = place
+        self._decodes = decodes
         self._scope = anyio.CancelScope()
         self._send, self._receive = anyio.create_memory_object_stream[Head | bytes](PIECES_AHEAD)
         self._failure: AIError | None = None
@@ -131,7 +142,7 @@ class Exchange:
     ) -> None:
         headers = {name.lower(): value for name, value in response.headers.items()}
         await send.send(Head(response.status_code, response.reason_phrase, headers))
-        decoder = inflater(headers.get("content-encoding"))
+        decoder = inflater(headers.get("content-encoding")) if self._decodes else None
         asked, arrived = time.perf_counter(), 0
         async for piece in response.aiter_raw():
             waited = time.perf_counter() - asked

@@ -20,6 +20,7 @@ class Place:
     """A server as error messages name it."""
 
     provider: str
+    """Empty for a server that no setting names: a hub, or where a file lies."""
     label: str
     address: str
     start_hint: str
@@ -35,6 +36,11 @@ class Place:
         """Give `text` without the secrets of this provider."""
         return redactor(self.secrets)(text)
 
+    @property
+    def whereabouts(self) -> str:
+        """Its label and where it is; one that is called by its address is told once."""
+        return self.label if self.label == self.address else f"{self.label} at {self.address}"
+
     def error(
         self,
         code: ErrorCode,
@@ -49,7 +55,7 @@ class Place:
             code,
             message,
             hint=hint,
-            provider=self.provider,
+            provider=self.provider or None,
             details={"fault": fault},
             retryable=retryable,
         )
@@ -106,7 +112,7 @@ def slow_reply(place: Place, seconds: float) -> AIError:
     """A small request was not answered in time."""
     return place.error(
         ErrorCode.TIMEOUT,
-        f"{place.label} at {place.address} did not reply within {seconds:g} s.",
+        f"{place.whereabouts} did not reply within {seconds:g} s.",
         "The server may be busy: try again.",
         fault="slow",
         retryable=True,
@@ -182,6 +188,8 @@ def _lost_proxy(cause: BaseException | None, place: Place) -> AIError:
 
 
 def _other_way(place: Place) -> str:
+    if not place.provider:
+        return "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."
     return (
         f"Check `proxy` below [providers.{place.provider}], or HTTP_PROXY, HTTPS_PROXY and "
         'NO_PROXY; `proxy = "none"` goes without one.'
@@ -202,7 +210,7 @@ def _no_answer(error: Exception, place: Place) -> AIError:
         return _not_http(error, place)
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"{place.label} at {place.address} closed the connection without an answer.",
+        f"{place.whereabouts} closed the connection without an answer.",
         "Try again; if it stays so, look at the server's log.",
         fault="closed",
         retryable=True,
@@ -244,7 +252,9 @@ def _connect_fault(error: Exception, place: Place) -> AIError:
         return _lost_proxy(None, place)
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"{place.label} does not answer at {place.address}.",
+        f"{place.label} does not answer."
+        if place.label == place.address
+        else f"{place.label} does not answer at {place.address}.",
         place.start_hint,
         fault="refused",
         retryable=True,
@@ -259,7 +269,7 @@ _ANOTHER_SERVER = frozenset({62, 64})
 def _tls_fault(error: ssl.SSLError, place: Place) -> AIError:
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = error.verify_message.rstrip(".")
-        hint = _certificate_hint(error.verify_code)
+        hint = _certificate_hint(error.verify_code, place)
     else:
         reason = (error.reason or "handshake failed").replace("_", " ").lower()
         hint = "A server without TLS needs http:// in its address."
@@ -271,9 +281,11 @@ def _tls_fault(error: ssl.SSLError, place: Place) -> AIError:
     )
 
 
-def _certificate_hint(code: int) -> str:
+def _certificate_hint(code: int, place: Place) -> str:
     if code in _OUT_OF_DATE:
         return "The server needs a new certificate; check the clock of this machine too."
+    if not place.provider:
+        return "Check the address; SSL_CERT_FILE names a file of authorities of your own."
     if code in _ANOTHER_SERVER:
         return "Write the name that the certificate is made for into base_url."
     return "Check the address; for a server with its own authority set ca_file."

@@ -31,10 +31,15 @@ def proxy_for(url: str, setting: str | None, provider: str) -> str | None:
             ErrorCode.BAD_REQUEST,
             "The proxy that the environment names is none that can be used.",
             hint="It has to be like http://proxy.example:3128: see HTTP_PROXY, HTTPS_PROXY and "
-            f'ALL_PROXY. `proxy = "none"` below [providers.{provider}] goes without one.',
-            provider=provider,
+            f"ALL_PROXY.{_without(provider)}",
+            provider=provider or None,
         )
     return found
+
+
+def _without(provider: str) -> str:
+    """Say how a provider goes without a proxy; there is no setting for other servers."""
+    return f' `proxy = "none"` below [providers.{provider}] goes without one.' if provider else ""
 
 
 def environment_proxy(url: str, proxies: Mapping[str, str]) -> str | None:

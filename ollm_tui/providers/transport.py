@@ -12,14 +12,13 @@ import anyio
 import httpx
 from anyio.abc import TaskGroup
 
-from ollm_tui import __version__
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address, url_secrets
-from ollm_tui.providers.client import make_client
+from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
@@ -169,11 +168,7 @@ def _checked(headers: Mapping[str, str], place: Place) -> dict[str, str]:
                 "An API key or header may hold only ASCII letters, digits and signs.",
                 fault="header",
             )
-    own = {
-        "accept-encoding": "identity",
-        "user-agent": f"ollm-tui/{__version__}",
-    }
-    return own | {name.lower(): value for name, value in headers.items()}
+    return own_headers() | {name.lower(): value for name, value in headers.items()}
 
 
 def _user(url: str) -> httpx.BasicAuth | None:

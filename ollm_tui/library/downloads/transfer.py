@@ -1,39 +1,40 @@
 """One file from a server to its place: resumed, checked, and put there in one step."""
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from pathlib import Path
 
+import anyio
+from anyio import to_thread
+
+from ollm_tui.library.downloads.disk import Disk, Surroundings
+from ollm_tui.library.downloads.part_file import (
+    PartFile,
+    Write,
+    open_part,
+    part_path,
+    recorded,
+    remove,
+    sole_part,
+    state_path,
+)
+from ollm_tui.library.downloads.part_state import PartState, load_state, shown_url
+from ollm_tui.library.downloads.run import CHECKING, Run, checked
+from ollm_tui.library.downloads.running_sum import RunningSum
+from ollm_tui.library.downloads.source import Source, Step
 from ollm_tui.protocol.fetch import Fetcher
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Where a file comes from, and what it has to be as far as that is known."""
-
-    url: str = field(repr=False)
-    """May hold a name, a password and a query; none of them is stored or shown."""
-    size: int | None = None
-    """Bytes."""
-    sha256: str | None = None
-    """64 hex digits."""
-    token: str | None = field(default=None, repr=False)
-    """Sent to the origin of `url` alone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """How far a transfer is."""
-
-    completed: int
-    """Bytes that are there; less than before when it had to start again."""
-    total: int | None
-    note: str = ""
-    """What happens, or what has happened last that a person may want to know."""
+__all__ = ["Source", "Step", "discard", "partial_size", "transfer"]
 
 
 async def transfer(
-    fetcher: Fetcher, source: Source, target: Path, *, report: Callable[[Step], None]
+    fetcher: Fetcher,
+    source: Source,
+    target: Path,
+    *,
+    report: Callable[[Step], None],
+    around: Surroundings | None = None,
 ) -> Path:
     """Have the file at `target`, whole and checked; what an earlier run left is gone on with.
 
@@ -44,7 +45,29 @@ async def transfer(
         AIError: CONFLICT when another instance is at it or another file is there, and whatever
             else keeps the file from coming whole.
     """
-    raise NotImplementedError
+    source, around = checked(source), around or Surroundings()
+
+    async def child() -> None:
+        disk = Disk(target, around)
+        held = ExitStack()
+        try:
+            part = await disk.run(_open, held, target, around.write)
+            if not await _is_there(source, target, disk, report):
+                await Run(fetcher, source, part, disk, report).finish()
+                await disk.run(part.publish)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(held.close)
+
+    try:
+        # A task that nobody outside can cancel twice: what it holds is let go of in any case.
+        async with anyio.create_task_group() as group:
+            group.start_soon(child)
+    except BaseExceptionGroup as failures:
+        if len(failures.exceptions) > 1:
+            raise
+        raise failures.exceptions[0] from failures.exceptions[0].__cause__
+    return target
 
 
 async def discard(target: Path) -> None:
@@ -53,9 +76,76 @@ async def discard(target: Path) -> None:
     Raises:
         AIError: CONFLICT when another instance is downloading it.
     """
-    raise NotImplementedError
+    await Disk(target, Surroundings()).run(_discard, target)
 
 
 def partial_size(target: Path) -> int:
     """Give how many bytes a later transfer can go on after; 0 for none. Touches the disk."""
-    raise NotImplementedError
+    return recorded(target)
+
+
+def _open(held: ExitStack, target: Path, write: Write) -> PartFile:
+    held.enter_context(sole_part(target))
+    part = open_part(target, write)
+    held.callback(part.close)
+    return part
+
+
+def _discard(target: Path) -> None:
+    if target.parent.is_dir():
+        with sole_part(target):
+            remove(target)
+
+
+async def _is_there(
+    source: Source, target: Path, disk: Disk, report: Callable[[Step], None]
+) -> bool:
+    """Whether the very file is there already: the end of an earlier run, or put there by hand.
+
+    Raises:
+        AIError: CONFLICT when another one is.
+    """
+    size = await disk.run(_size_of, target)
+    if size is None:
+        return False
+    left = await disk.run(_left_state, source, target, size)
+    wanted = source.sha256 or (left.sha256 if left is not None else None)
+    if (wanted is None and left is None) or source.size not in (None, size):
+        await disk.run(_refuse)
+    if wanted is not None and await _sum_of(target, size, disk, report) != wanted:
+        await disk.run(_refuse)
+    await disk.run(remove, target)
+    report(Step(completed=size, total=size))
+    return True
+
+
+async def _sum_of(target: Path, size: int, disk: Disk, report: Callable[[Step], None]) -> str:
+    found = RunningSum()
+    file = await disk.run(target.open, "rb")
+    try:
+        report(Step(completed=size, total=size, note=CHECKING))
+        while not await disk.run(found.catch_up, file.fileno(), size):
+            report(Step(completed=size, total=size, note=CHECKING))
+    finally:
+        file.close()
+    return found.hexdigest()
+
+
+def _size_of(target: Path) -> int | None:
+    if not os.path.lexists(target):
+        return None
+    if not target.is_file():
+        _refuse()
+    return target.stat().st_size
+
+
+def _left_state(source: Source, target: Path, size: int) -> PartState | None:
+    """Give the state of a file that got its name just before the program ended."""
+    state = load_state(state_path(target))
+    if state is None or state.url != shown_url(source.url) or part_path(target).stat().st_size:
+        return None
+    return state if state.done == state.size == size else None
+
+
+def _refuse() -> None:
+    raise FileExistsError("another file is there")

@@ -1,0 +1,123 @@
+"""Which names from the network may become files: an allow-list, as no list of bad ones ends.
+
+A name has to mean the same file under the rules of POSIX and of Windows, whatever this machine is:
+libraries lie on shared disks, and what is harmless here may not be there.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+OWN_ENDINGS: Final = (".part", ".part.json", ".part.json.new", ".part.lock", ".sha256")
+"""What lies beside a file while it comes, and beside the starter model."""
+MOST_NAME_BYTES: Final = 255 - max(map(len, OWN_ENDINGS))
+MOST_PATH_BYTES: Final = 1024
+MOST_FOLDERS: Final = 8
+_SIGNS: Final = frozenset(" ._-+=@,()[]{}!#&'")
+_DEVICE: Final = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9¹²³])\s*(\..*)?", re.IGNORECASE
+)
+_SHOWN: Final = 120
+
+
+def checked_name(name: str) -> str:
+    """Give a file name back that may be used as it is.
+
+    Raises:
+        AIError: BAD_REQUEST with the reason; what nobody can see in the name is spelled out.
+    """
+    problem = _problem(name)
+    if problem is not None:
+        raise _refused(name, problem)
+    return name
+
+
+def checked_path(root: Path, path: str) -> Path:
+    """Give where a file of a repository goes below `root`; `path` is written with `/`.
+
+    Raises:
+        AIError: BAD_REQUEST for a name that is refused, or a link that leads out of `root`.
+    """
+    if len(_coded(path)) > MOST_PATH_BYTES:
+        raise _refused(path, f"it is longer than {MOST_PATH_BYTES} bytes")
+    names = path.split("/")
+    if len(names) > MOST_FOLDERS + 1:
+        raise _refused(path, f"it has more than {MOST_FOLDERS} folders")
+    for name in names:
+        problem = _problem(name)
+        if problem is not None:
+            raise _refused(path, problem)
+    place = root.joinpath(*names)
+    real = root.resolve()
+    if not place.parent.resolve().is_relative_to(real):
+        raise _refused(path, f"a link leads out of {root}")
+    return place
+
+
+def refuse_twins(paths: Iterable[str]) -> None:
+    """Refuse paths that are one file where capitals, or ways to write an accent, do not count.
+
+    Raises:
+        AIError: BAD_REQUEST naming the second of the two.
+    """
+    seen: dict[str, str] = {}
+    for path in paths:
+        folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKD", path).casefold())
+        other = seen.setdefault(folded, path)
+        if other is not path:
+            raise _refused(path, f"it may be the same file as {clean_name(other)[:_SHOWN]}")
+
+
+def _problem(name: str) -> str | None:
+    return next((reason for is_so, reason in _REASONS if is_so(name)), None)
+
+
+def _may_stand(sign: str) -> bool:
+    if sign.isascii():
+        return sign.isalnum() or sign in _SIGNS
+    return unicodedata.category(sign)[0] in "LMN"
+
+
+def _has_bad_sign(name: str) -> bool:
+    return clean_name(name) != name or not all(map(_may_stand, name))
+
+
+def _coded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _refused(name: str, why: str) -> AIError:
+    shown = clean_name(name[: 2 * _SHOWN])
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    return AIError(
+        ErrorCode.BAD_REQUEST,
+        f"refused name {shown}: {why}.",
+        hint="It was not written; tell who offers the file.",
+        details={"refused_name": shown},
+    )
+
+
+_REASONS: Final[Sequence[tuple[Callable[[str], object], str]]] = (
+    (lambda name: not name, "a part of it is empty"),
+    (
+        lambda name: len(_coded(name)) > MOST_NAME_BYTES,
+        f"it is longer than {MOST_NAME_BYTES} bytes",
+    ),
+    (lambda name: name[0] in ". ", "it begins with a dot or a space"),
+    (lambda name: name[-1] in ". ", "it ends with a dot or a space"),
+    (_has_bad_sign, "it holds signs that no file name here may have"),
+    (
+        lambda name: unicodedata.normalize("NFC", name) != name,
+        "its accents are written in an unusual way",
+    ),
+    (_DEVICE.fullmatch, "it is a device's name on Windows"),
+    (
+        lambda name: name.lower().endswith(OWN_ENDINGS),
+        "files that are not whole yet are called so",
+    ),
+)

@@ -1,0 +1,107 @@
+"""What is written down about a file that has not come whole: enough to go on, and no secret."""
+
+import json
+import os
+import stat
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+
+VERSION: Final = 1
+MOST_BYTES: Final = 64 * 1024
+_PRIVATE: Final = 0o600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartState:
+    """A download as the disk knows it."""
+
+    url: str
+    """Without name, password and query."""
+    etag: str | None = None
+    """A strong one; None where the server gave none that can be relied on."""
+    size: int | None = None
+    sha256: str | None = None
+    done: int = 0
+    """So many bytes are on the disk for good; whatever follows them counts for nothing."""
+
+
+def shown_url(url: str) -> str:
+    """Give an address without whatever in it may be a secret."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+
+def load_state(path: Path) -> PartState | None:
+    """Read a state; None where there is none that can be trusted. Touches the disk."""
+    try:
+        # A pipe in its place must not hold the program up, nor a link lead elsewhere.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        text = os.read(descriptor, MOST_BYTES + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return _state(text) if len(text) <= MOST_BYTES else None
+
+
+def save_state(path: Path, state: PartState) -> None:
+    """Write a state in one step: there is the old one or the new one, never a part of one.
+
+    Raises:
+        OSError: it cannot be written; the old one is still there.
+    """
+    new = new_state_path(path)
+    new.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(new, flags, _PRIVATE)
+    try:
+        left = json.dumps({"version": VERSION} | asdict(state)).encode()
+        while left:
+            left = left[os.write(descriptor, left) :]
+    finally:
+        os.close(descriptor)
+    new.replace(path)
+
+
+def new_state_path(path: Path) -> Path:
+    """Give where the next state is written before it takes the name of the one before."""
+    return path.with_name(path.name + ".new")
+
+
+def _state(text: bytes) -> PartState | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        return None
+    fields: JsonMapping = value
+    url, done = fields.get("url"), _count(fields.get("done"))
+    size = _count(fields.get("size"))
+    if not isinstance(url, str) or done is None or (size is not None and done > size):
+        return None
+    return PartState(
+        url=url,
+        etag=_text(fields.get("etag")),
+        size=size,
+        sha256=_text(fields.get("sha256")),
+        done=done,
+    )
+
+
+def _count(value: JsonValue) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return int(value) if is_count and isinstance(value, int) else None
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None

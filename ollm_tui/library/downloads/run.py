@@ -1,0 +1,237 @@
+"""One run of a transfer, from what is there to a file whose sum is right.
+
+States: asking (a request with the offset and the ETag of what is there), copying (its body),
+waiting (the connection broke; a little later asking again), beginning anew (what is there is of no
+use), checking (the sum). It ends when the sum is right, or with an `AIError`.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import anyio
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.library.downloads.answers import (
+    CHANGED,
+    NO_RANGES,
+    AskAnew,
+    Asked,
+    Body,
+    sum_of,
+    understand,
+)
+from ollm_tui.library.downloads.attempts import Attempts
+from ollm_tui.library.downloads.disk import Disk
+from ollm_tui.library.downloads.part_file import PartFile
+from ollm_tui.library.downloads.part_state import PartState, shown_url
+from ollm_tui.library.downloads.source import Source, Step
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest
+
+BATCH_BYTES: Final = 1024 * 1024
+LONGEST_BATCH_S: Final = 0.2
+"""A slow server's bytes are written, and told, after so long at the latest."""
+CHECKING: Final = "checking the sum"
+WRONG: Final = "its sum was wrong, starting again"
+
+
+class Run:
+    """Bring one file to its end, in `part`."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        source: Source,
+        part: PartFile,
+        disk: Disk,
+        report: Callable[[Step], None],
+    ) -> None:
+        self._fetcher = fetcher
+        self._source = source
+        self._name = disk.target.name
+        self._part = part
+        self._disk = disk
+        self._report = report
+        self._attempts = Attempts(part.written)
+        self._bodies = 0
+        """Answers that the bytes which are there came with."""
+        self._total = source.size
+        self._note = ""
+        self._is_whole = False
+
+    async def finish(self) -> None:
+        """Fetch what is missing, and check it.
+
+        Raises:
+            AIError: it cannot be had, or its sum is wrong even when it comes in one piece.
+        """
+        await self._take_up()
+        while True:
+            while not self._is_whole:
+                await self._try()
+            if await self._is_right():
+                return
+            bodies = self._bodies
+            await self._begin_anew(WRONG)
+            if bodies < 2 or not self._attempts.may_begin_anew():
+                raise self._trouble("has another sum than was promised: it was not kept")
+
+    async def _take_up(self) -> None:
+        """Look whether what is there belongs to this file."""
+        state, source = self._part.state, self._source
+        if state is None or not self._part.written:
+            return
+        is_other = (
+            state.url != shown_url(source.url)
+            or (source.size is not None and state.size not in (None, source.size))
+            or (source.sha256 is not None and state.sha256 not in (None, source.sha256))
+        )
+        if is_other:
+            await self._begin_anew(CHANGED)
+            return
+        self._bodies = 2  # nobody knows how many it took
+        self._total = state.size if self._total is None else self._total
+        self._is_whole = source.sha256 is not None and self._part.written == self._total
+
+    async def _try(self) -> None:
+        try:
+            await self._ask()
+        except AskAnew as anew:
+            if not self._attempts.may_begin_anew():
+                raise self._trouble("changes there all the time") from anew
+            await self._begin_anew(str(anew))
+        except AIError as error:
+            wait_s = self._attempts.wait_after(error, self._part.written, self._total)
+            self._tell(f"{_cause(error)}, trying again in {wait_s:g} s")
+            await self._disk.pause(wait_s)
+
+    async def _ask(self) -> None:
+        asked = self._asked()
+        headers = {}
+        if asked.earlier is not None and asked.earlier.etag is not None:
+            headers = {"range": f"bytes={asked.offset}-", "if-range": asked.earlier.etag}
+        request = FetchRequest(url=self._source.url, headers=headers, token=self._source.token)
+        async with self._fetcher.fetch(request) as answer:
+            body = understand(asked, answer)
+            await self._begin(body, asked)
+            await self._copy(answer, body)
+        self._is_whole = True
+
+    def _asked(self) -> Asked:
+        state, written = self._part.state, self._part.written
+        known = Asked(name=self._name, size=self._source.size, sha256=self._source.sha256)
+        if state is None or state.etag is None or not written:
+            return known
+        # Of a file that is all there the last byte is asked for: to hear whether it has changed.
+        offset = written if state.size is None else min(written, state.size - 1)
+        return replace(known, offset=offset, earlier=state) if offset else known
+
+    async def _begin(self, body: Body, asked: Asked) -> None:
+        if body.note:
+            self._note = body.note
+        elif self._part.written and not asked.offset:
+            self._note = NO_RANGES
+        state = PartState(
+            url=shown_url(self._source.url), etag=body.etag, size=body.size, sha256=body.sha256
+        )
+        await self._disk.run(self._part.begin, state, body.start)
+        self._bodies = self._bodies + 1 if body.start else 1
+        self._total = body.size
+        if body.size is not None:
+            self._disk.missing = body.size - body.start
+            await self._disk.need(self._disk.missing)
+        self._tell()
+
+    async def _copy(self, answer: Fetched, body: Body) -> None:
+        gathered: list[bytes] = []
+        size, since = 0, time.monotonic()
+        try:
+            async for piece in answer.pieces():
+                gathered.append(piece)
+                size += len(piece)
+                if body.size is not None and self._part.written + size > body.size:
+                    gathered.clear()
+                    await self._begin_anew("")
+                    raise self._trouble("is longer than was promised: it was not kept")
+                if size >= BATCH_BYTES or time.monotonic() - since >= LONGEST_BATCH_S:
+                    batch, gathered = gathered, []
+                    await self._store(batch)
+                    size, since = 0, time.monotonic()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._disk.run(self._save, gathered)
+        self._tell()
+        if body.size is not None and self._part.written < body.size:
+            raise AIError(
+                ErrorCode.STREAM_INCOMPLETE,
+                f"{clean_name(self._name)} was cut off: the connection ended in the middle.",
+                hint="What came is kept: go on with it.",
+            )
+
+    async def _store(self, batch: list[bytes]) -> None:
+        await self._disk.run(self._part.write, batch)
+        if self._total is not None:
+            self._disk.missing = self._total - self._part.written
+        self._tell()
+
+    def _save(self, gathered: list[bytes]) -> None:
+        self._part.write(gathered)
+        self._part.settle()
+
+    async def _is_right(self) -> bool:
+        """Sum up what is there, as far as that was not done on the way."""
+        state = self._part.state
+        wanted = self._source.sha256 or (state.sha256 if state is not None else None)
+        if wanted is None:
+            return True
+        self._tell(CHECKING)
+        while not await self._disk.run(self._part.read_on):
+            self._tell(CHECKING)
+        return self._part.sum.hexdigest() == wanted
+
+    async def _begin_anew(self, note: str) -> None:
+        self._note = note
+        self._bodies, self._is_whole = 0, False
+        await self._disk.run(self._part.begin, PartState(url=shown_url(self._source.url)), 0)
+
+    def _tell(self, note: str | None = None) -> None:
+        shown = self._note if note is None else note
+        self._report(Step(completed=self._part.written, total=self._total, note=shown))
+
+    def _trouble(self, what: str) -> AIError:
+        return AIError(
+            ErrorCode.SERVICE_UNAVAILABLE,
+            f"{clean_name(self._name)} {what}.",
+            hint="Look whether the file has changed there, or fetch it from somewhere else.",
+            details={"fault": "unusable"},
+        )
+
+
+def checked(source: Source) -> Source:
+    """Give a source whose sum is written as sums are compared.
+
+    Raises:
+        AIError: BAD_REQUEST for what is no SHA-256.
+    """
+    if source.sha256 is None:
+        return source
+    sha256 = sum_of(source.sha256)
+    if sha256 is None:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"{clean_name(source.sha256[:80])} is no SHA-256.",
+            hint="It has to be 64 hex digits.",
+        )
+    return replace(source, sha256=sha256)
+
+
+def _cause(error: AIError) -> str:
+    match error.code:
+        case ErrorCode.STREAM_INCOMPLETE:
+            return "the connection broke"
+        case ErrorCode.TIMEOUT:
+            return "the server stands still"
+        case _:
+            return "the server cannot be reached" if error.status is None else "the server is busy"

@@ -1,0 +1,220 @@
+"""Files and replies over HTTP: each answer is read by a child task, redirects are followed by hand.
+
+A client is made for each way to a server (which proxy, which certificates), not for each server,
+so that what redirects name costs nothing. The token goes to the origin that was asked first, and
+to no other; a query, which may be a key, is sent past everything that logs addresses.
+"""
+
+import base64
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
+from urllib.parse import urlsplit
+
+import anyio
+import httpx
+from anyio.abc import TaskGroup
+
+from ollm_tui.decode.redact import SHORTEST
+from ollm_tui.protocol.errors import ErrorCode
+from ollm_tui.protocol.fetch import Fetched, FetchRequest
+from ollm_tui.providers.base_url import is_plain_local, url_secrets
+from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
+from ollm_tui.providers.exchange import Exchange
+from ollm_tui.providers.http_errors import Head
+from ollm_tui.providers.http_faults import Place, fault, too_long
+from ollm_tui.providers.proxy import proxy_for
+from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many, userinfo
+from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.spec import ProviderSpec
+
+MOST_REDIRECTS = 5
+MOST_HEAD_BYTES = 64 * 1024
+LAST_LOOK_S = 0.1
+"""A clock that ran out while the program was held up is believed when nothing has come."""
+CLOSE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchClocks:
+    """How long a server may take, in seconds."""
+
+    connect_s: float = 5
+    first_byte_s: float = 60
+    """Until the head of an answer has come, at each place on the way."""
+    idle_s: float = 60
+    """Between two pieces of the body."""
+
+
+class HttpFetcher:
+    """Ask any server for files; implements `protocol.fetch.Fetcher`."""
+
+    def __init__(self, clocks: FetchClocks = FetchClocks()) -> None:
+        self._clocks = clocks
+        self._clients: dict[tuple[str | None, bool], httpx.AsyncClient] = {}
+        self._opening = anyio.Lock(fast_acquire=True)
+
+    @asynccontextmanager
+    async def fetch(self, request: FetchRequest) -> AsyncIterator[Fetched]:
+        """Ask, and follow redirects; a redirect is an answer only where none is to be followed."""
+        with single_error():
+            async with anyio.create_task_group() as group:
+                answer = await self._follow(group, request)
+                try:
+                    yield answer
+                finally:
+                    answer.dispose()
+
+    async def aclose(self) -> None:
+        """Close all connections; a later request opens new ones."""
+        clients, self._clients = self._clients, {}
+        with anyio.move_on_after(CLOSE_S, shield=True):
+            for client in clients.values():
+                await client.aclose()
+
+    async def _follow(self, group: TaskGroup, request: FetchRequest) -> "_Answer":
+        hop = first_hop(request.url)
+        wanted = min(request.redirects, MOST_REDIRECTS)
+        first: Mapping[str, str] | None = None
+        for followed in range(wanted + 1):
+            proxy = proxy_for(hop.url, None, "")
+            place = hop.place(_secrets(request, hop), proxy)
+            exchange = await self._start(group, request, hop, place, proxy)
+            head = await self._head(exchange, place)
+            first = head.headers if first is None else first
+            location = head.headers.get("location")
+            if not wanted or not is_redirect(head.status, location):
+                return _Answer(exchange, head, first, hop, place, self._clocks)
+            exchange.dispose()
+            if followed < wanted:
+                hop = next_hop(hop, location or "", place)
+        raise too_many(place, wanted)
+
+    async def _start(
+        self, group: TaskGroup, request: FetchRequest, hop: Hop, place: Place, proxy: str | None
+    ) -> Exchange:
+        headers = own_headers() | {name.lower(): value for name, value in request.headers.items()}
+        if hop.knows_caller:
+            headers |= _identity(request)
+        client = await self._client(hop, proxy)
+        try:
+            sent = httpx.Request(
+                "GET", hop.url, headers=headers, extensions=self._extensions(client, hop)
+            )
+        except (httpx.InvalidURL, ValueError) as error:
+            raise fault(httpx.InvalidURL(str(error)), place, answered=False) from error
+        exchange = Exchange(client, sent, place, decodes=False)
+        group.start_soon(exchange.run)
+        return exchange
+
+    def _extensions(self, client: httpx.AsyncClient, hop: Hop) -> dict[str, object]:
+        return {
+            OWN_QUERY: sent_query(hop.parts.query),
+            "timeout": client.timeout.as_dict(),
+        }
+
+    async def _head(self, exchange: Exchange, place: Place) -> Head:
+        limit = self._clocks.first_byte_s
+        with anyio.move_on_after(limit):
+            return _bounded(await exchange.head(), place)
+        with anyio.move_on_after(LAST_LOOK_S):
+            return _bounded(await exchange.head(), place)
+        raise place.error(
+            ErrorCode.TIMEOUT,
+            f"{place.address} sent no answer within {limit:g} s.",
+            "The server may be busy: try again.",
+            fault="first_byte",
+            retryable=True,
+        )
+
+    async def _client(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
+        way = proxy, is_plain_local(hop.url)
+        async with self._opening:  # certificates are read once, however many ask at once
+            if way not in self._clients:
+                spec = ProviderSpec(name="", kind="fetch", connect_timeout_s=self._clocks.connect_s)
+                client = await make_client(
+                    spec, urlsplit(hop.url), headers={}, auth=None, proxy=proxy
+                )
+                client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+                self._clients[way] = client
+            return self._clients[way]
+
+
+class _Answer:
+    """An answer whose body comes from a child task; implements `protocol.fetch.Fetched`."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        head: Head,
+        first_headers: Mapping[str, str],
+        hop: Hop,
+        place: Place,
+        clocks: FetchClocks,
+    ) -> None:
+        self._exchange = exchange
+        self._place = place
+        self._idle_s = clocks.idle_s
+        self.status = head.status
+        self.url = hop.url
+        self.headers = head.headers
+        self.first_headers = first_headers
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        """Give the body as it comes."""
+        return _Pieces(self._exchange, self._place, self._idle_s)
+
+    def dispose(self) -> None:
+        """Close the connection and take nothing more."""
+        self._exchange.dispose()
+
+
+class _Pieces(AsyncIterator[bytes]):
+    """The body of one answer; the clock runs only while somebody waits for more."""
+
+    def __init__(self, exchange: Exchange, place: Place, idle_s: float) -> None:
+        self._exchange = exchange
+        self._place = place
+        self._idle_s = idle_s
+
+    async def __anext__(self) -> bytes:
+        piece = await self._next()
+        if not piece:
+            raise StopAsyncIteration
+        return piece
+
+    async def _next(self) -> bytes:
+        with anyio.move_on_after(self._idle_s):
+            return await self._exchange.read()
+        with anyio.move_on_after(LAST_LOOK_S):
+            return await self._exchange.read()
+        raise self._place.error(
+            ErrorCode.TIMEOUT,
+            f"The answer stopped: {self._place.address} sent nothing for {self._idle_s:g} s.",
+            "What came is kept; ask again for the rest.",
+            fault="idle",
+            retryable=True,
+        )
+
+
+def _identity(request: FetchRequest) -> dict[str, str]:
+    if request.token is not None:
+        return {"authorization": f"Bearer {request.token}"}
+    user = userinfo(request.url)
+    if user is None:
+        return {}
+    return {"authorization": "Basic " + base64.b64encode(":".join(user).encode()).decode()}
+
+
+def _bounded(head: Head, place: Place) -> Head:
+    size = sum(len(name) + len(value) for name, value in head.headers.items())
+    if size > MOST_HEAD_BYTES:
+        raise too_long(place, f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
+    return head
+
+
+def _secrets(request: FetchRequest, hop: Hop) -> tuple[str, ...]:
+    """Give what no message may hold: the token, passwords and the values of queries."""
+    of_urls = (*url_secrets(request.url), *url_secrets(hop.parts.geturl()))
+    return tuple(found for found in (request.token or "", *of_urls) if len(found) >= SHORTEST)

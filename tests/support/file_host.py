@@ -1,0 +1,253 @@
+"""A server of files, with ranges and ETags as the specification has them, and its lies."""
+
+import random
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import anyio
+
+from tests.support.http_server import Received, Reply
+
+PIECE = 64 * 1024
+
+
+def content(size: int, seed: int = 1) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+@dataclass
+class Sending:
+    """One answer before it goes out; a lie changes it."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    start: int = 0
+    chunked: bool = False
+    """Framed in pieces, in place of a length."""
+    cut_at: int | None = None
+    """After so many bytes of the body the connection ends."""
+    stalls_at: int | None = None
+
+
+Lie = Callable[["FileHost", Sending, random.Random], None]
+
+
+@dataclass
+class FileHost:
+    """Serves one file at any path; `lies` are told one after the other, then the truth."""
+
+    data: bytes
+    etag: str | None = '"one"'
+    lies: list[Lie] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    asked: list[Mapping[str, str]] = field(default_factory=list)
+    sent: int = 0
+    """Bytes of bodies that went out."""
+    chance: random.Random = field(default_factory=lambda: random.Random(1))
+    piece: int = PIECE
+    between: Callable[[], Awaitable[None]] | None = None
+    """Is awaited before each piece."""
+
+    @property
+    def sum(self) -> str:
+        return sha256(self.data).hexdigest()
+
+    @property
+    def ranges(self) -> list[str | None]:
+        return [headers.get("range") for headers in self.asked]
+
+    def become(self, data: bytes, etag: str | None) -> None:
+        """Have another file from now on."""
+        self.data, self.etag = data, etag
+
+    async def __call__(self, request: Received, reply: Reply) -> None:
+        self.asked.append(request.headers)
+        lie = self.lies.pop(0) if self.lies else None
+        if lie is becomes_another:
+            becomes_another(self, Sending(0, {}, b""), self.chance)
+        sending = self._truth(request.headers)
+        if lie is not None and lie is not becomes_another:
+            lie(self, sending, self.chance)
+        await self._send(sending, reply)
+
+    def _truth(self, asked: Mapping[str, str]) -> Sending:
+        headers = {"content-type": "application/octet-stream", "accept-ranges": "bytes"}
+        headers |= self.headers
+        if self.etag is not None:
+            headers["etag"] = self.etag
+        wanted = re.fullmatch(r"bytes=(\d+)-", asked.get("range", ""))
+        condition = asked.get("if-range")
+        is_strong = self.etag is not None and not self.etag.startswith("W/")
+        if wanted is None or (condition is not None and (condition != self.etag or not is_strong)):
+            return Sending(200, headers, self.data)
+        start, size = int(wanted[1]), len(self.data)
+        if start >= size:
+            return Sending(416, headers | {"content-range": f"bytes */{size}"}, b"")
+        headers["content-range"] = f"bytes {start}-{size - 1}/{size}"
+        return Sending(206, headers, self.data[start:], start)
+
+    async def _send(self, sending: Sending, reply: Reply) -> None:
+        if sending.cut_at == -1:
+            reply.cut()
+        reply.started = True
+        headers = dict(sending.headers)
+        if sending.chunked:
+            headers["transfer-encoding"] = "chunked"
+            reply.chunked = True
+        else:
+            headers.setdefault("content-length", str(len(sending.body)))
+        lines = [f"HTTP/1.1 {sending.status} Said", *(f"{k}: {v}" for k, v in headers.items() if v)]
+        await reply.raw("\r\n".join([*lines, "", ""]).encode())
+        for at, piece in self._pieces(sending):
+            if sending.stalls_at is not None and at >= sending.stalls_at:
+                await anyio.sleep_forever()
+            if self.between is not None:
+                await self.between()
+            await (reply.write(piece) if sending.chunked else reply.raw(piece))
+            self.sent += len(piece)
+        if sending.stalls_at is not None:
+            await anyio.sleep_forever()
+        promised = headers.get("content-length")
+        if sending.cut_at is not None or promised not in (None, str(len(sending.body))):
+            reply.cut()
+
+    def _pieces(self, sending: Sending) -> Iterator[tuple[int, bytes]]:
+        end = len(sending.body) if sending.cut_at is None else sending.cut_at
+        for start in range(0, end, self.piece):
+            yield start, sending.body[start : min(end, start + self.piece)]
+
+
+def cut(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.cut_at = chance.randrange(len(sending.body) + 1)
+
+
+def cut_before_head(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.cut_at = -1
+
+
+def stall(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.stalls_at = chance.randrange(len(sending.body) + 1)
+
+
+def weak_etag(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.headers["etag"] = f"W/{host.etag}"
+    cut(host, sending, chance)
+
+
+def no_etag(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.headers["etag"] = ""
+    cut(host, sending, chance)
+
+
+def ignores_range(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    if sending.status == 206:
+        sending.status, sending.body, sending.start = 200, host.data, 0
+        sending.headers["content-range"] = ""
+
+
+def not_satisfiable(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.status, sending.body = 416, b""
+    sending.headers["content-range"] = f"bytes */{len(host.data)}"
+
+
+def wrong_range(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    """Bytes of another place, under a name that tells so, or nothing at all."""
+    if sending.status != 206:
+        return
+    size = len(host.data)
+    shifted = max(0, sending.start - chance.randrange(1, 1000))
+    sending.headers["content-range"] = chance.choice(
+        [
+            f"bytes {shifted}-{size - 1}/{size}",
+            f"bytes {sending.start}-{size - 1}/{size + 7}",
+            f"bytes {sending.start}-{size - 2}/{size}",
+            f"bytes {size - 1}-{sending.start}/{size}",
+            f"items {sending.start}-{size - 1}/{size}",
+            f"bytes {sending.start}-/{size}",
+            "bytes",
+            "",
+        ]
+    )
+    if chance.random() < 0.5:
+        sending.body = host.data[shifted:]
+
+
+def too_short(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    """A length that is true of the body, which is not all of the file."""
+    sending.body = sending.body[: chance.randrange(len(sending.body) + 1)]
+
+
+def too_long(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    """More than the file, without a length that says so."""
+    sending.body += b"x" * chance.randrange(1, 100_000)
+    sending.chunked = True
+
+
+def promises_more(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.headers["content-length"] = str(len(sending.body) + chance.randrange(1, 100_000))
+
+
+def in_chunks(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.chunked = True
+    cut(host, sending, chance)
+
+
+def other_bytes(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    """The right words about the wrong bytes."""
+    if sending.body:
+        at = chance.randrange(len(sending.body))
+        sending.body = sending.body[:at] + bytes([sending.body[at] ^ 1]) + sending.body[at + 1 :]
+
+
+def becomes_another(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    """The file is replaced by one of the same size; the one after the lies is the first again."""
+    changed = content(len(host.data), chance.randrange(10**6))
+    host.become(changed, f'"{chance.randrange(10**6)}"')
+
+
+def packed(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.headers["content-encoding"] = "gzip"
+
+
+def web_page(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.status, sending.body = 200, b"<html>Sign in</html>"
+    sending.headers |= {"content-type": "text/html", "content-range": ""}
+
+
+def overloaded(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.status, sending.body = chance.choice([429, 500, 502, 503]), b"later"
+    sending.headers |= {"content-range": "", "retry-after": chance.choice(["", "3"])}
+
+
+def forbidden(host: FileHost, sending: Sending, chance: random.Random) -> None:
+    sending.status, sending.body = 403, b"no"
+    sending.headers["content-range"] = ""
+
+
+PASSING: tuple[Lie, ...] = (
+    cut,
+    cut_before_head,
+    stall,
+    weak_etag,
+    no_etag,
+    ignores_range,
+    not_satisfiable,
+    promises_more,
+    in_chunks,
+    overloaded,
+    wrong_range,
+)
+"""After these the file can still come whole."""
+ALL: tuple[Lie, ...] = (
+    *PASSING,
+    too_short,
+    too_long,
+    other_bytes,
+    becomes_another,
+    packed,
+    web_page,
+    forbidden,
+)
