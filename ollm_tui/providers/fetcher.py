@@ -81,7 +81,11 @@ class HttpFetcher:
             proxy = proxy_for(hop.url, None, "")
             place = hop.place(_secrets(request, hop), proxy)
             exchange = await self._start(group, request, hop, place, proxy)
-            head = await self._head(exchange, place)
+            try:
+                head = await self._head(exchange, place)
+            except BaseException:
+                exchange.dispose()
+                raise
             first = head.headers if first is None else first
             location = head.headers.get("location")
             if not wanted or not is_redirect(head.status, location):

@@ -134,6 +134,6 @@ def _checked(url: str) -> SplitResult | None:
         return None
     return parts._replace(
         netloc=parts.netloc.rpartition("@")[2],
-        path=quote(parts.path, safe=_KEPT),
+        path=quote(parts.path, safe=_KEPT) or "/",
         fragment="",
     )

@@ -48,8 +48,8 @@ class FileHost:
     """Bytes of bodies that went out."""
     chance: random.Random = field(default_factory=lambda: random.Random(1))
     piece: int = PIECE
-    between: Callable[[], Awaitable[None]] | None = None
-    """Is awaited before each piece."""
+    between: Callable[[int], Awaitable[None]] | None = None
+    """Is awaited before each piece, with its place in the file."""
 
     @property
     def sum(self) -> str:
@@ -105,7 +105,7 @@ class FileHost:
             if sending.stalls_at is not None and at >= sending.stalls_at:
                 await anyio.sleep_forever()
             if self.between is not None:
-                await self.between()
+                await self.between(sending.start + at)
             await (reply.write(piece) if sending.chunked else reply.raw(piece))
             self.sent += len(piece)
         if sending.stalls_at is not None:

@@ -68,9 +68,10 @@ def refuse_twins(paths: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for path in paths:
         folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKD", path).casefold())
-        other = seen.setdefault(folded, path)
-        if other is not path:
-            raise _refused(path, f"it may be the same file as {clean_name(other)[:_SHOWN]}")
+        if folded in seen:
+            other = clean_name(seen[folded])[:_SHOWN]
+            raise _refused(path, f"it may be the same file as {other}")
+        seen[folded] = path
 
 
 def _problem(name: str) -> str | None:

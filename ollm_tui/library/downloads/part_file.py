@@ -27,7 +27,7 @@ Write: TypeAlias = Callable[[int, memoryview, int], int]
 """As `os.pwrite`: a descriptor, what to write, and where."""
 MOST_UNSAVED_BYTES: Final = 6 * 1024 * 1024
 LEAST_UNSAVED_BYTES: Final = 16 * 1024
-UNSAVED_PART: Final = 32
+UNSAVED_PART: Final = 40
 """A kill may cost one part in so many of a file, within the two bounds above."""
 _PRIVATE: Final = 0o600
 
@@ -63,7 +63,7 @@ class PartFile:
                 left, place = left[count:], place + count
             self.sum.add(piece, self.written)
             self.written = place
-        if self.written - self._synced >= self._unsaved():
+        if self.written - self._synced >= self.unsaved_bytes():
             self.settle()
 
     def settle(self) -> None:
@@ -108,7 +108,8 @@ class PartFile:
         is_there = state is not None and os.fstat(self._descriptor).st_size >= state.done
         return state if is_there else None
 
-    def _unsaved(self) -> int:
+    def unsaved_bytes(self) -> int:
+        """Give how much may be written before it is forced to the disk."""
         size = self.state.size if self.state is not None else None
         known = self.written if size is None else size
         return max(LEAST_UNSAVED_BYTES, min(MOST_UNSAVED_BYTES, known // UNSAVED_PART))

@@ -31,6 +31,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest
 
 BATCH_BYTES: Final = 1024 * 1024
+"""What is in memory at most, besides what the fetcher has read ahead."""
 LONGEST_BATCH_S: Final = 0.2
 """A slow server's bytes are written, and told, after so long at the latest."""
 CHECKING: Final = "checking the sum"
@@ -147,6 +148,7 @@ class Run:
     async def _copy(self, answer: Fetched, body: Body) -> None:
         gathered: list[bytes] = []
         size, since = 0, time.monotonic()
+        most = min(BATCH_BYTES, self._part.unsaved_bytes() // 2)
         try:
             async for piece in answer.pieces():
                 gathered.append(piece)
@@ -155,7 +157,7 @@ class Run:
                     gathered.clear()
                     await self._begin_anew("")
                     raise self._trouble("is longer than was promised: it was not kept")
-                if size >= BATCH_BYTES or time.monotonic() - since >= LONGEST_BATCH_S:
+                if size >= most or time.monotonic() - since >= LONGEST_BATCH_S:
                     batch, gathered = gathered, []
                     await self._store(batch)
                     size, since = 0, time.monotonic()
@@ -177,8 +179,10 @@ class Run:
         self._tell()
 
     def _save(self, gathered: list[bytes]) -> None:
-        self._part.write(gathered)
-        self._part.settle()
+        try:
+            self._part.write(gathered)
+        finally:  # on a full disk a part of it was written
+            self._part.settle()
 
     async def _is_right(self) -> bool:
         """Sum up what is there, as far as that was not done on the way."""

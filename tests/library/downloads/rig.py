@@ -14,7 +14,7 @@ from tests.support.file_host import FileHost
 from tests.support.http_server import Server, serve
 
 QUICK = FetchClocks(connect_s=5, first_byte_s=5, idle_s=5)
-IMPATIENT = FetchClocks(connect_s=5, first_byte_s=5, idle_s=0.1)
+IMPATIENT = FetchClocks(connect_s=5, first_byte_s=5, idle_s=0.05)
 
 
 @dataclass
