@@ -11,6 +11,7 @@ READS = {"read_text", "read_bytes", "scandir", "glob", "iterdir", "stdin", "read
     "pread",
     "fetchall",
     "fetchone",
+    "pieces",
 }
 WRITES = {"write", "print", "copy_to_clipboard", "write_text", "write_bytes", "set_title"} | {
     "writelines",
