@@ -52,6 +52,8 @@ class Answer:
     body: bytes = b""
     content_type: str = _JSON
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_cut: bool = False
+    """Whether the connection ends behind the body, however long it was said to be."""
 
 
 @dataclass
@@ -147,6 +149,8 @@ class _Sender:
         await self._head(answer.status, {**headers, **answer.headers})
         if self._request.method != "HEAD":
             await self._body(answer.body)
+        if answer.is_cut:
+            raise Left
 
     async def hub(self) -> None:
         if self._token is not None and self._token not in self._hub.tokens:

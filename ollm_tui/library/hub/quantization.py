@@ -70,7 +70,7 @@ _RANKS: Mapping[str, int] = MappingProxyType({name: rank for rank, name in enume
 _OTHER_NAMES: Mapping[str, str] = MappingProxyType(
     {"FP32": "F32", "FP16": "F16", "FLOAT16": "F16", "FLOAT32": "F32"}
 )
-_DYNAMIC = "UD-"
+DYNAMIC = "UD-"
 """Begins the names of files whose layers are quantized one by one, each as it bears it."""
 _LONGEST_FIRST = sorted((*_BITS, *_OTHER_NAMES), key=len, reverse=True)
 _NAME = re.compile(
@@ -87,7 +87,7 @@ def quantization_of(text: str) -> str | None:
     if not names:
         return None
     dynamic, name = names[-1]
-    return (_DYNAMIC if dynamic else "") + _plain(name)
+    return (DYNAMIC if dynamic else "") + _plain(name)
 
 
 def bits_per_weight(quantization: str) -> float | None:
@@ -103,9 +103,9 @@ def quality_rank(quantization: str | None) -> int:
     if place is None:
         return 2 * len(_RANKS)
     # A dynamic one is a little better than the plain one of its name.
-    return 2 * place + (0 if quantization.upper().startswith(_DYNAMIC) else 1)
+    return 2 * place + (0 if quantization.upper().startswith(DYNAMIC) else 1)
 
 
 def _plain(quantization: str) -> str:
-    name = quantization.upper().removeprefix(_DYNAMIC)
+    name = quantization.upper().removeprefix(DYNAMIC)
     return _OTHER_NAMES.get(name, name)

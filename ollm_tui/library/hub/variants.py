@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from ollm_tui.library.hub.quantization import quality_rank, quantization_of
+from ollm_tui.library.hub.quantization import DYNAMIC, quality_rank, quantization_of
 from ollm_tui.library.hub.repo import FileKind, HubFile, Variant
 from ollm_tui.library.shards import Shard, problem_of, shard_of
 
@@ -91,6 +91,23 @@ def _problems(it: _Set, parts: _Parts, whole_sets: int) -> Iterator[str]:
         yield f"{which} is listed more than once"
     if whole_sets > 1:
         yield "its parts disagree on how many there are"
+
+
+def matching(
+    variants: Iterable[Variant], *, path: str | None = None, quantization: str | None = None
+) -> tuple[Variant, ...]:
+    """Give those that a person means by a file, any part of it, or a quantization.
+
+    `Q4_K_XL` means `UD-Q4_K_XL` too where there is no plain one.
+    """
+    if path is not None:
+        return tuple(it for it in variants if any(file.path == path for file in it.files))
+    if quantization is None:
+        return tuple(variants)
+    wanted = quantization.upper()
+    named = [(it, (it.quantization or "").upper()) for it in variants]
+    exact = tuple(it for it, name in named if name == wanted)
+    return exact or tuple(it for it, name in named if name == f"{DYNAMIC}{wanted}")
 
 
 def is_usable_path(path: str) -> bool:
