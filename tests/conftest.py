@@ -16,7 +16,7 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
-OWN_PREFIXES = ("OLLM_", "OLLAMA_", "VLLM_", "OPENAI_", "ANTHROPIC_", "XDG_")
+OWN_PREFIXES = ("OLLM_", "OLLAMA_", "VLLM_", "OPENAI_", "ANTHROPIC_", "XDG_", "HF_", "HUGGING_")
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ ENGINE_VARIABLES: Mapping[str, KeyPath] = {
     "OPENAI_API_KEY": ("providers", "openai", "api_key"),
     "ANTHROPIC_BASE_URL": ("providers", "anthropic", "base_url"),
     "ANTHROPIC_API_KEY": ("providers", "anthropic", "api_key"),
+    "HF_ENDPOINT": ("hub", "endpoint"),
+    "HUGGING_FACE_HUB_TOKEN": ("hub", "token"),
+    "HF_TOKEN": ("hub", "token"),
 }
 ENVIRONMENT_RANK = 2
 

@@ -8,7 +8,8 @@ from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted
 from ollm_tui.config.toml_file import TomlFile
 
 FILE_RANK = 1
-_READABLE_BY_OTHERS = 0o077
+READABLE_BY_OTHERS = 0o077
+_NAMED_KEY: Mapping[str, str] = {"providers": "api_key_env", "hub": "token_env"}
 
 
 def file_settings(file: TomlFile, environ: Mapping[str, str]) -> Iterator[Setting | ConfigProblem]:
@@ -34,17 +35,18 @@ def exposure(file: TomlFile) -> ConfigProblem | None:
     literal = next(
         (path for path, value in leaves(file.values) if _is_literal_key(path, value)), None
     )
-    if literal is None or not file.path.stat().st_mode & _READABLE_BY_OTHERS:
+    if literal is None or not file.path.stat().st_mode & READABLE_BY_OTHERS:
         return None
     return ConfigProblem(
         f"`{dotted(literal)}` stands in a file that others on this machine can read.",
         file.origin(literal),
         literal,
-        hint=f"Run `chmod 600 {file.path}`, or use api_key_env.",
+        hint=f"Run `chmod 600 {file.path}`, or use {_NAMED_KEY[literal[0]]}.",
         severity="warning",
     )
 
 
 def _is_literal_key(path: KeyPath, value: object) -> bool:
-    secret = path[0] == "providers" and ("api_key" in path[2:3] or "headers" in path[2:3])
+    of_provider = path[0] == "providers" and path[2:3] in (("api_key",), ("headers",))
+    secret = of_provider or path == ("hub", "token")
     return secret and isinstance(value, str) and bool(value) and "${" not in value

@@ -15,6 +15,7 @@ from ollm_tui.config.environment import environment_settings
 from ollm_tui.config.file_settings import exposure, file_settings
 from ollm_tui.config.flag_settings import flag_settings
 from ollm_tui.config.flags import Flags
+from ollm_tui.config.hub import closing, prepare_hub
 from ollm_tui.config.layers import Layers, Setting
 from ollm_tui.config.names import name_problems, settle_names
 from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Origin, dotted
@@ -96,12 +97,14 @@ def load_config(
     asked_for = configured(loading.layers) | frozenset(loading.failed_names())
     for name in loading.provider_names():
         loading.take(prepare(loading.layers, name, environ))
+    loading.take(prepare_hub(loading.layers, environ))
     config, misfits = fit(loading.layers)
     loading.problems.extend(misfits)
     config = _with_whole_paths(config, path.absolute().parent)
     loading.take(name_problems(config, loading.origin_of))
     providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
-    config = settle_names(config.model_copy(update={"providers": providers}))
+    hub = config.hub.marked(closing(loading.problems))
+    config = settle_names(config.model_copy(update={"providers": providers, "hub": hub}))
     origins = {
         dotted(at): said.origin for at, said in loading.layers.winners().items() if said.rank > 0
     }

@@ -6,6 +6,8 @@ from types import MappingProxyType
 DEFAULT_PROVIDER = "local"
 PRESET_PRIORITY = -10
 SERVICE_PRIORITY = -20
+HUGGING_FACE = "https://huggingface.co"
+"""The hub of model files, unless the settings name another."""
 BUILT_IN_ALIASES: Mapping[str, str] = MappingProxyType({"ollama": "local"})
 OPENAI_COMPATIBLE = "openai-compatible"
 SERVICES: Mapping[str, str] = MappingProxyType(

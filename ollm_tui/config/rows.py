@@ -14,7 +14,7 @@ from ollm_tui.config.origin import KeyPath, dotted
 from ollm_tui.config.presets import defaults_of
 
 UNSET = "not set"
-_ADDRESSES = ("base_url", "base_urls", "proxy")
+_ADDRESSES = ("base_url", "base_urls", "proxy", "endpoint")
 _SECRET_NAME = re.compile(r"secret|passw|api_?key|auth|credential|(?<!s)token$", re.IGNORECASE)
 
 

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     JsonValue,
     PrivateAttr,
@@ -20,8 +18,10 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ollm_tui.config.early import DEFAULT_THEME
+from ollm_tui.config.hub_settings import HubSettings
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
+from ollm_tui.config.section import Section
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions
 
 ENVIRONMENT_PREFIX = "OLLM_"
@@ -57,12 +57,6 @@ def _unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if taken:
         raise ValueError(f"may not set {', '.join(taken)}: the request itself does")
     return body
-
-
-class Section(BaseModel):
-    """What all tables of the file have in common: fixed once read, closed to unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class UiSettings(Section):
@@ -356,6 +350,9 @@ class AppConfig(BaseSettings):
     )
     chat: ChatSettings = Field(
         ChatSettings(), description="Bounds on one prompt, and whether chats are saved."
+    )
+    hub: HubSettings = Field(
+        HubSettings(), description="Where model files are looked for and fetched from."
     )
     models: dict[str, ModelSettings] = Field(
         {}, description="What you know better about a model, by address or name."

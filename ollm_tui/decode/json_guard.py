@@ -10,6 +10,7 @@ import math
 import re
 from typing import NoReturn
 
+from ollm_tui.decode.json_walker import WalkingDecoder
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
@@ -36,13 +37,15 @@ class JsonCrowd(BadJson, LimitPassed):
     """The text may be JSON, but holds more values than are taken."""
 
 
-def parse_json(text: str, *, unique_keys: bool = False) -> JsonValue:
+def parse_json(text: str, *, unique_keys: bool = False, in_slices: bool = False) -> JsonValue:
     """Return the value of a JSON text; half surrogate pairs become U+FFFD.
+
+    ``in_slices`` is for a thread: it takes several times as long, and lets other threads run.
 
     Raises:
         BadJson: for anything but valid, finite JSON, and for repeated keys if ``unique_keys``.
     """
-    decoder = _UNIQUE_KEYS if unique_keys else _PLAIN
+    decoder = _UNIQUE_KEYS if unique_keys else _SLICED if in_slices else _PLAIN
     _refuse_crowd(text)
     try:
         value: JsonValue = decoder.decode(_repair_halves(text))
@@ -153,3 +156,4 @@ _PLAIN = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 _UNIQUE_KEYS = json.JSONDecoder(
     parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique
 )
+_SLICED = WalkingDecoder(parse_constant=_refuse_constant, parse_float=_finite)

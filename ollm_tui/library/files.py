@@ -2,13 +2,13 @@
 
 import logging
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ollm_tui.library.gguf import BadGGUF, GGUFHeader, read_header
+from ollm_tui.library.shards import problem_of, shard_of
 from ollm_tui.library.traits import capability_of, facts_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
@@ -17,7 +17,6 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 SUFFIX = ".gguf"
 PROJECTOR = "clip"
 """The architecture of files that hold a picture encoder for another model, and no model."""
-_SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})")
 
 logger = logging.getLogger(__name__)
 
@@ -101,22 +100,14 @@ def _group(entries: Iterable[os.DirEntry[str]]) -> Iterator[ModelFile]:
     parts: dict[tuple[str, int], dict[int, os.DirEntry[str]]] = {}
     for entry in entries:
         stem = entry.name[: -len(SUFFIX)]
-        match = _SHARD.fullmatch(stem)
-        if match is None:
+        shard = shard_of(stem)
+        if shard is None:
             yield _model_file(stem, [entry])
         else:
-            parts.setdefault((match[1], int(match[3])), {})[int(match[2])] = entry
+            parts.setdefault((shard.name, shard.count), {})[shard.part] = entry
     for (stem, count), numbered in parts.items():
-        yield _model_file(
-            stem, [numbered[n] for n in sorted(numbered)], _missing_part(numbered, count)
-        )
-
-
-def _missing_part(numbered: Mapping[int, object], count: int) -> str | None:
-    if len(numbered) == count and all(n in numbered for n in range(1, count + 1)):
-        return None
-    absent = next((n for n in range(1, count + 1) if n not in numbered), None)
-    return f"part {absent} of {count} is missing" if absent else "its parts do not fit together"
+        problem = problem_of(numbered.keys(), count)
+        yield _model_file(stem, [numbered[n] for n in sorted(numbered)], problem)
 
 
 def _model_file(

@@ -137,7 +137,10 @@ class Runtime:
         take_way_out(conversation, way)
 
     def secrets(self) -> Iterator[str]:
-        """Give the keys, headers and passwords of all providers, to be kept out of reports."""
+        """Give the keys, headers and passwords of all places, to be kept out of reports."""
+        yield from url_secrets(self.config.hub.endpoint)
+        if self.config.hub.token is not None:
+            yield self.config.hub.token.get_secret_value()
         for settings in self.config.providers.values():
             for url in (*settings.addresses, settings.proxy or ""):
                 yield from url_secrets(url)

@@ -138,7 +138,11 @@ Handler = Callable[[Received, Reply], Awaitable[None]]
 
 @asynccontextmanager
 async def serve(
-    handler: Handler, server: Server | None = None, *, tls: ssl.SSLContext | None = None
+    handler: Handler,
+    server: Server | None = None,
+    *,
+    tls: ssl.SSLContext | None = None,
+    port: int = 0,
 ) -> AsyncIterator[Server]:
     """Answer requests with `handler` until the block ends."""
     server = server or Server()
@@ -152,7 +156,7 @@ async def serve(
         finally:
             server.connections -= 1
 
-    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
+    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
     server.port = tcp.extra(SocketAttribute.local_port)
     server.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.port}"
     listener = TLSListener(tcp, tls, standard_compatible=False) if tls else tcp

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.protocol.json_types import JsonMapping
-from ollm_tui.providers.fields import as_object, objects, string
 
 LONGEST_S = 3600.0
 """Beyond this a value is a mistake: an epoch, or a date years ahead."""

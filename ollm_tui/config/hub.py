@@ -1,0 +1,116 @@
+"""The hub's address and token, made ready and kept together.
+
+A token belongs to the hub it was given for: one that a higher layer goes to another hub than is
+not sent there. The variables and files are those of `huggingface_hub`, and mean what they mean to
+it: the hub that HF_ENDPOINT names, or Hugging Face's own.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ollm_tui.config.environment import ENVIRONMENT_RANK
+from ollm_tui.config.hosts import server_url, url_origin
+from ollm_tui.config.hub_token import token_of_file
+from ollm_tui.config.layers import Layers, Setting
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.presets import HUGGING_FACE
+
+ENDPOINT: KeyPath = ("hub", "endpoint")
+TOKEN: KeyPath = ("hub", "token")
+TOKEN_ENV: KeyPath = ("hub", "token_env")
+_UNSENDABLE = re.compile(r"[^\x21-\x7e]")
+
+
+def prepare_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
+    """Make the address whole, find the token for it, and say what cannot be used."""
+    yield from _endpoints(layers)
+    yield from _named_token(layers, environ)
+    yield from _strays(layers)
+    if layers.top(TOKEN) is None and _going(layers) == _meant(layers, ENVIRONMENT_RANK):
+        for found in token_of_file(environ):
+            if isinstance(found, ConfigProblem):
+                yield found
+            else:
+                layers.add(Setting(TOKEN, *found))
+    yield from _sendable(layers)
+
+
+def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
+    """Trim the token, as `huggingface_hub` does, and leave out one that no header can hold."""
+    for said in layers.all_of(TOKEN):
+        if not isinstance(said.value, str):
+            continue  # as below
+        layers.drop(said)
+        token = said.value.strip()
+        if _UNSENDABLE.search(token):
+            yield _problem(said, "holds signs that no token has.")
+        elif token:
+            layers.add(Setting(TOKEN, token, said.origin, said.rank))
+
+
+def closing(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
+    """Give the problem that leaves open which hub is meant: another one may not be asked."""
+    about = (p for p in problems if p.severity == "error" and p.path in (ENDPOINT, ENDPOINT[:1]))
+    return next(about, None)
+
+
+def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
+    for said in layers.all_of(ENDPOINT):
+        if not isinstance(said.value, str):
+            continue  # the schema says it better
+        layers.drop(said)
+        try:
+            url = server_url(said.value)
+        except ValueError as error:
+            yield _problem(said, f"cannot be used. {error}")
+        else:
+            layers.add(Setting(ENDPOINT, url, said.origin, said.rank))
+
+
+def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
+    """Put the token that `token_env` names in its place, unless one stands at least as high."""
+    named, literal = layers.top(TOKEN_ENV), layers.top(TOKEN)
+    if named is None or not isinstance(named.value, str):
+        return
+    if literal is not None and literal.rank >= named.rank:
+        return
+    if token := environ.get(named.value, ""):
+        origin = Origin("environment", named.value)
+        layers.add(Setting(TOKEN, token, origin, named.rank))
+    else:
+        yield _problem(named, f"names {named.value}, which is not set.")
+
+
+def _strays(layers: Layers) -> Iterator[ConfigProblem]:
+    """Leave behind the tokens that were given for another hub than the one now meant."""
+    going = layers.top(ENDPOINT)
+    for said in layers.all_of(TOKEN):
+        if _meant(layers, said.rank) != _going(layers) and going is not None:
+            layers.drop(said)
+            yield ConfigProblem(
+                f"`{dotted(TOKEN)}` is not used: {going.origin} names another hub.",
+                said.origin,
+                TOKEN,
+                hint="Give the token in the same place as the address.",
+                severity="warning",
+            )
+
+
+def _going(layers: Layers) -> str:
+    said = layers.top(ENDPOINT)
+    return _origin(said)
+
+
+def _meant(layers: Layers, rank: int) -> str:
+    """Give the hub that a token of this place was given for."""
+    lowest = rank if rank >= ENVIRONMENT_RANK else 1
+    known = [said for said in layers.all_of(ENDPOINT) if lowest <= said.rank <= rank]
+    return _origin(known[-1] if known else None)
+
+
+def _origin(said: Setting | None) -> str:
+    return url_origin(said.value if said and isinstance(said.value, str) else HUGGING_FACE)
+
+
+def _problem(said: Setting, complaint: str) -> ConfigProblem:
+    return ConfigProblem(f"`{dotted(said.path)}` {complaint}", said.origin, said.path)

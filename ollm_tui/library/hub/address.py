@@ -1,0 +1,206 @@
+"""What a person may write to name a model that is to be fetched.
+
+owner/name   owner/name:Q4_K_M   hf.co/owner/name:Q4_K_M   hf://owner/name@revision/file
+https://huggingface.co/owner/name/…   https://example.com/x.gguf   ./x.gguf   ~/models   qwen3:8b
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+
+from ollm_tui.config.hosts import shown_url
+from ollm_tui.config.presets import HUGGING_FACE
+from ollm_tui.library.downloads.job import LocalFiles, UrlFile
+from ollm_tui.library.hub.origin import split_web
+from ollm_tui.library.hub.quantization import quantization_of
+from ollm_tui.library.hub.replies import is_repo
+from ollm_tui.library.hub.variants import GGUF
+
+_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
+_NOT_MODELS = frozenset(
+    {
+        *("datasets", "spaces", "docs", "collections", "papers", "blog", "organizations"),
+        *("settings", "tasks", "learn", "posts", "new", "api", "join", "login", "buckets"),
+    }
+)
+"""First words of the hub's own pages."""
+_FILES_AT = frozenset({"blob", "resolve", "raw"})
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/{2}")
+_LOCAL = re.compile(r"[/~]|\.{1,2}(/|$)|[A-Za-z]:\\")
+_NEWEST = "latest"
+_NO_MODEL_PAGE = "This page of the hub is not a model's."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubAddress:
+    """A repository on the hub, or something in it."""
+
+    repo: str
+    revision: str = "main"
+    path: str | None = None
+    """The file that was named; any part of a split model means all of it."""
+    quantization: str | None = None
+    """As file names have it, or as it was written where that is none that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainName:
+    """A name that only a provider, or the person, knows the meaning of."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoAddress:
+    """Nothing that can be fetched; the reason is a sentence that repeats nothing."""
+
+    reason: str
+
+
+Address: TypeAlias = HubAddress | UrlFile | LocalFiles | PlainName | NoAddress
+
+
+def read_address(text: str, *, endpoint: str = HUGGING_FACE) -> Address:
+    """Tell what is meant; asks neither the disk nor a server.
+
+    A link to `endpoint` means the hub, as one to Hugging Face does.
+    """
+    text = text.strip().strip("\"'").strip()
+    if not text or _CONTROL.search(text):
+        return NoAddress("A name, an address or a path is wanted.")
+    if found := _SCHEME.match(text):
+        return _with_scheme(found[1].lower(), text, endpoint)
+    return _without_scheme(text)
+
+
+def shown_address(address: Address) -> str:
+    """Give it as text, without the secrets that may stand in an address; not cleaned."""
+    match address:
+        case HubAddress():
+            quantization = f":{address.quantization}" if address.quantization else ""
+            return f"{address.repo}{quantization}" + (f"/{address.path}" if address.path else "")
+        case UrlFile():
+            return shown_url(address.url.partition("#")[0])
+        case LocalFiles():
+            return str(address.path)
+        case PlainName():
+            return address.name
+        case NoAddress():
+            return ""
+
+
+def _without_scheme(text: str) -> Address:
+    if text.lower().startswith("hf:"):
+        return _in_hub(text[3:]) or NoAddress("Behind `hf:` stands owner/name.")
+    host, slash, rest = text.partition("/")
+    if host.lower() in _HOSTS:
+        return _from_page(rest) if slash else NoAddress(_NO_MODEL_PAGE)
+    if _LOCAL.match(text) or text.lower().endswith(GGUF):
+        return _local(text)
+    repo, _, tag = text.partition(":")
+    known = not tag or quantization_of(tag) is not None
+    if repo.count("/") == 1 and is_repo(repo) and known:
+        return HubAddress(repo=repo, quantization=_quantization(tag))
+    return PlainName(text)
+
+
+def _with_scheme(scheme: str, text: str, endpoint: str) -> Address:
+    rest = text[len(scheme) + 3 :]
+    match scheme:
+        case "hf":
+            return _in_hub(rest) or NoAddress("Behind `hf://` stands owner/name.")
+        case "file":
+            host, slash, path = rest.partition("/")
+            if host not in ("", "localhost"):
+                return NoAddress("A file:// address means a file of this machine.")
+            return _local(unquote(slash + path))
+        case "http" | "https":
+            return _from_web(text, endpoint)
+        case _:
+            return PlainName(text)
+
+
+def _from_web(text: str, endpoint: str) -> Address:
+    parts = split_web(text)
+    if parts is None:
+        return NoAddress("This is no address of a web server.")
+    home = split_web(endpoint)
+    if parts.hostname in _HOSTS:
+        return _from_page(parts.path.lstrip("/"), parts.query)
+    if home is not None and _is_at(parts, home):
+        return _from_page(parts.path[len(home.path.rstrip("/")) :].lstrip("/"), parts.query)
+    return UrlFile(url=text)
+
+
+def _is_at(parts: SplitResult, home: SplitResult) -> bool:
+    inside = f"{home.path.rstrip('/')}/"
+    same_host = (parts.hostname, parts.port) == (home.hostname, home.port)
+    return same_host and parts.path.startswith(inside)
+
+
+def _from_page(path: str, query: str = "") -> Address:
+    """Read a page of the hub: a repository, a folder of it, or a file."""
+    if not query:
+        parts = urlsplit(f"//hub/{path}")
+        path, query = parts.path.lstrip("/"), parts.query
+    segments = [unquote(part) for part in path.rstrip("/").split("/")]
+    if segments[:2] == ["api", "models"]:
+        segments = segments[2:]
+    if segments[0] in _NOT_MODELS or len(segments) < 2:
+        return NoAddress(_NO_MODEL_PAGE)
+    owner, named, *rest = segments
+    name, _, tag = named.partition(":")
+    shown = parse_qs(query).get("show_file_info", [None])[0]
+    revision, inside, is_file = _inside(rest)
+    return _hub_address(
+        f"{owner}/{name}",
+        revision,
+        shown or (inside if is_file else None),
+        _quantization(tag) or (quantization_of(inside or "") if not is_file else None),
+    ) or NoAddress(_NO_MODEL_PAGE)
+
+
+def _inside(rest: list[str]) -> tuple[str, str | None, bool]:
+    """Give revision, path, and whether the path is a file's."""
+    if len(rest) >= 2 and rest[0] in {*_FILES_AT, "tree"}:
+        return rest[1], "/".join(rest[2:]) or None, rest[0] in _FILES_AT
+    is_file = bool(rest) and rest[-1].lower().endswith(GGUF)
+    return "main", "/".join(rest) if is_file else None, is_file
+
+
+def _in_hub(text: str) -> HubAddress | None:
+    """Read `owner/name`, with `:QUANTIZATION`, `@revision` and `/file` behind it or without."""
+    owner, _, rest = text.partition("/")
+    named, _, path = rest.partition("/")
+    named, _, tag = named.partition(":")
+    name, _, revision = named.partition("@")
+    return _hub_address(
+        f"{owner}/{name}", unquote(revision) or "main", path or None, _quantization(tag)
+    )
+
+
+def _hub_address(
+    repo: str, revision: str, path: str | None, quantization: str | None
+) -> HubAddress | None:
+    if repo.count("/") != 1 or not is_repo(repo) or _CONTROL.search(f"{revision}{path}"):
+        return None
+    return HubAddress(repo=repo, revision=revision or "main", path=path, quantization=quantization)
+
+
+def _quantization(tag: str) -> str | None:
+    if not tag or tag.lower() == _NEWEST:
+        return None
+    return quantization_of(tag) or tag
+
+
+def _local(text: str) -> Address:
+    if not text or "\x00" in text:
+        return NoAddress("This is no path.")
+    path = Path(text)
+    try:
+        return LocalFiles(path=path.expanduser())
+    except RuntimeError:  # a home that cannot be found leaves `~` as it stands
+        return LocalFiles(path=path)

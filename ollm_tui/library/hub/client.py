@@ -1,0 +1,169 @@
+"""`HubClient`: a hub of model files, asked over HTTP."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+import anyio.to_thread
+
+from ollm_tui.config.hosts import shown_url
+from ollm_tui.decode.json_fields import as_object
+from ollm_tui.library.hub import faults, replies
+from ollm_tui.library.hub.faults import Question
+from ollm_tui.library.hub.origin import origin_of
+from ollm_tui.library.hub.reading import ask
+from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo, Variant
+from ollm_tui.library.hub.variants import variants_of
+from ollm_tui.protocol.fetch import Fetcher, FetchRequest
+from ollm_tui.protocol.json_types import JsonValue
+
+MOST_FOUND = 100
+MOST_FILES = 50_000
+MOST_PAGES = 100
+"""Of one list of files."""
+MOST_SEARCH_PAGES = 3
+LONGEST_SEARCH = 200
+LONGEST_REVISION = 200
+SURE_SIBLINGS = 1000
+"""Beyond this the files in a repository's details may not be all; its tree has them all."""
+FEW_FILES = 500
+_EXPANDED = ("downloads", "likes", "lastModified", "gated", "tags", "pipeline_tag", "gguf")
+
+
+@dataclass(frozen=True, slots=True)
+class _Details:
+    """What a repository's details say."""
+
+    model: HubModel | None
+    commit: str | None
+    files: list[HubFile]
+    more: dict[str, str]
+
+
+class HubClient:
+    """A hub at an address; the token is sent there and nowhere else."""
+
+    def __init__(self, fetcher: Fetcher, endpoint: str, token: str | None) -> None:
+        self._fetcher = fetcher
+        self._endpoint = endpoint.rstrip("/")
+        self._token = token or None
+        self._origin = origin_of(self._endpoint)
+        self._place = shown_url(self._endpoint)
+
+    @property
+    def place(self) -> str:
+        """The hub's address, without what is secret in it."""
+        return self._place
+
+    async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
+        """Find repositories with model files, the most downloaded first.
+
+        Raises:
+            AIError: the hub cannot be asked; the message names it and the next step.
+        """
+        limit = max(1, min(limit, MOST_FOUND))
+        query = [
+            ("search", text.strip()[:LONGEST_SEARCH]),
+            ("filter", "gguf"),
+            ("sort", "downloads"),
+            ("direction", "-1"),
+            ("limit", str(limit)),
+            *(("expand", name) for name in _EXPANDED),
+        ]
+        url: str | None = f"{self._endpoint}/api/models?{urlencode(query, errors='replace')}"
+        found: dict[str, HubModel] = {}
+        for _ in range(MOST_SEARCH_PAGES):
+            if url is None or len(found) >= limit:
+                break
+            page = await ask(self._fetcher, self._request(url), self._question(), _models)
+            if page.told is None:
+                raise faults.no_hub(self._place, "something else than a list")
+            found |= {model.repo: model for model in page.told}
+            url = page.following if self._is_own(page.following) else None
+        return list(found.values())[:limit]
+
+    async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
+        """Give what can be chosen in a repository, at the commit that the revision means now.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as `search`.
+        """
+        if not replies.is_repo(repo):
+            raise faults.no_name(repo)
+        revision = revision[:LONGEST_REVISION]
+        asked = self._question(repo, revision)
+        at = quote(revision, safe="", errors="replace")
+        url = f"{self._endpoint}/api/models/{repo}/revision/{at}?blobs=true"
+        told = (await ask(self._fetcher, self._request(url), asked, _details)).told
+        commit = told.commit or (revision if replies.is_commit(revision) else None)
+        if told.model is None or commit is None:
+            raise faults.no_hub(self._place, "something else than a repository")
+        variants = await _sorted(told.files, told.model)
+        unsure = not told.files or len(told.files) > SURE_SIBLINGS
+        if unsure or any(variant.size is None for variant in variants):
+            files = await self._tree(told.model.repo, commit, asked)
+            variants = await _sorted(files, told.model)
+        return HubRepo(model=told.model, revision=commit, variants=variants, details=told.more)
+
+    def file_url(self, repo: str, revision: str, path: str) -> str:
+        """Give where a file is fetched from."""
+        at = quote(revision, safe="", errors="replace")
+        return f"{self._endpoint}/{quote(repo)}/resolve/{at}/{quote(path, errors='replace')}"
+
+    def token_for(self, url: str) -> str | None:
+        """Give the person's token for an address: None for any that is not the hub's own."""
+        return self._token if self._is_own(url) else None
+
+    def _is_own(self, url: str | None) -> bool:
+        return url is not None and self._origin is not None and origin_of(url) == self._origin
+
+    def _request(self, url: str) -> FetchRequest:
+        return FetchRequest(url=url, token=self.token_for(url))
+
+    def _question(self, repo: str | None = None, revision: str = "main") -> Question:
+        return Question(
+            place=self._place, repo=repo, revision=revision, has_token=self._token is not None
+        )
+
+    async def _tree(self, repo: str, commit: str, asked: Question) -> list[HubFile]:
+        """List all files, page after page: a part of a list would be a wrong one."""
+        url = f"{self._endpoint}/api/models/{repo}/tree/{commit}?recursive=true"
+        files: list[HubFile] = []
+        for _ in range(MOST_PAGES):
+            page = await ask(self._fetcher, self._request(url), asked, _files)
+            if page.told is None:
+                raise faults.no_hub(self._place, "something else than a list")
+            files.extend(page.told)
+            if page.following is None:
+                return files
+            if not self._is_own(page.following):
+                raise faults.no_hub(self._place, "a list that goes on at another server")
+            if len(files) > MOST_FILES:
+                break
+            url = page.following
+        raise faults.no_hub(self._place, "more files than are looked at")
+
+
+def _models(value: JsonValue) -> list[HubModel] | None:
+    return replies.models_of(value) if isinstance(value, list) else None
+
+
+def _files(value: JsonValue) -> list[HubFile] | None:
+    return replies.tree_of(value) if isinstance(value, list) else None
+
+
+def _details(value: JsonValue) -> _Details:
+    told = as_object(value)
+    return _Details(
+        replies.model_of(told),
+        replies.commit_of(told),
+        replies.siblings_of(told),
+        replies.details_of(told),
+    )
+
+
+async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
+    speech = replies.is_about_speech(model)
+    if len(files) <= FEW_FILES:
+        return variants_of(files, speech=speech)
+    return await anyio.to_thread.run_sync(lambda: variants_of(files, speech=speech))

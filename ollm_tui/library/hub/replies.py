@@ -1,0 +1,149 @@
+"""A hub's JSON as the types of this package: any shape is read, what does not fit is left out."""
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
+from ollm_tui.library.hub.repo import HubFile, HubModel
+from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+
+MOST_TAGS = 200
+MOST_CHARS = 500
+"""Of one text that is shown."""
+LONGEST_PATH = 4096
+_REPO = re.compile(r"(?=.{1,200}$)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
+_LICENCE = "license:"
+_DETAILS: Mapping[str, str] = MappingProxyType(
+    {
+        "pipeline_tag": "pipeline",
+        "library_name": "library",
+        "createdAt": "created_at",
+    }
+)
+_CARD_DETAILS: Mapping[str, str] = MappingProxyType(
+    {
+        "base_model": "base_model",
+        "license_name": "licence_name",
+        "license_link": "licence_link",
+        "language": "language",
+    }
+)
+_SPEECH = frozenset({"whisper", "automatic-speech-recognition"})
+
+
+def is_repo(text: str) -> bool:
+    """Whether this can be a repository's name: `owner/name`, of old ones `name` alone."""
+    parts = text.split("/")
+    return bool(_REPO.fullmatch(text)) and not any(part in (".", "..") for part in parts)
+
+
+def is_commit(text: str) -> bool:
+    """Whether this names a commit in full."""
+    return bool(_COMMIT.fullmatch(text))
+
+
+def models_of(value: JsonValue) -> list[HubModel]:
+    """Read what a search found."""
+    found = (model_of(entry) for entry in objects(value))
+    return [model for model in found if model is not None]
+
+
+def model_of(entry: JsonMapping) -> HubModel | None:
+    """Read one repository; None for what has no name of one."""
+    repo = string(entry, "id") or string(entry, "modelId")
+    if repo is None or not is_repo(repo):
+        return None
+    facts = as_object(entry.get("gguf"))
+    tags = strings(entry.get("tags"))[:MOST_TAGS]
+    gated = entry.get("gated")
+    return HubModel(
+        repo=repo,
+        downloads=_count(entry, "downloads"),
+        likes=_count(entry, "likes"),
+        modified_at=_short(string(entry, "lastModified")),
+        licence=_licence(as_object(entry.get("cardData")), tags),
+        gated=gated is True or (isinstance(gated, str) and bool(gated)),
+        tags=tuple(tag[:MOST_CHARS] for tag in tags),
+        architecture=_short(string(facts, "architecture")),
+        parameters=positive(facts, "total"),
+        context=positive(facts, "context_length"),
+    )
+
+
+def commit_of(value: JsonMapping) -> str | None:
+    """Read the commit that a repository's details are of."""
+    sha = string(value, "sha")
+    return sha if sha is not None and is_commit(sha) else None
+
+
+def siblings_of(value: JsonMapping) -> list[HubFile]:
+    """Read the files in a repository's details."""
+    return _files(objects(value.get("siblings")), "rfilename", "sha256")
+
+
+def tree_of(value: JsonValue) -> list[HubFile]:
+    """Read the files in one page of a tree."""
+    files = (entry for entry in objects(value) if entry.get("type", "file") == "file")
+    return _files(files, "path", "oid")
+
+
+def details_of(value: JsonMapping) -> dict[str, str]:
+    """Read further words for a person."""
+    card = as_object(value.get("cardData"))
+    found = {name: _words(value.get(key)) for key, name in _DETAILS.items()}
+    found |= {name: _words(card.get(key)) for key, name in _CARD_DETAILS.items()}
+    return {name: words for name, words in found.items() if words}
+
+
+def is_about_speech(model: HubModel) -> bool:
+    """Whether a repository's own words say that its models listen."""
+    return bool(_SPEECH.intersection(model.tags)) or "whisper" in model.repo.lower()
+
+
+def _files(entries: Iterable[JsonMapping], name: str, sum_name: str) -> list[HubFile]:
+    found = []
+    for entry in entries:
+        path = string(entry, name)
+        if path is None or len(path) > LONGEST_PATH:
+            continue
+        stored = as_object(entry.get("lfs"))
+        size = _count(stored, "size")
+        found.append(
+            HubFile(
+                path=path,
+                size=_count(entry, "size") if size is None else size,
+                sha256=_sha256(string(stored, sum_name) or string(stored, "oid")),
+            )
+        )
+    return found
+
+
+def _sha256(text: str | None) -> str | None:
+    found = _SHA256.fullmatch(text or "")
+    return found[1].lower() if found else None
+
+
+def _licence(card: JsonMapping, tags: Iterable[str]) -> str | None:
+    said = _words(card.get("license"))
+    tagged = (tag.removeprefix(_LICENCE) for tag in tags if tag.startswith(_LICENCE))
+    return said or next((_short(licence) for licence in tagged if licence), None)
+
+
+def _words(value: JsonValue) -> str | None:
+    """Give a text, or the texts of a list in one."""
+    if isinstance(value, str):
+        return _short(value)
+    return _short(", ".join(text[:MOST_CHARS] for text in strings(value)[:MOST_TAGS]))
+
+
+def _short(text: str | None) -> str | None:
+    return text[:MOST_CHARS] if text else None
+
+
+def _count(data: JsonMapping, key: str) -> int | None:
+    """Give a field that is a whole number, zero or more."""
+    value = integer(data, key)
+    return value if value is not None and value >= 0 else None

@@ -1,0 +1,144 @@
+"""The files of a repository, sorted into what can be chosen.
+
+Names are the uploader's: nothing here trusts them to be names of files, or to be there once.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from ollm_tui.library.hub.quantization import DYNAMIC, quality_rank, quantization_of
+from ollm_tui.library.hub.repo import FileKind, HubFile, Variant
+from ollm_tui.library.shards import Shard, problem_of, shard_of
+
+GGUF = ".gguf"
+OTHER_SUFFIXES = frozenset(
+    {".bin", ".safetensors", ".onnx", ".pt", ".pth", ".ckpt", ".tflite", ".llamafile"}
+)
+_PROJECTOR = re.compile(r"(^|[^a-z])mmproj([^a-z]|$)", re.IGNORECASE)
+_WHISPER = re.compile(
+    r"(for-tests-)?ggml-(tiny|base|small|medium|large|turbo|distil)([^a-z]|$)", re.IGNORECASE
+)
+_IMPORTANCES = re.compile(r"(^|[^a-z])imatrix([^a-z].*)?$", re.IGNORECASE)
+"""A file of measurements that quantizing was done with."""
+_ORDER: Mapping[FileKind, int] = MappingProxyType(
+    {"model": 0, "projector": 1, "whisper": 2, "other": 3}
+)
+_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\\:]")
+_LONGEST_PART = 255
+_ALONE = -1
+"""The count of a file that is no part of anything."""
+_Parts: TypeAlias = dict[int, list[HubFile]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """Files that belong together by their names."""
+
+    folder: str
+    name: str
+    suffix: str
+    count: int
+
+    @property
+    def label(self) -> tuple[str, str, str]:
+        """What other sets of another count may have too."""
+        return self.folder, self.name, self.suffix
+
+    def is_whole(self, parts: _Parts) -> bool:
+        return self.count != _ALONE and problem_of(parts.keys(), self.count) is None
+
+
+def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Variant, ...]:
+    """Give what can be chosen, models first and the best quality first.
+
+    `speech` says that the repository is about speech, where a `ggml-….bin` is a whisper model.
+    """
+    sets: dict[_Set, _Parts] = {}
+    for file in files:
+        folder, _, name = file.path.rpartition("/")
+        stem, dot, ending = name.rpartition(".")
+        suffix = f"{dot}{ending}".lower()
+        if stem and (suffix == GGUF or suffix in OTHER_SUFFIXES):
+            shard = shard_of(stem) or Shard(stem, 1, _ALONE)
+            parts = sets.setdefault(_Set(folder, shard.name, suffix, shard.count), {})
+            parts.setdefault(shard.part, []).append(file)
+    whole = Counter(it.label for it, parts in sets.items() if it.is_whole(parts))
+    found = [
+        Variant(
+            name=it.name,
+            files=tuple(file for part in sorted(parts) for file in parts[part]),
+            quantization=quantization_of(it.name) or quantization_of(it.folder),
+            kind=_kind(it, speech=speech),
+            problem=next(_problems(it, parts, whole[it.label]), None),
+        )
+        for it, parts in sets.items()
+    ]
+    return tuple(sorted(found, key=_place))
+
+
+def _problems(it: _Set, parts: _Parts, whole_sets: int) -> Iterator[str]:
+    if not all(is_usable_path(file.path) for files in parts.values() for file in files):
+        yield "its name is none that a file can have here"
+    if it.count != _ALONE and (missing := problem_of(parts.keys(), it.count)) is not None:
+        yield missing
+    repeated = next((part for part in sorted(parts) if len(parts[part]) > 1), None)
+    if repeated is not None:
+        which = "it" if it.count == _ALONE else f"part {repeated} of {it.count}"
+        yield f"{which} is listed more than once"
+    if whole_sets > 1:
+        yield "its parts disagree on how many there are"
+
+
+def matching(
+    variants: Iterable[Variant], *, path: str | None = None, quantization: str | None = None
+) -> tuple[Variant, ...]:
+    """Give those that a person means by a file, any part of it, or a quantization.
+
+    `Q4_K_XL` means `UD-Q4_K_XL` too where there is no plain one.
+    """
+    if path is not None:
+        return tuple(it for it in variants if any(file.path == path for file in it.files))
+    if quantization is None:
+        return tuple(variants)
+    wanted = quantization.upper()
+    named = [(it, (it.quantization or "").upper()) for it in variants]
+    exact = tuple(it for it, name in named if name == wanted)
+    return exact or tuple(it for it, name in named if name == f"{DYNAMIC}{wanted}")
+
+
+def is_usable_path(path: str) -> bool:
+    """Whether each part of a path can be the name of a file, and none leads out of its folder."""
+    parts = path.split("/")
+    return (
+        not _UNUSABLE.search(path)
+        and path.isprintable()
+        and all(part.strip() and part not in (".", "..") for part in parts)
+        and all(len(part.encode("utf-8", "replace")) <= _LONGEST_PART for part in parts)
+    )
+
+
+def _kind(it: _Set, *, speech: bool) -> FileKind:
+    if it.suffix == GGUF:
+        if _PROJECTOR.search(it.name):
+            return "projector"
+        measured = _IMPORTANCES.search(it.name) and quantization_of(it.name) is None
+        return "other" if measured else "model"
+    if it.suffix == ".bin":
+        about_speech = speech or "whisper" in f"{it.folder}/{it.name}".lower()
+        if _WHISPER.match(it.name) or (about_speech and it.name.lower().startswith("ggml")):
+            return "whisper"
+    return "other"
+
+
+def _place(variant: Variant) -> tuple[int, int, int, str, str]:
+    return (
+        _ORDER[variant.kind],
+        quality_rank(variant.quantization),
+        -(variant.size or 0),
+        variant.name.casefold(),
+        variant.files[0].path,
+    )

@@ -1,0 +1,26 @@
+"""A hub on loopback, and a client that asks it."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from ollm_tui.library.hub.client import HubClient
+from tests.support.fake_hub import FakeHub, serve_hub
+from tests.support.hub_samples import sample_hub
+from tests.support.plain_fetcher import PlainFetcher
+
+MakeClient = Callable[..., HubClient]
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[FakeHub]:
+    async with serve_hub(sample_hub(10_000)) as hub:
+        yield hub
+
+
+@pytest.fixture
+def client_of(hub: FakeHub) -> MakeClient:
+    def make(token: str | None = None, endpoint: str | None = None) -> HubClient:
+        return HubClient(PlainFetcher(), endpoint or hub.url, token)
+
+    return make
