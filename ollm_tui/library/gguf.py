@@ -25,7 +25,8 @@ from ollm_tui.library.gguf_texts import LONGEST_SHORT, ROW, length_at, pass_row
 
 __all__ = ["BadGGUF", "GGUFHeader", "read_header"]
 
-HEADER_LIMIT = 64 * 1024 * 1024
+HEADER_LIMIT = 32 * 1024 * 1024
+"""The largest vocabularies take some 15 million bytes."""
 PAIR_LIMIT = 100_000
 TENSOR_LIMIT = 100_000
 ARRAY_LIMIT = 1_000_000
@@ -39,9 +40,9 @@ MAX_INT64 = 2**63 - 1
 KEY_SHOWN = 100
 
 WORK_LIMIT = 1_000_000
-"""Steps for one header. The largest vocabularies take 800,000, the most tensors 60,000."""
-TEXT_WORK, LONG_TEXT_WORK, PAIR_WORK, TENSOR_WORK = 1, 64, 20, 40
-"""Steps that one of each costs; a step is some 60 ns."""
+"""Steps for one header. The largest vocabularies take 800,000, and 1,000 tensors 80,000."""
+TEXT_WORK, LONG_TEXT_WORK, PAIR_WORK, TENSOR_WORK = 1, 160, 60, 80
+"""Steps that one of each costs; a step is some 60 ns at most."""
 BYTES_KEPT_A_STEP = 16
 """Bounds what is held in memory."""
 
