@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from ollm_tui.library.fit import ModelShape
 from ollm_tui.library.gguf import GGUFHeader
+from ollm_tui.library.gguf_header import LAYER_LIMIT
 
 BYTES_A_PARAMETER = 0.6
 """Of the usual quantizations, Q4_K_M and near it."""
@@ -36,7 +37,7 @@ def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
     is_compressed = header.key_length_mla is not None
     value_length = 0 if is_compressed else header.value_length or head_length
     window, windowed = header.sliding_window or None, None
-    if window is not None and layers:
+    if window is not None and layers is not None and layers <= LAYER_LIMIT:
         windowed = _windowed_layers(header, layers)
     return ModelShape(
         weights=size,
@@ -101,7 +102,7 @@ def _kv_heads(header: GGUFHeader) -> int | None:
 def _windowed_layers(header: GGUFHeader, layers: int) -> int:
     """Count the layers with a window: as the file says, else as is known of its architecture."""
     pattern = header.sliding_pattern
-    if len(pattern) > 1:
-        return min(layers, sum(1 for slides in pattern[:layers] if slides))
-    every = pattern[0] if pattern else WINDOWED_OF.get(header.architecture, 0)
-    return layers - layers // every if every > 1 else 0
+    if len(pattern) > 1:  # for each layer, or for a few that are repeated
+        return sum(1 for layer in range(layers) if pattern[layer % len(pattern)])
+    every = pattern[0] if pattern else WINDOWED_OF.get(header.architecture, 1)
+    return layers - layers // every if every else layers

@@ -219,6 +219,8 @@ READERS: Mapping[str, str] = {
     "config/toml_file.py": "settings, providers, broken settings",
     "library/files.py": "model files",
     "library/gguf.py": "model files",
+    "library/machine_linux.py": "numbers of the kernel; the name of a card, which is never shown",
+    "library/run_program.py": "numbers of a driver; the name of a card, which is never shown",
     "library/starter.py": "checked against a known sum; shows words of its own",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",

@@ -104,6 +104,9 @@ def test_compressed_attention_keeps_one_row_and_no_values() -> None:
         ({"architecture": "gpt-oss"}, 16),
         ({"architecture": "unheard-of"}, 0),
         ({"sliding_pattern": (4,)}, 24),
+        ({"sliding_pattern": (1,)}, 0),
+        ({"sliding_pattern": (0,)}, 32),
+        ({"sliding_pattern": (1, 1, 1, 0)}, 24),
         ({"sliding_pattern": (1, 1, 0, 1) * 8}, 24),
     ],
 )
