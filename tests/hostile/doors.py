@@ -221,6 +221,8 @@ READERS: Mapping[str, str] = {
     "library/gguf.py": "model files",
     "library/machine_linux.py": "numbers of the kernel; the name of a card, which is never shown",
     "library/run_program.py": "numbers of a driver; the name of a card, which is never shown",
+    "library/model_folders.py": "model files",
+    "library/sidecars.py": "where a model was fetched: shown as the details of an engine are",
     "library/starter.py": "checked against a known sum; shows words of its own",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",
