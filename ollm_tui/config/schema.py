@@ -143,6 +143,11 @@ class EmbeddedConfig(Section):
         examples=[["~/models"]],
         description="Folders searched for GGUF files beside the app's own models folder.",
     )
+    other_folders: list[Literal["lmstudio", "huggingface", "llamacpp"]] = Field(
+        [],
+        examples=[["lmstudio", "huggingface"]],
+        description="Other programs whose folders of model files are searched too, only reading.",
+    )
 
 
 class ToolSettings(Section):

@@ -1,54 +1,58 @@
-"""GGUF files in folders, as a list of models."""
+"""Model files in folders, as a list of models."""
 
-import logging
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ollm_tui.library.gguf import BadGGUF, GGUFHeader, read_header
-from ollm_tui.library.shards import problem_of, shard_of
-from ollm_tui.library.traits import capability_of, facts_of
+from ollm_tui.library.model_file import ModelFile, models_in
+from ollm_tui.library.model_folders import SUFFIX, WHISPER_SUFFIX, ModelFolder
+from ollm_tui.library.names import named
+from ollm_tui.library.removal import check_removal, remove
+from ollm_tui.library.sidecars import origin_of
+from ollm_tui.library.traits import (
+    WHISPER,
+    all_facts_of,
+    capability_of,
+    facts_of,
+    is_part_of_another,
+    problem_of,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
-SUFFIX = ".gguf"
-PROJECTOR = "clip"
-"""The architecture of files that hold a picture encoder for another model, and no model."""
-
-logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFile:
-    """One model: a file, or all the parts of one."""
-
-    name: str
-    path: Path
-    """What the engine is given: the file, or the first part."""
-    size: int
-    modified_ns: int
-    problem: str | None = None
+WHISPER_MAGIC = b"lmgg"
 
 
 class FolderLibrary:
-    """The GGUF files of some folders; the first of two with one name counts.
+    """The model files of some folders, at any depth, each under a name of its own.
 
     Files are read again only when their size or time has changed. A file that cannot be used is
     listed with the reason in `details["problem"]` and no capability.
     """
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._folders = tuple(folders)
-        self._seen: Mapping[ModelFile, ModelInfo | None] = {}
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        own: Path | None = None,
+        others: Sequence[ModelFolder] = (),
+    ) -> None:
+        """`own` is the one of `folders` from which files may be deleted."""
+        self._folders = (
+            *(ModelFolder(path=folder, is_own=folder == own) for folder in folders),
+            *others,
+        )
+        self._seen: Mapping[tuple[str, ModelFile], ModelInfo | None] = {}
+        self._names: Mapping[Path, str] = {}
 
     def models(self) -> Sequence[ModelInfo]:
         """Give every model found, by name; touches the disk."""
-        files = self._files().values()
+        files = self._files()
+        known = self._seen
         self._seen = {
-            file: self._seen[file] if file in self._seen else _describe(file) for file in files
+            item: known[item] if item in known else _describe(*item) for item in files.items()
         }
         found = [info for info in self._seen.values() if info is not None]
         return sorted(found, key=lambda info: info.name.casefold())
@@ -59,96 +63,113 @@ class FolderLibrary:
         Raises:
             AIError: MODEL_NOT_FOUND.
         """
+        return self._file(name).path
+
+    def facts(self, name: str) -> JsonObject:
+        """Give all that the file says of its model, and where it is from; reads the header.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND.
+        """
+        file = self._file(name)
+        facts: JsonObject = {**origin_of(file.path), "file_sizes": _sizes(file)}
+        try:
+            header = read_header(file.path) if _is_gguf(file) else None
+        except (BadGGUF, OSError):  # the list has the reason
+            return facts
+        return {**(all_facts_of(header) if header else {}), **facts}
+
+    def check_delete(self, name: str) -> None:
+        """Do nothing for a model that may be deleted.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND, or it is kept, for the reason given.
+        """
+        check_removal(name, self._file(name))
+
+    def delete(self, name: str) -> None:
+        """Remove the files of a model for good, with what lies beside them.
+
+        Raises:
+            AIError: as `check_delete`, or a file could not be removed.
+        """
+        remove(name, self._file(name))
+
+    def _file(self, name: str) -> ModelFile:
         file = self._files().get(name)
         if file is None:
-            places = ", ".join(str(folder) for folder in self._folders) or "no folder"
+            places = ", ".join(str(folder.path) for folder in self._folders) or "no folder"
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND,
                 f"There is no model file {name}{SUFFIX} in {places}.",
                 hint="Choose another model, or put the file there.",
             )
-        return file.path
+        return file
 
     def _files(self) -> dict[str, ModelFile]:
-        files: dict[str, ModelFile] = {}
-        for folder in self._folders:
-            for file in _group(_entries(folder)):
-                files.setdefault(file.name, file)
+        found = [file for folder in self._folders for file in models_in(folder)]
+        files = named(found, self._names)
+        self._names = {file.path: name for name, file in files.items()}
         return files
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry for entry in entries if _is_candidate(entry)]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        logger.warning("cannot list the model folder %s: %s", folder, error)
-        return []
+def _is_gguf(file: ModelFile) -> bool:
+    return not file.path.name.lower().endswith(WHISPER_SUFFIX)
 
 
-def _is_candidate(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.name.lower().endswith(SUFFIX) and entry.is_file()
-    except OSError:
-        return False
-
-
-def _group(entries: Iterable[os.DirEntry[str]]) -> Iterator[ModelFile]:
-    """Put the parts of a split model together; everything else is a model of its own."""
-    parts: dict[tuple[str, int], dict[int, os.DirEntry[str]]] = {}
-    for entry in entries:
-        stem = entry.name[: -len(SUFFIX)]
-        shard = shard_of(stem)
-        if shard is None:
-            yield _model_file(stem, [entry])
-        else:
-            parts.setdefault((shard.name, shard.count), {})[shard.part] = entry
-    for (stem, count), numbered in parts.items():
-        problem = problem_of(numbered.keys(), count)
-        yield _model_file(stem, [numbered[n] for n in sorted(numbered)], problem)
-
-
-def _model_file(
-    stem: str, entries: Sequence[os.DirEntry[str]], problem: str | None = None
-) -> ModelFile:
-    size = modified = 0
-    for entry in entries:
+def _sizes(file: ModelFile) -> JsonObject:
+    sizes: JsonObject = {}
+    for path in file.paths:
         try:
-            status = entry.stat()
-        except OSError as error:
-            problem = problem or f"{error.strerror or error}"
-            continue
-        size += status.st_size
-        modified = max(modified, status.st_mtime_ns)
-    name = os.fsencode(stem).decode(errors="replace")
-    return ModelFile(
-        name=name, path=Path(entries[0].path), size=size, modified_ns=modified, problem=problem
-    )
+            sizes[path.name] = path.stat().st_size
+        except OSError:
+            sizes[path.name] = None
+    return sizes
 
 
-def _describe(file: ModelFile) -> ModelInfo | None:
-    """Read the file's header; None for a file that is part of another model."""
+def _describe(name: str, file: ModelFile) -> ModelInfo | None:
+    """Read the file's header; None for a file that is no model, or part of another."""
     if file.problem is not None:
-        return _info(file, None, {"problem": file.problem})
+        return _info(name, file, None, {"problem": file.problem})
     try:
+        if not _is_gguf(file):
+            return _whisper(name, file)
         header = read_header(file.path)
     except BadGGUF as bad:
-        return _info(file, None, {"problem": bad.reason})
+        return _info(name, file, None, {"problem": bad.reason})
     except OSError as error:
-        return _info(file, None, {"problem": f"it cannot be read ({error.strerror or error})"})
-    return None if header.architecture == PROJECTOR else _info(file, header, facts_of(header))
+        reason = f"it cannot be read ({error.strerror or error})"
+        return _info(name, file, None, {"problem": reason})
+    if is_part_of_another(header):
+        return None
+    problem = problem_of(header)
+    facts = facts_of(header) | ({} if problem is None else {"problem": problem})
+    return _info(name, file, header, facts)
+
+
+def _whisper(name: str, file: ModelFile) -> ModelInfo | None:
+    with file.path.open("rb") as start:
+        if start.read(len(WHISPER_MAGIC)) != WHISPER_MAGIC:
+            return None
+    capability = ModelCapability(frozenset({"audio"}), frozenset({"text"}))
+    return _info(name, file, capability, {"format": "ggml", "kind": WHISPER})
 
 
 def _info(
-    file: ModelFile, header: GGUFHeader | None, details: Mapping[str, JsonValue]
+    name: str,
+    file: ModelFile,
+    of: GGUFHeader | ModelCapability | None,
+    details: Mapping[str, JsonValue],
 ) -> ModelInfo:
     modified = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
+    capability = capability_of(of) if isinstance(of, GGUFHeader) else of
+    place: JsonObject = {"folder": file.folder.title, "path": str(file.path)}
+    if file.folder.why_kept is not None:
+        place["why_kept"] = file.folder.why_kept
     return ModelInfo(
-        name=file.name,
+        name=name,
         size_bytes=file.size,
         modified_at=modified.isoformat(timespec="seconds"),
-        capability=ModelCapability() if header is None else capability_of(header),
-        details=details,
+        capability=capability or ModelCapability(),
+        details={**details, **place},
     )

@@ -25,6 +25,12 @@ class ModelShape:
     parameters: int | None = None
     window: int | None = None
     """Tokens that layers with a sliding window keep; None where all keep the whole context."""
+    windowed: int = 0
+    """Layers with such a window."""
+    embedding: int | None = None
+    """Numbers for one token between two layers."""
+    is_guess: bool = False
+    """Whether anything of it was guessed from the size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,81 @@
 """What a header tells about the model behind it: abilities and facts for a person."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from ollm_tui.library.gguf import GGUFHeader
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
 
 _TEXT = frozenset({"text"})
 _THINKING_MARKS = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
+WHISPER = "whisper"
+_KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        WHISPER: frozenset({WHISPER}),
+        "image": frozenset(
+            {
+                "sd1",
+                "sd2",
+                "sd3",
+                "sdxl",
+                "flux",
+                "aura",
+                "hidream",
+                "cosmos",
+                "lumina2",
+                "pixart",
+                "chroma",
+                "qwen_image",
+            }
+        ),
+        "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
+        "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),
+    }
+)
+"""Architectures of what llama.cpp does not chat with, by what they make."""
+_MAKES: Mapping[str, ModelCapability] = MappingProxyType(
+    {
+        WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
+        "image": ModelCapability(_TEXT, frozenset({"image"})),
+        "video": ModelCapability(_TEXT, frozenset({"video"})),
+        "speech": ModelCapability(_TEXT, frozenset({"audio"})),
+    }
+)
+_ADDITIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "adapter": "it is an adapter for another model",
+        "imatrix": "it holds measurements for quantizing and no model",
+        "vocab": "it is a vocabulary without a model",
+    }
+)
+"""Kinds of files that can do nothing alone, as `general.type` names them."""
+PROJECTOR = "clip"
+"""The architecture of files that hold a picture encoder for another model, and no model."""
+
+
+def kind_of(header: GGUFHeader) -> str | None:
+    """Give what a file makes that is not text; None for a language or embedding model."""
+    return next((kind for kind, names in _KINDS.items() if header.architecture in names), None)
+
+
+def is_part_of_another(header: GGUFHeader) -> bool:
+    """Whether a file is nothing by itself, and stands beside the model that it belongs to."""
+    return header.architecture == PROJECTOR or header.kind == "mmproj"
+
+
+def problem_of(header: GGUFHeader) -> str | None:
+    """Tell why a file that can be read is no model."""
+    return _ADDITIONS.get(header.kind or "")
 
 
 def capability_of(header: GGUFHeader) -> ModelCapability:
-    """Tell chat models from embedding models, and read features off the chat template."""
+    """Tell chat models from others, and read features off the chat template."""
+    kind = kind_of(header)
+    if kind is not None:
+        return _MAKES[kind]
+    if problem_of(header) is not None:
+        return ModelCapability()
     if "bert" in header.architecture:
         return ModelCapability(_TEXT, frozenset({"embedding"}))
     features = {"stream", "json_mode"}
@@ -25,15 +91,44 @@ def capability_of(header: GGUFHeader) -> ModelCapability:
 
 def facts_of(header: GGUFHeader) -> JsonObject:
     """Give the details that screens show, without those that are unknown."""
-    facts: JsonObject = {
-        "format": "gguf",
-        "family": header.architecture,
-        "title": header.name,
-        "quantization": header.quantization,
-        "context_trained": header.context_trained,
-        # The first part of a split model counts its own tensors only.
-        "parameter_size": _short(header.parameters) if header.shards == 1 else None,
-    }
+    return _known(
+        {
+            "format": "gguf",
+            "kind": kind_of(header),
+            "family": header.architecture,
+            "title": header.name,
+            "quantization": header.quantization,
+            "context_trained": header.context_trained,
+            # The first part of a split model counts its own tensors only.
+            "parameter_size": _short(header.parameters) if header.shards == 1 else None,
+        }
+    )
+
+
+def all_facts_of(header: GGUFHeader) -> JsonObject:
+    """Give everything that a header says, without what is unknown."""
+    return facts_of(header) | _known(
+        {
+            "licence": header.licence,
+            "size_label": header.size_label,
+            "base_model": header.base_model,
+            "parameter_count": header.parameters if header.shards == 1 else None,
+            "parts": header.shards if header.shards > 1 else None,
+            "layers": header.block_count,
+            "embedding_length": header.embedding_length,
+            "heads": header.head_count,
+            "kv_heads": max(header.head_count_kv) if header.head_count_kv else None,
+            "key_length": header.key_length,
+            "value_length": header.value_length,
+            "sliding_window": header.sliding_window or None,
+            "tokenizer": header.tokenizer,
+            "tokenizer_kind": header.tokenizer_kind,
+            "template": header.chat_template,
+        }
+    )
+
+
+def _known(facts: JsonObject) -> JsonObject:
     return {key: value for key, value in facts.items() if value is not None}
 
 

@@ -207,7 +207,7 @@ class ModelLibrary(Protocol):
     """The model files on this machine, as the embedded provider sees them."""
 
     def models(self) -> Sequence[ModelInfo]:
-        """Give the files that can be chatted with."""
+        """Give the model files, also those that cannot be chatted with."""
         ...
 
     def path_of(self, name: str) -> Path:
@@ -215,6 +215,30 @@ class ModelLibrary(Protocol):
 
         Raises:
             AIError: MODEL_NOT_FOUND.
+        """
+        ...
+
+    def facts(self, name: str) -> JsonObject:
+        """Give all that the file says of its model, and where it is from.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND.
+        """
+        ...
+
+    def check_delete(self, name: str) -> None:
+        """Do nothing for a model that may be deleted.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND, or it is kept, for the reason given.
+        """
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove the files of a model for good, with what lies beside them.
+
+        Raises:
+            AIError: as `check_delete`, or a file could not be removed.
         """
         ...
 

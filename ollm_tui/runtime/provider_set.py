@@ -7,6 +7,7 @@ from pathlib import Path
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import AppConfig, ProviderSettings
 from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.other_folders import Surroundings, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
@@ -43,7 +44,11 @@ async def embedded_factory(
     config: AppConfig, paths: AppPaths, stack: AsyncExitStack
 ) -> ProviderAdapter:
     """Make the provider that runs model files of this machine in a child process."""
-    library = FolderLibrary(model_folders(config, paths))
+    library = FolderLibrary(
+        model_folders(config, paths),
+        own=paths.models_dir,
+        others=other_folders(config.embedded.other_folders, Surroundings()),
+    )
     provider = EmbeddedProvider(library, embedded_settings(config.embedded))
     return await stack.enter_async_context(provider)
 

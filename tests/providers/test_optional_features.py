@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.library.files import FolderLibrary
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, PullProgress
 from ollm_tui.protocol.ports import (
@@ -139,9 +140,19 @@ def test_the_adapters_offer_what_their_servers_do(
     assert {name for name, protocol in FEATURES.items() if isinstance(provider, protocol)} == can
 
 
-def test_the_embedded_engine_loads_counts_and_lists() -> None:
-    for name in ("list_models", "load_model", "count_tokens"):
-        assert hasattr(EmbeddedProvider, name)
+def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
+    provider = EmbeddedProvider(FolderLibrary([]))
+    can = {name for name, protocol in FEATURES.items() if isinstance(provider, protocol)}
+    assert can == {
+        "list_models",
+        "show_model",
+        "delete_model",
+        "load_model",
+        "unload_model",
+        "list_running",
+        "count_tokens",
+        "dispose",
+    }
 
 
 # Feature: stage-11-vllm-openai, Property 20: Unsupported Operation Messages

@@ -31,6 +31,15 @@ def unusable(name: str, reason: str) -> AIError:
     )
 
 
+def not_for_chat(name: str, kind: str) -> AIError:
+    """The model is of another kind: `kind` names what it makes, or its engine."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{name} is a model of another kind ({kind}), which the embedded engine does not run.",
+        hint="Choose a language model.",
+    )
+
+
 def load_refused(name: str, error: str, log: str) -> AIError:
     """The engine ran and would not load the model; the reason stands in its log."""
     if _MEMORY.search(log) or _MEMORY.search(error):

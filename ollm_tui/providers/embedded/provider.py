@@ -130,14 +130,24 @@ class EmbeddedProvider:
         return [self._as_seen(info) for info in found]
 
     async def show_model(self, name: str) -> ModelInfo:
-        """Give what is known about one model.
+        """Give all that a model's file says, and where it lies.
 
         Raises:
             AIError: MODEL_NOT_FOUND.
         """
-        path = await to_thread.run_sync(self._library.path_of, name)
+        facts = await to_thread.run_sync(self._library.facts, name)
         info = await to_thread.run_sync(self._info, name)
-        return replace(self._as_seen(info), details={**info.details, "path": str(path)})
+        return replace(self._as_seen(info), details={**facts, **info.details})
+
+    async def delete_model(self, name: str) -> None:
+        """Remove a model of the app's own folder for good; one in memory leaves that first.
+
+        Raises:
+            AIError: there is no such model, or it is kept, for the reason given.
+        """
+        await to_thread.run_sync(self._library.check_delete, name)
+        await self._supervisor.unload(name)
+        await to_thread.run_sync(self._library.delete, name)
 
     async def load_model(self, name: str) -> None:
         """Bring a model into memory; it stays for the usual idle time.
@@ -183,6 +193,9 @@ class EmbeddedProvider:
         problem = info.details.get("problem")
         if problem is not None:
             raise failures.unusable(name, str(problem))
+        kind = info.details.get("kind")
+        if kind is not None:
+            raise failures.not_for_chat(name, str(kind))
         return EnginePlan(name=name, path=path, context=context or self._context(info))
 
     def _info(self, name: str) -> ModelInfo:

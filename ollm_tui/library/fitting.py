@@ -1,0 +1,110 @@
+"""Judging whether a model fits this machine, and which of its quantizations to take."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ollm_tui.library.fit import Fit, ModelShape, Verdict
+from ollm_tui.library.fit_words import fit_short, fit_words
+from ollm_tui.library.machine import Machine
+from ollm_tui.library.memory_need import all_free, cache_of, gpu_free, overhead_of
+from ollm_tui.library.quantization import bits_of
+from ollm_tui.library.shapes import completed, shape_of_header, shape_of_size
+
+__all__ = [
+    "fit_of",
+    "fit_short",
+    "fit_words",
+    "recommend",
+    "shape_of_header",
+    "shape_of_size",
+]
+
+LEAST_SHARE = 0.01
+"""Less of a model in graphics memory than this is none."""
+HEADROOM = 0.9
+"""The part of the free memory that a recommended model may take."""
+GOOD_BITS, BEST_BITS = 4.0, 9.0
+"""Below the first, answers suffer visibly; above the second, nothing is gained."""
+
+
+def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16") -> Fit:
+    """Judge a model with a context of so many tokens; an unknown `kv_type` counts as f16."""
+    whole = completed(shape)
+    cache, overhead = cache_of(whole, context, kv_type), overhead_of(whole, context)
+    verdict, share = _placed(whole.weights + cache, overhead, machine)
+    return Fit(
+        verdict=verdict,
+        weights=whole.weights,
+        cache=cache,
+        overhead=overhead,
+        context=context,
+        kv_type=kv_type,
+        machine=machine,
+        gpu_share=share,
+        is_estimate=whole.is_guess,
+    )
+
+
+def _placed(movable: int, overhead: int, machine: Machine) -> tuple[Verdict, float]:
+    """Give the verdict, and the part in graphics memory; the overhead is needed there too."""
+    free, ram, needed = gpu_free(machine), machine.ram_free, movable + overhead
+    shares_ram = machine.unified and ram is not None
+    if free and needed <= free and (not shares_ram or needed <= all_free(machine)):
+        return "gpu", 1.0
+    if ram is None:
+        return "unknown", 0.0
+    share = max(0.0, (free - overhead) / movable) if movable else 0.0
+    if share >= LEAST_SHARE and needed <= all_free(machine):
+        return "partly", min(1.0, share)
+    return ("cpu", 0.0) if needed <= ram else ("no", 0.0)
+
+
+def recommend(
+    variants: Sequence[tuple[str | None, int | None]],
+    machine: Machine,
+    *,
+    context: int,
+    shape: ModelShape | None = None,
+    kv_type: str = "f16",
+) -> int | None:
+    """Give the index of the variant to take, of (quantization, bytes) each; None where none fits.
+
+    The rule: the best quality that fits entirely, with a tenth of the free memory left, in the
+    best place where any of at least four bits fits: graphics memory, else all memory. More than
+    eight bits only where nothing smaller is offered, fewer than four only where four fit nowhere.
+    `shape` is that of any variant, where one is known.
+    """
+    sized = [
+        (index, bits_of(name) or 0.0, _fit_with(size, shape, machine, context, kv_type))
+        for index, (name, size) in enumerate(variants)
+        if size
+    ]
+    on_gpu = [one for one in sized if _is_roomy(one[2], gpu_free(machine), {"gpu"})]
+    anywhere = [
+        one for one in sized if _is_roomy(one[2], all_free(machine), {"gpu", "partly", "cpu"})
+    ]
+    for place in (on_gpu, anywhere):
+        good = [one for one in place if one[1] >= GOOD_BITS]
+        modest = [one for one in good if one[1] < BEST_BITS]
+        if modest:
+            return max(modest, key=_quality)[0]
+        if good:
+            return min(good, key=_quality)[0]
+    poor = on_gpu or anywhere
+    return max(poor, key=_quality)[0] if poor else None
+
+
+def _quality(variant: tuple[int, float, Fit]) -> tuple[float, int]:
+    _, bits, fit = variant
+    return bits, fit.weights
+
+
+def _fit_with(
+    size: int, shape: ModelShape | None, machine: Machine, context: int, kv_type: str
+) -> Fit:
+    resized = shape_of_size(size) if shape is None else replace(shape, weights=size)
+    return fit_of(resized, machine, context=context, kv_type=kv_type)
+
+
+def _is_roomy(fit: Fit, free: int, verdicts: set[Verdict]) -> bool:
+    return fit.verdict in verdicts and fit.needed <= free * HEADROOM

@@ -1,0 +1,180 @@
+"""`GGUFHeader`: what a file says about its model, made of the raw values that were read."""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ollm_tui.library.gguf_tables import ARRAY, FILE_TYPES, FORMATS, STRING
+
+LAYER_LIMIT = 1024
+"""Values of an array that is kept: one for each layer."""
+FACT_LIMIT = 4096
+"""Bytes of a text that is kept; a longer one counts as not said."""
+TEMPLATE_LIMIT = 1024 * 1024
+TEMPLATE_KEY = b"tokenizer.chat_template"
+_GENERAL: frozenset[bytes] = frozenset(
+    b"general." + key
+    for key in (
+        b"architecture",
+        b"type",
+        b"name",
+        b"file_type",
+        b"alignment",
+        b"license",
+        b"license.name",
+        b"size_label",
+        b"base_model.0.name",
+    )
+) | {TEMPLATE_KEY, b"tokenizer.ggml.model", b"tokenizer.ggml.pre", b"split.count"}
+_OF_ARCHITECTURE: Mapping[bytes, str] = MappingProxyType(
+    {
+        b"context_length": "context_trained",
+        b"block_count": "block_count",
+        b"embedding_length": "embedding_length",
+        b"attention.head_count": "head_count",
+        b"attention.head_count_kv": "head_count_kv",
+        b"attention.key_length": "key_length",
+        b"attention.value_length": "value_length",
+        b"attention.key_length_mla": "key_length_mla",
+        b"attention.sliding_window": "sliding_window",
+        b"attention.sliding_window_pattern": "sliding_pattern",
+        b"full_attention_interval": "full_attention_interval",
+    }
+)
+"""Keys that stand behind the architecture's name, and their fields."""
+
+Raw = tuple[int, int, bytes]
+"""Type (of the items, for an array), number of items (-1 for a single value), and the bytes."""
+
+
+class BadGGUF(Exception):
+    """The file is not a usable GGUF; `reason` completes "not a usable GGUF file: ..."."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GGUFHeader:
+    """What is known about a model without loading it; None where the file does not say."""
+
+    name: str | None
+    architecture: str
+    quantization: str | None
+    context_trained: int | None
+    chat_template: str | None
+    tokenizer: str | None
+    parameters: int
+    tensors: int
+    size_needed: int
+    """Bytes that the file must have for its tensors to be in it."""
+    shards: int
+    kind: str | None = None
+    """What the file is: `model`, `adapter`, `mmproj`, `imatrix`, ..."""
+    tokenizer_kind: str | None = None
+    """How text is cut before the vocabulary is looked up: `llama-bpe`, `qwen2`, ..."""
+    licence: str | None = None
+    size_label: str | None = None
+    """`8B`, `135M`, `8x7B`, as the maker wrote it."""
+    base_model: str | None = None
+    """The name of the model that this one was made from."""
+    block_count: int | None = None
+    """Layers."""
+    embedding_length: int | None = None
+    head_count: int | None = None
+    """Of the first layer, where layers differ."""
+    head_count_kv: tuple[int, ...] = ()
+    """Key/value heads: one number, or one for each layer; empty where the file does not say."""
+    key_length: int | None = None
+    value_length: int | None = None
+    key_length_mla: int | None = None
+    """Says that keys and values are cached as one compressed row (multi-head latent attention)."""
+    sliding_window: int | None = None
+    sliding_pattern: tuple[int, ...] = ()
+    """One number n: every n-th layer sees everything; or for each layer whether it slides."""
+    full_attention_interval: int | None = None
+    """Every so many layers one has a key/value cache; the others keep a state of fixed size."""
+
+
+def is_kept(key: bytes) -> bool:
+    """Whether a value is worth keeping; all others are walked past."""
+    return key in _GENERAL or key.partition(b".")[2] in _OF_ARCHITECTURE
+
+
+def text_limit(key: bytes) -> int:
+    """Give how long a text may be to be kept, in bytes."""
+    return TEMPLATE_LIMIT if key == TEMPLATE_KEY else FACT_LIMIT
+
+
+def number(raw: Mapping[bytes, Raw], key: bytes) -> int | None:
+    """Give a number that is not negative, or the first of an array."""
+    values = _numbers(raw, key)
+    return values[0] if values and values[0] >= 0 else None
+
+
+def make_header(
+    raw: Mapping[bytes, Raw], *, parameters: int, tensors: int, needed: int
+) -> GGUFHeader:
+    """Give the header.
+
+    Raises:
+        BadGGUF: no architecture is named.
+    """
+    architecture = _text(raw, b"general.architecture")
+    if not architecture:
+        raise BadGGUF("it names no architecture")
+    file_type = number(raw, b"general.file_type")
+    prefix = raw[b"general.architecture"][2] + b"."
+    licence = _text(raw, b"general.license.name") or _text(raw, b"general.license")
+    numbers = {field: number(raw, prefix + key) for key, field in _OF_ARCHITECTURE.items()}
+    return GGUFHeader(
+        name=_text(raw, b"general.name"),
+        architecture=architecture,
+        kind=_text(raw, b"general.type"),
+        quantization=None if file_type is None else FILE_TYPES.get(file_type),
+        context_trained=numbers["context_trained"],
+        chat_template=_text(raw, TEMPLATE_KEY),
+        tokenizer=_text(raw, b"tokenizer.ggml.model"),
+        tokenizer_kind=_text(raw, b"tokenizer.ggml.pre"),
+        licence=licence,
+        size_label=_text(raw, b"general.size_label"),
+        base_model=_text(raw, b"general.base_model.0.name"),
+        parameters=parameters,
+        tensors=tensors,
+        size_needed=needed,
+        shards=number(raw, b"split.count") or 1,
+        block_count=numbers["block_count"],
+        embedding_length=numbers["embedding_length"],
+        head_count=numbers["head_count"],
+        head_count_kv=_numbers(raw, prefix + b"attention.head_count_kv"),
+        key_length=numbers["key_length"],
+        value_length=numbers["value_length"],
+        key_length_mla=numbers["key_length_mla"],
+        sliding_window=numbers["sliding_window"],
+        sliding_pattern=_numbers(raw, prefix + b"attention.sliding_window_pattern"),
+        full_attention_interval=numbers["full_attention_interval"],
+    )
+
+
+def _text(raw: Mapping[bytes, Raw], key: bytes) -> str | None:
+    kind, _, data = raw.get(key, (-1, -1, b""))
+    return data.decode(errors="replace") or None if kind == STRING else None
+
+
+def _numbers(raw: Mapping[bytes, Raw], key: bytes) -> tuple[int, ...]:
+    """Give whole numbers or truth values; nothing for anything else, or if one is negative."""
+    kind, count, data = raw.get(key, (-1, -1, b""))
+    if kind not in FORMATS or kind in (STRING, ARRAY) or count == 0:
+        return ()
+    packed = FORMATS[kind]
+    values = struct.unpack(f"<{abs(count)}{packed[1]}", data)
+    if any(isinstance(value, float) or value < 0 for value in values):
+        return ()
+    if kind == _BOOL and count < 0:
+        return ()
+    return tuple(int(value) for value in values)
+
+
+_BOOL = 7

@@ -1,0 +1,117 @@
+"""Memory of a Linux machine as the kernel tells it, with the limit of a container."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from ollm_tui.library.machine import Gpu
+
+READ_LIMIT = 64 * 1024
+CARD_LIMIT = 64
+NO_LIMIT = 2**60
+"""What control groups of the first version say where there is none is near 2**63."""
+
+
+def linux_memory(root: Path) -> tuple[int | None, int | None]:
+    """Give the bytes in all and free: of the machine, or less where a container is bound."""
+    facts = _table(root / "proc/meminfo")
+    total, free = facts.get("MemTotal"), facts.get("MemAvailable")
+    total, free = total and total * 1024, None if free is None else free * 1024
+    for limit, used in _limits(root):
+        total = limit if total is None else min(total, limit)
+        if used is not None:
+            left = max(0, limit - used)
+            free = left if free is None else min(free, left)
+        elif free is not None:
+            free = min(free, limit)
+    return total, free
+
+
+def amd_gpus(root: Path) -> tuple[Gpu, ...]:
+    """Give AMD's cards with memory of their own; those inside a processor have none."""
+    try:
+        folders = sorted((root / "sys/class/drm").glob("card[0-9]*/device"))[:CARD_LIMIT]
+    except OSError:
+        return ()
+    found = []
+    for folder in folders:
+        total = _number(folder / "mem_info_vram_total")
+        if not total or not _has_memory_of_its_own(folder):
+            continue
+        used = _number(folder / "mem_info_vram_used")
+        free = None if used is None else max(0, total - used)
+        found.append(Gpu(name=_name(folder), total=total, free=free))
+    return tuple(found)
+
+
+def _has_memory_of_its_own(folder: Path) -> bool:
+    """Whether this is a card: of those only, the driver measures how busy their memory is.
+
+    With Vega 10 it does not, but knows who made the memory.
+    """
+    vendor = (_text(folder / "mem_info_vram_vendor") or "unknown").strip()
+    return _text(folder / "mem_busy_percent") is not None or vendor != "unknown"
+
+
+def _name(folder: Path) -> str:
+    name = (_text(folder / "product_name") or "").strip()
+    return name.splitlines()[0][:80] if name else "AMD GPU"
+
+
+def _limits(root: Path) -> Iterator[tuple[int, int | None]]:
+    """Give the limit and the use of every control group that this process is in."""
+    for line in (_text(root / "proc/self/cgroup") or "").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers == "":
+            yield from _groups(root / "sys/fs/cgroup", path, "memory.max", "memory.current", "")
+        elif "memory" in controllers.split(","):
+            yield from _groups(
+                root / "sys/fs/cgroup/memory",
+                path,
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "total_",
+            )
+
+
+def _groups(
+    top: Path, path: str, limit_file: str, use_file: str, prefix: str
+) -> Iterator[tuple[int, int | None]]:
+    """Walk from the top down; a container sees its own group at the top."""
+    parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
+    for depth in range(len(parts) + 1):
+        folder = top.joinpath(*parts[:depth])
+        limit = _number(folder / limit_file)
+        if limit is None or limit >= NO_LIMIT:
+            continue
+        used = _number(folder / use_file)
+        if used is not None:  # pages of files that can be dropped at any time are not in use
+            used -= _table(folder / "memory.stat").get(f"{prefix}inactive_file", 0)
+        yield limit, used if used is None else max(0, used)
+
+
+def _table(path: Path) -> dict[str, int]:
+    """Read lines like `MemFree:  123 kB` and `inactive_file 123`."""
+    table = {}
+    for line in (_text(path) or "").splitlines():
+        name, *values = line.replace(":", " ").split() or [""]
+        if values and _is_number(values[0]):
+            table[name] = int(values[0])
+    return table
+
+
+def _number(path: Path) -> int | None:
+    text = (_text(path) or "").strip()
+    return int(text) if _is_number(text) else None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 20
+
+
+def _text(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return file.read(READ_LIMIT).decode(errors="replace")
+    except (OSError, ValueError):
+        return None
