@@ -10,7 +10,7 @@ SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-kill bench-long-chat bench-open bench-parsers bench-peers
-.PHONY: bench-pictures bench-search bench-startup bench-stream bench-tools bench-wire
+.PHONY: bench-pictures bench-registry bench-search bench-startup bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -146,6 +146,10 @@ bench-copying: need-python  ## The longest stall while a chat of 20 MB is select
 bench-tools: need-python  ## Four tools of one turn against one tool
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.tools
+
+bench-registry: need-python  ## What a key press costs in a search of 4,000 models, and the longest stall before it
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.registry $(ARGS)
 
 bench-pictures: need-python  ## Longest pause of the screen while 12-megapixel pictures are decoded
 	@$(BOOTSTRAP) test

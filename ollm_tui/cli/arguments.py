@@ -3,7 +3,7 @@
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
@@ -11,9 +11,11 @@ from typing import NoReturn
 from ollm_tui import __version__
 from ollm_tui.cli.models_arguments import add_models
 from ollm_tui.cli.output import UsageError
+from ollm_tui.cli.registry_arguments import RegistryOptions, registry_options
 from ollm_tui.config.flags import Flags
 
 _INVALID_CHOICE = re.compile(r"argument (.+?): invalid choice: '(.*?)' \(choose from (.*)\)$")
+_SUBCOMMANDS = frozenset({"COMMAND", "ACTION"})
 EXIT_CODES = (
     (0, "done"),
     (1, "error"),
@@ -44,6 +46,7 @@ class Arguments:
     yes: bool = False
     wheel: Path | None = None
     place: str = "settings"
+    registry: RegistryOptions = field(default_factory=RegistryOptions)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
         hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
         if wrong.group(1) == "COMMAND" and not near:
             hint += ' To ask something: ollm -p "..."'
-        if wrong.group(1).startswith("-"):
+        if wrong.group(1) not in _SUBCOMMANDS:
             raise UsageError(f"{wrong.group(1)} does not take {typed!r}.", hint)
         raise UsageError(f"{self.prog} has no command {typed!r}.", hint)
 
@@ -170,6 +173,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         yes=said.get("yes", False),
         wheel=said.get("wheel"),
         place=said.get("of", "settings"),
+        registry=registry_options(said),
     )
 
 

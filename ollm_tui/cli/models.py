@@ -13,6 +13,7 @@ from ollm_tui.cli.model_delete import run_delete
 from ollm_tui.cli.model_ps import run_ps
 from ollm_tui.cli.model_pull import run_pull
 from ollm_tui.cli.model_runtime import PATIENCE_S, Stopped
+from ollm_tui.cli.model_search import run_rate, run_search
 from ollm_tui.cli.model_show import run_show
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import load_for
@@ -97,6 +98,8 @@ def _row(ref: ModelRef, info: ModelInfo) -> tuple[str, str, str, str]:
 
 _ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
     "list": _listed,
+    "search": run_search,
+    "rate": run_rate,
     "show": run_show,
     "pull": run_pull,
     "rm": run_delete,

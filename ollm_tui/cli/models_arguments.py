@@ -4,10 +4,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from ollm_tui.cli.registry_arguments import add_rate, add_search
+
 ABOUT = "list, fetch and manage models"
 _NAMED = "a model's name, or provider://name"
 _ACTIONS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
     ("list", "the models of every provider that answers", ()),
+    ("search", "models that can be had, at a hub or built in, the best first", ()),
+    (
+        "rate",
+        "say how good a model is: what you rate well is found first",
+        (("name", "NAME", "a name or address that `search` shows"),),
+    ),
     ("show", "all that is known about one model", (("name", "NAME", _NAMED),)),
     (
         "pull",
@@ -25,6 +33,7 @@ _ACTIONS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
     ("unload", "drop a model from its server's memory", (("name", "NAME", _NAMED),)),
     ("starter", "fetch the small model that the embedded engine starts with", ()),
 )
+_REGISTRY = {"search": add_search, "rate": add_rate}
 
 
 def add_models(
@@ -39,6 +48,8 @@ def add_models(
         )
         for key, shown, meaning in names:
             action.add_argument(key, metavar=shown, help=meaning)
+        if name in _REGISTRY:
+            _REGISTRY[name](action)
         if name == "rm":
             action.add_argument("-y", "--yes", action="store_true", help="delete without asking")
         if name == "starter":

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ollm_tui.cli.arguments import EXIT_CODES, build_parser
+from ollm_tui.cli.model_list_page import model_list_page
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.config.reference import config_page, example_text
 
@@ -24,6 +25,7 @@ def pages() -> Mapping[str, str]:
         "config.example.toml": example_text(),
         "docs/reference/config.md": config_page(),
         "docs/reference/cli.md": cli_page(),
+        "docs/reference/model-list.md": model_list_page(),
     }
 
 

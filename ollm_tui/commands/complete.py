@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.commands.matching import Rank, best_rank
 from ollm_tui.commands.registry import Command, Completion
+from ollm_tui.decode.matching import Rank, best_rank
 
 MOST_SUGGESTIONS: Final = 50
 

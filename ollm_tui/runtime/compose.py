@@ -4,8 +4,9 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -35,6 +36,9 @@ from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, mak
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.tokens.budget import WayOut
 
+if TYPE_CHECKING:
+    from ollm_tui.library.registry.catalogue import ModelRegistry
+
 logger = logging.getLogger(__name__)
 
 STARTER_REF = ModelRef(EMBEDDED, Path(STARTER.file_name).stem)
@@ -43,8 +47,18 @@ PATIENCE_S = 1.5
 """How long the first screen waits for engines before it chooses among those that answered."""
 
 
+def _registry_of(runtime: "Runtime") -> "ModelRegistry":
+    # Loaded when it is asked: a first screen does not need it.
+    from ollm_tui.runtime.model_registry import make_registry
+
+    return make_registry(runtime.paths)
+
+
 class Runtime:
     """Everything below a front end, running; use `open_runtime` to have one."""
+
+    model_registry = cached_property(_registry_of)
+    """The models that are known, here or not; nothing is read before it is asked."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a runtime may bring beside the chat itself: saved chats, tools, the figures of the context.
+"""What a runtime may bring beside the chat itself: saved chats, tools, context, models to fetch.
 
 Each is a small interface of its own; `isinstance` tells whether a runtime has it.
 """
@@ -10,7 +10,12 @@ if TYPE_CHECKING:
     # the commands and the vocabulary are loaded after the first frame
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.commands.host import OfferedTool
+    from ollm_tui.library.downloads.ports import Downloads
+    from ollm_tui.library.hub.ports import Hub
+    from ollm_tui.library.machine import Machine
+    from ollm_tui.library.registry.ports import Registry
     from ollm_tui.protocol.errors import AIError
+    from ollm_tui.runtime.manager_port import ModelManager
     from ollm_tui.tokens.budget import WayOut
     from ollm_tui.tokens.limits import WindowSource
     from ollm_tui.tui.services import Client
@@ -176,4 +181,53 @@ class MeasuresContext(Protocol):
 
     def take_way_out(self, conversation: "Conversation", way: "WayOut") -> None:
         """Do what was chosen; what is left out stays in the history and on the screen."""
+        ...
+
+
+@runtime_checkable
+class KeepsDownloads(Protocol):
+    """Fetches models in a queue that goes on whatever the screen shows."""
+
+    @property
+    def downloads(self) -> "Downloads":
+        """The queue."""
+        ...
+
+
+@runtime_checkable
+class KnowsHub(Protocol):
+    """Can ask a place on the internet for model files."""
+
+    @property
+    def hub(self) -> "Hub":
+        """That place; making it asks nobody."""
+        ...
+
+
+@runtime_checkable
+class KnowsModels(Protocol):
+    """Knows models that are not here."""
+
+    @property
+    def model_registry(self) -> "Registry":
+        """The built-in list, what was remembered of the hub, and what is installed."""
+        ...
+
+
+@runtime_checkable
+class KnowsMachine(Protocol):
+    """Knows what this machine has to run models with."""
+
+    async def machine(self) -> "Machine":
+        """Look; what cannot be found out is None in it, and nothing is raised."""
+        ...
+
+
+@runtime_checkable
+class ManagesModels(Protocol):
+    """Inspects, loads, copies and deletes the models that are here."""
+
+    @property
+    def manager(self) -> "ModelManager":
+        """What does it, for every provider."""
         ...

@@ -160,6 +160,8 @@ class Desk:
         self.unsaved.look()
         await self.talk.look_at_window()
         self.status.show_talk()
+        if not self.turns.failed:
+            await self.talk.count_use()
 
     def say(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a note."""

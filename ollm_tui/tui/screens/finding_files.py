@@ -16,8 +16,8 @@ import anyio
 
 from ollm_tui.attachments.finder import FileFinder
 from ollm_tui.commands.complete import MOST_SUGGESTIONS, Suggestions
-from ollm_tui.commands.matching import best_rank
 from ollm_tui.commands.registry import Completion
+from ollm_tui.decode.matching import best_rank
 from ollm_tui.tui.widgets.mention import FileQuery
 
 PATIENCE_S: Final = 2.5

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.tui.capabilities import KnowsModels
 from ollm_tui.tui.services import Client, Runtime
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Talk:
         self.runtime = runtime
         self.client: Client = runtime.new_client()
         self.usage: Usage | None = None
+        self._counted: set[ModelRef] = set()
         self._loaded: ModelRef | None = None
         self.window: int | None = None
         """The model's context window as the engine has it; None if unknown."""
@@ -50,8 +52,18 @@ class Talk:
         if self.model is not None and (not recents or recents[0] != self.model):
             self.runtime.remember_model(self.model)
 
+    async def count_use(self) -> None:
+        """Tell the registry of models of a chat, once for each that answered in it."""
+        ref = self.ref
+        if ref is None or not self.was_asked or ref in self._counted:
+            return
+        if isinstance(self.runtime, KnowsModels):
+            self._counted.add(ref)
+            await self.runtime.model_registry.note_use(ref)
+
     def begin_anew(self) -> None:
         """Leave the history behind."""
+        self._counted.clear()
         before = self.client.conversation
         self.client = self.runtime.new_client()
         after = self.client.conversation
@@ -62,6 +74,7 @@ class Talk:
 
     def go_to(self, client: Client) -> None:
         """Go on with another chat, with the model and the settings it has."""
+        self._counted.clear()
         before = self.client.conversation
         self.client = client
         client.conversation.model = client.conversation.model or before.model

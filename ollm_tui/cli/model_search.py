@@ -1,0 +1,106 @@
+"""`ollm models search` and `rate`: models that can be had, and what the person thinks of them."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import anyio
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.model_runtime import PATIENCE_S, in_runtime
+from ollm_tui.cli.output import ERROR, OK, Output, UsageError
+from ollm_tui.cli.registry_arguments import RegistryOptions
+from ollm_tui.cli.registry_rows import entry_json, table_of
+from ollm_tui.library.registry.catalogue import ModelRegistry
+from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.runtime.compose import Runtime
+
+MOST = 50
+"""Entries that are shown."""
+_NAMED = 5
+
+
+def run_search(arguments: Arguments, output: Output) -> int:
+    """List what fits, the best first."""
+    found = in_runtime(arguments, output, partial(_search, arguments.registry, output))
+    shown = found[:MOST]
+    if arguments.as_json:
+        output.json([entry_json(entry) for entry in shown], indent=2)
+    elif shown:
+        output.table(*table_of(shown))
+    if not shown:
+        output.note("No model was found. Fewer words find more.")
+    elif len(found) > MOST:
+        output.note(f"These are the first {MOST}; more words find fewer.")
+    return OK if shown else ERROR
+
+
+def run_rate(arguments: Arguments, output: Output) -> int:
+    """Keep a rating."""
+    entry = in_runtime(arguments, output, partial(_rate, arguments))
+    if arguments.as_json:
+        output.json(entry_json(entry), indent=2)
+    else:
+        stars = entry.rating
+        output.line(f"{entry.name}: {'no rating' if stars is None else f'{stars} of 5'}")
+    return OK
+
+
+async def _search(
+    asked: RegistryOptions, output: Output, runtime: Runtime
+) -> Sequence[RegistryEntry]:
+    registry = runtime.model_registry
+    beyond: list[RegistryEntry] = []
+
+    async def ask_hub() -> None:
+        try:
+            beyond.extend(await registry.search_hub(asked.text))
+        except AIError as error:
+            output.error(error.message, error.hint)
+            output.note("What is built in, remembered and installed was searched.")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(_note_installed, runtime)
+        if not asked.offline:
+            group.start_soon(ask_hub)
+    found = registry.search(asked.text, purpose=asked.purpose, limit=MOST + 1)
+    # What the hub finds by words that are in none of its facts comes last.
+    known = {entry.id for entry in found}
+    named = [registry.entry(entry.id) or entry for entry in beyond if entry.id not in known]
+    return [*found, *(one for one in named if asked.purpose in {None, *one.purposes})]
+
+
+async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
+    registry = runtime.model_registry
+    await registry.prepare()
+    found = registry.named(arguments.name)
+    if not found:  # it may be one that only an engine knows
+        await _note_installed(runtime)
+        found = registry.named(arguments.name)
+    entry = _the_one(registry, arguments.name, found)
+    return await registry.rate(entry.id, arguments.registry.stars)
+
+
+def _the_one(registry: ModelRegistry, name: str, found: Sequence[RegistryEntry]) -> RegistryEntry:
+    if len(found) > 1:
+        ids = ", ".join(entry.id for entry in found[:_NAMED])
+        raise UsageError(f"{name!r} is the name of several models.", f"Say which: {ids}")
+    if found:
+        return found[0]
+    near = [entry.id for entry in registry.search(name, limit=_NAMED)]
+    raise AIError(
+        ErrorCode.MODEL_NOT_FOUND,
+        f"The registry has no model named {name!r}.",
+        hint=f"Near it: {', '.join(near)}" if near else "`ollm models search` lists what there is.",
+    )
+
+
+async def _note_installed(runtime: Runtime) -> None:
+    """Tell the registry what is here; a server that does not answer has nothing here."""
+    listings = await runtime.catalog.refresh(within_s=PATIENCE_S, services=False)
+    runtime.model_registry.note_installed(
+        (ModelRef(listing.provider, info.name), info)
+        for listing in listings
+        for info in listing.models
+    )

@@ -1,0 +1,84 @@
+"""Entries of the registry as rows of a table, and as JSON."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from ollm_tui.cli.figures import size_text
+from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.protocol.json_types import JsonObject
+
+Judge: TypeAlias = Callable[[RegistryEntry], str]
+"""Says in a word or two whether a model fits this machine."""
+_LONGEST = 60
+_MOST_SIZES = 2
+_UNITS = (("B", 10**9), ("M", 10**6), ("k", 10**3))
+_COLUMNS: Mapping[str, Callable[[RegistryEntry], str]] = {
+    "MODEL": lambda entry: entry.id,
+    "PARAMETERS": lambda entry: count_text(entry.parameters),
+    "LICENCE": lambda entry: entry.licence or "",
+    "PURPOSES": lambda entry: " ".join(_in_order(entry)),
+    "SIZES": lambda entry: _sizes(entry),
+    "DOWNLOADS": lambda entry: count_text(entry.downloads),
+    "RATING": lambda entry: "" if entry.rating is None else f"{entry.rating} of 5",
+    "HERE": lambda entry: " ".join(str(ref) for ref in entry.installed),
+}
+
+
+def table_of(
+    entries: Sequence[RegistryEntry], judge: Judge | None = None
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Give head and rows; a column in which nothing is known is left out."""
+    columns = dict(_COLUMNS) if judge is None else {**_COLUMNS, "FITS": judge}
+    filled = [(name, [_short(cell(entry)) for entry in entries]) for name, cell in columns.items()]
+    known = [(name, cells) for name, cells in filled if any(cells)]
+    return [name for name, _ in known], [*zip(*(cells for _, cells in known), strict=True)]
+
+
+def count_text(count: int | None) -> str:
+    """Give a count in three digits at most: `8.2B`, `596M`; nothing for an unknown one."""
+    if count is None or count < 0:
+        return ""
+    for unit, size in _UNITS:
+        if count >= size:
+            return f"{count / size:.1f}".removesuffix(".0").rjust(1) + unit
+    return str(count)
+
+
+def entry_json(entry: RegistryEntry) -> JsonObject:
+    """Give all that is known of an entry."""
+    return {
+        "id": entry.id,
+        "name": entry.name,
+        "family": entry.family,
+        "description": entry.description,
+        "parameters": entry.parameters,
+        "context": entry.context,
+        "licence": entry.licence,
+        "purposes": [*sorted(entry.purposes)],
+        "skills": dict(entry.skills),
+        "sizes": dict(entry.sizes),
+        "origins": dict(entry.origins),
+        "sources": list(entry.sources),
+        "downloads": entry.downloads,
+        "likes": entry.likes,
+        "modified_at": entry.modified_at,
+        "facts_at": entry.facts_at,
+        "rating": entry.rating,
+        "uses": entry.uses,
+        "last_used_at": entry.last_used_at,
+        "installed": [str(ref) for ref in entry.installed],
+    }
+
+
+def _in_order(entry: RegistryEntry) -> Sequence[str]:
+    """What it is best at comes first."""
+    return sorted(entry.purposes, key=lambda purpose: (-entry.skills.get(purpose, 0), purpose))
+
+
+def _sizes(entry: RegistryEntry) -> str:
+    smallest = sorted(entry.sizes.items(), key=lambda one: one[1])[:_MOST_SIZES]
+    return ", ".join(f"{name} {size_text(size)}" for name, size in smallest)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

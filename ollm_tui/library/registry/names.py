@@ -1,0 +1,63 @@
+"""One key for a model, however an engine, a hub or a file spells its name.
+
+`Qwen/Qwen3-8B-GGUF`, `bartowski/Qwen_Qwen3-8B-GGUF`, `Qwen3-8B-Q4_K_M.gguf`, `qwen3:8b-q4_K_M`
+and `qwen3:8b` all give `qwen-3-8b`. A word that makes another model of it stays: `Instruct`,
+`Base`, `2507`, `Coder`.
+"""
+
+import re
+from typing import Final
+
+LONGEST: Final = 300
+"""Characters of a name that are looked at; what is longer is told apart by its beginning."""
+_PART: Final = re.compile(r"-\d{5}-of-\d{5}$")
+_QUANTIZATION: Final = re.compile(
+    r"(?<![a-z0-9])(?:ud[-_])?"
+    r"(?:i?q[1-8](?:_[a-z0-9]{1,4}){0,3}|b?f16|bf16|fp16|f32|fp32|mxfp4(?:_moe)?|tq[12]_0)"
+    r"(?![a-z0-9])"
+)
+_PUBLISHER: Final = re.compile(
+    r"^(?:qwen|google|microsoft|mistralai|meta-llama|deepseek-ai|openai|nvidia|ibm-granite"
+    r"|huggingfacetb|allenai|coherelabs|cohereforai|utter-project|zai-org|thudm|moonshotai"
+    r"|baidu|tencent|bytedance-seed|internlm|nousresearch|arcee-ai|liquidai|tiiuae)_"
+)
+_SEPARATORS: Final = re.compile(r"[\s:/_-]+")
+_JOINTS: Final = re.compile(r"(?<=[a-z]{2})(?=\d)|(?<=\d)(?=[a-z]{2})")
+_NOISE: Final = frozenset({"gguf", "latest", "imat", "imatrix", "i1", "meta", "ggml"})
+_HUB_HOSTS: Final = ("hf.co/", "huggingface.co/")
+_SIZE: Final = re.compile(r"^\s*(\d{1,6}(?:\.\d{1,6})?)\s*([kmbt])", re.IGNORECASE)
+_UNITS: Final = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
+
+
+def model_key(name: str) -> str:
+    """Give the key of a name; two spellings of one model have the same."""
+    whole = name[:LONGEST].casefold().strip()
+    text = whole.rpartition("/")[2] or whole
+    text = _PART.sub("", text.removesuffix(".gguf"))
+    text = _PUBLISHER.sub("", _QUANTIZATION.sub("", text))
+    words = [word.strip(".") for word in _SEPARATORS.split(_JOINTS.sub("-", text))]
+    return "-".join([word for word in words if word and word not in _NOISE]) or whole
+
+
+def hub_repo_in(name: str) -> str | None:
+    """Give the repository that a name says it is from, in lower case: `hf.co/owner/name:Q4_K_M`."""
+    text = name[:LONGEST].casefold()
+    for host in _HUB_HOSTS:
+        if text.startswith(host):
+            text = text.removeprefix(host)
+            break
+    repo = text.partition(":")[0]
+    owner, mark, leaf = repo.partition("/")
+    return repo if mark and owner and leaf and "/" not in leaf else None
+
+
+def untagged(name: str) -> str | None:
+    """Give the key of a name without its tag, where the tag tells no size: `llama3.2:latest`."""
+    stem, _, tag = name[:LONGEST].partition(":")
+    return model_key(stem) if tag in {"", "latest"} else None
+
+
+def parameters_in(text: object) -> int | None:
+    """Read a count as engines write it: `8.2B`, `137M`."""
+    match = _SIZE.match(text[:32]) if isinstance(text, str) else None
+    return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None

@@ -1,0 +1,147 @@
+"""The order of a search: how well the words fit, then a score; pure.
+
+The score of an entry is the sum of
+
+    own rating        -2 to +2   stars less 3; nothing without a rating
+    use                0 to 1.5  a quarter for each doubling of the chats had with it
+    last use           0 to 0.5  fades over a month
+    skill             -1 to +1   for the purpose asked, else the best one; nothing where unknown
+    built-in list      0.5       a model that somebody chose for it
+    downloads          0 to 1.2  0.2 for each power of ten, of the last month
+    date               0 to 0.3  fades over a year
+
+so that what a person says of a model and does with it outweighs what everybody else does.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ollm_tui.decode.matching import rank
+from ollm_tui.library.registry.entry import RegistryEntry
+
+_DAY_S = 86_400.0
+_BEGINS_A_WORD, _SCATTERED = 2, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """An entry with what it is searched by, in lower case."""
+
+    entry: RegistryEntry
+    titles: tuple[str, ...]
+    """What it is called: a beginning counts more than a word within."""
+    fields: tuple[str, ...]
+    """Words it is found by from their beginning."""
+    about: str
+    """A sentence, of which every word's beginning counts."""
+    haystack: str
+    """All of it, for a quick first look."""
+
+    @classmethod
+    def of(cls, entry: RegistryEntry) -> "Searched":
+        """Prepare an entry."""
+        own = () if ":" in entry.id else (entry.id,)
+        called = [entry.name, entry.name.rpartition("/")[2], *own, *entry.origins.values()]
+        called += [ref.model for ref in entry.installed]
+        titles = tuple(dict.fromkeys(title.casefold() for title in called if title))
+        known = [entry.family, entry.licence, *sorted(entry.purposes)]
+        known += [str(ref) for ref in entry.installed]
+        fields = tuple(text.casefold() for text in known if text)
+        about = (entry.description or "").casefold()
+        return cls(entry, titles, fields, about, "\n".join((*titles, *fields, about)))
+
+    def is_called(self, word: str) -> bool:
+        """Whether a word in lower case is the whole of a name or an address."""
+        addresses = (str(ref).casefold() for ref in self.entry.installed)
+        return word in self.titles or word in addresses or word == self.entry.id.casefold()
+
+
+def search(
+    entries: Iterable[Searched],
+    text: str = "",
+    *,
+    purpose: str | None = None,
+    now: float = 0.0,
+    limit: int | None = None,
+) -> Sequence[RegistryEntry]:
+    """Give what fits a text and a purpose, the best first.
+
+    Every word has to be found somewhere. Letters that are merely scattered over a name count only
+    where nothing else was found.
+    """
+    asked = [one for one in entries if purpose is None or purpose in one.entry.purposes]
+    words = text.casefold().split()
+    found = [(fit, one.entry) for one in asked if (fit := _fits(words, one)) is not None]
+    if not found and len(words) == 1:
+        found = [(_SCATTERED, one.entry) for one in asked if _is_scattered(words[0], one)]
+    found.sort(key=lambda one: (one[0], *_place(one[1], purpose, now)))
+    return [entry for _, entry in found[:limit]]
+
+
+def score(entry: RegistryEntry, *, purpose: str | None = None, now: float = 0.0) -> float:
+    """Give how far to the front an entry belongs; the parts are described above."""
+    total = 0.0 if entry.rating is None else float(entry.rating - 3)
+    total += min(1.5, math.log2(1 + max(0, entry.uses)) / 4)
+    if entry.last_used_at is not None:
+        total += 0.5 * _freshness((now - entry.last_used_at) / _DAY_S, 30)
+    skill = entry.skills.get(purpose) if purpose else _best_skill(entry)
+    total += 0.0 if skill is None else (skill - 3) / 2
+    total += 0.5 if entry.sources else 0.0
+    total += min(1.2, math.log10(1 + max(0, entry.downloads or 0)) / 5)
+    modified = _seconds(entry.modified_at)
+    return total + (0.0 if modified is None else 0.3 * _freshness((now - modified) / _DAY_S, 365))
+
+
+def _best_skill(entry: RegistryEntry) -> int | None:
+    # To be good for a small machine is no merit on another.
+    skills = (skill for purpose, skill in entry.skills.items() if purpose != "small")
+    return max(skills, default=None)
+
+
+def _place(entry: RegistryEntry, purpose: str | None, now: float) -> tuple[float, str, str]:
+    return -score(entry, purpose=purpose, now=now), entry.name.casefold(), entry.id
+
+
+def _fit(word: str, searched: Searched) -> int | None:
+    """Say how well a word fits, from 0; of what `rank` tells only the class counts."""
+    best: int | None = None
+    for title in searched.titles:
+        found = rank(word, title) if word in title else None
+        if found is not None and (best is None or found[0] < best):
+            best = found[0]
+        if best == 0:
+            return best
+    if any(field.startswith(word) for field in searched.fields):
+        return 2 if best is None else min(best, 2)
+    if best is None:
+        about = rank(word, searched.about) if word in searched.about else None
+        return _SCATTERED if about is not None and about[0] <= _BEGINS_A_WORD else None
+    return best
+
+
+def _fits(words: Sequence[str], searched: Searched) -> int | None:
+    """Add up how well all words fit; None where one is missing."""
+    total = 0
+    for word in words:
+        fit = _fit(word, searched) if word in searched.haystack else None
+        if fit is None:
+            return None
+        total += fit
+    return total
+
+
+def _is_scattered(word: str, searched: Searched) -> bool:
+    return len(word) > 2 and any(rank(word, title) is not None for title in searched.titles)
+
+
+def _freshness(age_days: float, fades_in: float) -> float:
+    return math.exp(-max(0.0, age_days) / fades_in)
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        return datetime.fromisoformat(text[:40]).timestamp() if text else None
+    except (ValueError, OverflowError, OSError):
+        return None
