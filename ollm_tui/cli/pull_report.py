@@ -6,8 +6,8 @@ from typing import Protocol
 from ollm_tui.cli.figures import duration_text, size_text
 from ollm_tui.cli.output import Output
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.library.downloads.pull_sum import PullSum
 from ollm_tui.protocol.model import ModelRef, PullProgress
-from ollm_tui.providers.pull_sum import PullSum
 
 REDRAW_S = 0.1
 STEP_PERCENT = 10

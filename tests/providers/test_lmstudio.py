@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
+from ollm_tui.library.downloads.pull_sum import PullSum
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.openai_compatible import LMStudioProvider
-from ollm_tui.providers.pull_sum import PullSum
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.http_server import Handler, Received, Reply, Server, serve

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from ollm_tui.library.downloads.pull_sum import PullSum
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.openai_compatible import LocalAIProvider
-from ollm_tui.providers.pull_sum import PullSum
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_localai import BROKEN, FakeLocalAI
 from tests.support.http_server import Handler, Received, Reply, Server, serve

@@ -8,14 +8,19 @@ from ollm_tui.library.downloads.job import Job, Origin
 
 
 class Downloads(Protocol):
-    """The queue of downloads of this person; it goes on whatever the screen shows."""
+    """The queue of downloads of this person; it goes on whatever the screen shows.
+
+    A deed on a job that is elsewhere raises CONFLICT; one on a job that there is not does nothing.
+    """
 
     def jobs(self) -> Sequence[Job]:
         """Give all that is known, the oldest first."""
         ...
 
     async def add(self, origin: Origin) -> Job:
-        """Put a download at the end of the queue; one of the same that has not ended is given.
+        """Put a download at the end of the queue.
+
+        One of the same that has not ended is given as it is; one that has failed begins again.
 
         Raises:
             AIError: it cannot be fetched at all: a refused name, a provider that cannot pull, ...
@@ -23,19 +28,35 @@ class Downloads(Protocol):
         ...
 
     async def pause(self, job_id: str) -> None:
-        """Stop one and keep what has come; one that has ended or is paused stays as it is."""
+        """Stop one and keep what has come; one that has ended or is paused stays as it is.
+
+        Raises:
+            AIError: CONFLICT, another running program has it in hand.
+        """
         ...
 
     async def resume(self, job_id: str) -> None:
-        """Let a paused or failed one go on where it stopped."""
+        """Let a paused or failed one go on where it stopped.
+
+        Raises:
+            AIError: CONFLICT, as above; BAD_REQUEST, its address was not kept whole.
+        """
         ...
 
     async def cancel(self, job_id: str) -> None:
-        """Stop one for good and remove what has come; returns when that is done."""
+        """Stop one for good and remove what has come; returns when that is done.
+
+        Raises:
+            AIError: CONFLICT, as above, or what has come cannot be removed.
+        """
         ...
 
     async def dismiss(self, job_id: str) -> None:
-        """Take one that has ended off the list; its files stay."""
+        """Take one that has ended off the list; its files stay. No change tells of that.
+
+        Raises:
+            AIError: CONFLICT, as above.
+        """
         ...
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Job]]:

@@ -1,0 +1,1 @@
+"""Downloads: the queue, its states, what is kept of it, and what runs each kind of origin."""

@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.library.downloads.pace import WINDOW_S
+from ollm_tui.library.downloads.pull_sum import MAX_LAYERS, PullSum
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.pull_sum import MAX_LAYERS, WINDOW_S, PullSum
 
 SIZES = st.none() | st.integers(0, 2**53)
 LINES = st.builds(

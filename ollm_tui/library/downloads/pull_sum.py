@@ -1,13 +1,10 @@
-"""How far a download is as a whole: the sum over its layers, its speed, and what is left."""
+"""How far a server's pull is as a whole: the sum over its layers, its speed, and what is left."""
 
-from collections import deque
 from collections.abc import Callable
 
+from ollm_tui.library.downloads.pace import Pace
 from ollm_tui.protocol.model import PullProgress
 
-WINDOW_S = 5.0
-"""The speed is that of the last seconds: a resumed download begins with what was there."""
-SAMPLE_S = 0.1
 MAX_LAYERS = 10_000
 """More parts no model has; what a server makes up beyond them is not counted."""
 
@@ -24,11 +21,13 @@ class PullSum:
         """What the server does now, in its own words."""
         self.fraction: float | None = None
         """From 0 to 1; None while no size is known."""
+        self.has_leapt = False
+        """Whether the last line told of what was there before."""
         self._clock = clock
         self._is_over = False
         self._layers: dict[str, tuple[int, int]] = {}
         self._completed = self._total = 0
-        self._seen: deque[tuple[float, int]] = deque()
+        self._pace = Pace()
 
     @property
     def completed(self) -> int:
@@ -43,22 +42,19 @@ class PullSum:
     @property
     def bytes_per_s(self) -> float | None:
         """How fast it goes; None while that cannot be said."""
-        if len(self._seen) < 2:
-            return None
-        (began, first), (now, last) = self._seen[0], self._seen[-1]
-        return (last - first) / (now - began) if now > began and last > first else None
+        return self._pace.bytes_per_s
 
     @property
     def seconds_left(self) -> float | None:
         """How long the rest takes at this speed; None while that cannot be said."""
-        speed = self.bytes_per_s
-        return None if speed is None else max(0, self._total - self._completed) / speed
+        return self._pace.seconds_left(self._total - self._completed)
 
     def add(self, progress: PullProgress) -> None:
         """Take one line."""
         if self._is_over:
             self._start_over()
         self.status = progress.status
+        self.has_leapt = False
         self._is_over = progress.status == "success"
         if self._is_over and self._total:
             self.fraction = 1.0
@@ -80,20 +76,16 @@ class PullSum:
 
     def _start_over(self) -> None:
         self._layers.clear()
-        self._seen.clear()
+        self._pace.clear()
         self._completed = self._total = 0
         self.fraction = None
 
     def _note(self, *, is_new: bool) -> None:
         """Keep what was there in the last seconds; what a new layer begins with was not fetched."""
+        self.has_leapt = is_new
         if is_new:
-            self._seen.clear()
-        now = self._clock()
-        if len(self._seen) > 1 and now - self._seen[-2][0] < SAMPLE_S:
-            self._seen.pop()
-        self._seen.append((now, self._completed))
-        while len(self._seen) > 2 and now - self._seen[0][0] > WINDOW_S:
-            self._seen.popleft()
+            self._pace.clear()
+        self._pace.note(self._clock(), self._completed)
 
 
 def _part_of(progress: PullProgress) -> str | None:

@@ -1,0 +1,64 @@
+"""A lock that says who has a download in hand; it ends with its process."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+_PRIVATE: Final = 0o600
+
+
+class Claim:
+    """A lock that is held until `release`."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        """Give it back; a second call does nothing."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def take_claim(path: Path) -> Claim | None:
+    """Take a lock; None when another holds it, be it only to look whether somebody does.
+
+    Raises:
+        OSError: the file cannot be made.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
+    if _lock(descriptor) and _is_named(descriptor, path):
+        return Claim(descriptor)
+    os.close(descriptor)
+    return None
+
+
+def is_claimed(path: Path) -> bool:
+    """Whether somebody holds a lock; makes no file."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not _lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: then nobody can be told apart from the dead
+        return True
+    return True
+
+
+def _is_named(descriptor: int, path: Path) -> bool:
+    """Whether the file was not swept away between opening and locking."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False

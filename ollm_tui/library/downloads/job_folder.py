@@ -1,0 +1,137 @@
+"""The downloads of a person as files: one small JSON each, and a lock of whoever has it in hand.
+
+A lock of the kernel ends with its process, so what a killed program had in hand is free at once.
+Everything here touches the disk: call it in a thread. Only `claim` is for the event loop: it takes
+some microseconds, and what a cancelled task had claimed in a thread would be held by nobody.
+"""
+
+import json
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from ollm_tui.config.paths import private_folder
+from ollm_tui.library.downloads.claim import Claim, is_claimed, take_claim
+from ollm_tui.library.downloads.job import Job
+from ollm_tui.library.downloads.record import OtherVersion, from_record, to_record
+
+ENDING: Final = ".json"
+LOCK_ENDING: Final = ".lock"
+DAMAGED: Final = ".damaged"
+LARGEST_RECORD: Final = 1024 * 1024
+MOST_RECORDS: Final = 1000
+_ID: Final = re.compile(r"[0-9a-z-]{1,64}")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundJob:
+    """A download as its file says."""
+
+    job: Job
+    is_whole: bool = True
+    """Whether nothing of its origin was kept back for secrecy."""
+    is_held: bool = False
+    """Whether somebody has it in hand, this program perhaps."""
+
+
+class JobFolder:
+    """The files of all downloads; the folder is made when the first is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def all(self) -> list[FoundJob]:
+        """Read every download, the oldest first; a damaged file is set aside."""
+        return list(self._found())
+
+    def _found(self) -> Iterator[FoundJob]:
+        for job_id in self._ids()[:MOST_RECORDS]:
+            found = self.find(job_id)
+            if found is not None:
+                yield replace(found, is_held=is_claimed(self._file(job_id, LOCK_ENDING)))
+
+    def _ids(self) -> list[str]:
+        try:
+            names = [entry.name for entry in os.scandir(self._folder)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            logger.warning("The folder of downloads cannot be read: %s", error.strerror)
+            return []
+        stems = [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
+        return sorted(stem for stem in stems if _ID.fullmatch(stem))
+
+    def find(self, job_id: str) -> FoundJob | None:
+        """Read one download, whoever holds it; None when there is none that can be read."""
+        path = self._file(job_id, ENDING)
+        try:
+            with path.open("rb") as file:
+                text = file.read(LARGEST_RECORD + 1)
+            if len(text) > LARGEST_RECORD:
+                raise ValueError("too long")  # noqa: TRY301 -- as everything else that is wrong
+            job, is_whole = from_record(json.loads(text))
+            if job.id != job_id:
+                raise ValueError("of another name")  # noqa: TRY301 -- as above
+        except FileNotFoundError:
+            return None
+        except OtherVersion:
+            logger.info("The download %s is for another version of this program", job_id)
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            self._set_aside(path, error)
+            return None
+        return FoundJob(job=job, is_whole=is_whole)
+
+    def _set_aside(self, path: Path, error: Exception) -> None:
+        logger.warning("The download %s cannot be read: %s", path.stem, type(error).__name__)
+        if not isinstance(error, OSError):
+            try:
+                path.replace(path.with_name(path.name + DAMAGED))
+            except OSError:
+                logger.warning("It cannot be set aside either")
+
+    def keep(self, job: Job) -> None:
+        """Keep a download, whole or not at all, for its owner alone.
+
+        Raises:
+            OSError: it cannot be kept.
+        """
+        private_folder(self._folder)
+        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=ENDING)
+        try:
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                json.dump(to_record(job), file)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(self._file(job.id, ENDING))
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def claim(self, job_id: str) -> Claim | None:
+        """Take a download in hand; None while another program has it.
+
+        Raises:
+            OSError: nothing can be written there.
+        """
+        private_folder(self._folder)
+        return take_claim(self._file(job_id, LOCK_ENDING))
+
+    def remove(self, job_id: str) -> None:
+        """Forget a download that this program has in hand.
+
+        Raises:
+            OSError: it is still there.
+        """
+        self._file(job_id, ENDING).unlink(missing_ok=True)
+        self._file(job_id, LOCK_ENDING).unlink(missing_ok=True)
+
+    def _file(self, job_id: str, ending: str) -> Path:
+        return self._folder / f"{job_id}{ending}"

@@ -1,0 +1,171 @@
+"""All downloads that are known, who has them in hand, and their files kept up to date.
+
+A download is in hand of the program that holds its claim: only that one changes its file or runs
+it. What waits or runs is in hand; what is paused or has ended is nobody's.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from ollm_tui.library.downloads.claim import Claim
+from ollm_tui.library.downloads.entry import Entry
+from ollm_tui.library.downloads.job import Job, Origin
+from ollm_tui.library.downloads.job_folder import FoundJob, JobFolder
+from ollm_tui.library.downloads.origin_record import same
+from ollm_tui.library.downloads.seen import as_seen
+from ollm_tui.library.downloads.watching import Watchers
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+KEPT_S: Final = 7 * 24 * 3600.0
+"""How long what is done or cancelled is listed unless it is dismissed."""
+_TRIES: Final = 20
+_BETWEEN_S: Final = 0.005
+"""Somebody who only looks whether a download is in hand holds its lock for a moment."""
+
+logger = logging.getLogger(__name__)
+
+
+class Roster:
+    """The downloads by id; `arrived` is told of each that is done, here or elsewhere."""
+
+    def __init__(self, folder: JobFolder, arrived: Callable[[Job], None]) -> None:
+        self._folder = folder
+        self._arrived = arrived
+        self._entries: dict[str, Entry] = {}
+        self._looking = anyio.Lock()
+        self.watchers = Watchers()
+
+    def entries(self) -> list[Entry]:
+        """Give all, the oldest first."""
+        return sorted(self._entries.values(), key=lambda entry: entry.job.id)
+
+    def get(self, job_id: str) -> Entry | None:
+        """Give one; None when there is none of this id any more."""
+        return self._entries.get(job_id)
+
+    def known(self, origin: Origin) -> Entry | None:
+        """Give the download of the same that is not done with, if there is one."""
+        over = {"done", "cancelled"}
+        alike = (entry for entry in self.entries() if same(entry.job.origin, origin))
+        return next((entry for entry in alike if entry.job.state not in over), None)
+
+    def put(self, job: Job) -> Entry:
+        """Enter one that was not known."""
+        entry = self._entries[job.id] = Entry(job)
+        self.watchers.put(job)
+        return entry
+
+    def show(self, entry: Entry, job: Job) -> None:
+        """Have everybody see how it stands now."""
+        is_new = job.state == "done" and entry.job.state != "done"
+        entry.job = job
+        self.watchers.put(job)
+        if is_new:
+            try:
+                self._arrived(job)
+            except Exception:
+                logger.exception("A finished download could not be made known")
+
+    async def keep(self, job: Job) -> None:
+        """Write it to its file; a failure is logged: the download itself can go on."""
+        try:
+            await anyio.to_thread.run_sync(self._folder.keep, job)
+        except OSError as error:
+            logger.warning("The download %s could not be kept: %s", job.id, error.strerror)
+        else:
+            if (entry := self._entries.get(job.id)) is not None:
+                entry.is_kept = True
+
+    async def forget(self, entry: Entry) -> None:
+        """Take one that is in hand off the list."""
+        try:
+            await anyio.to_thread.run_sync(self._folder.remove, entry.job.id)
+        except OSError as error:
+            logger.warning("The download %s could not be removed: %s", entry.job.id, error.strerror)
+        self._drop(entry)
+
+    async def take_in_hand(self, entry: Entry) -> None:
+        """Claim one for this program, and see how it stands; it may be gone then.
+
+        Raises:
+            AIError: CONFLICT, another running program has it.
+        """
+        if entry.is_owned:
+            return
+        before = entry.job
+        try:
+            claim = await self._claim(entry.job.id)
+        except OSError as error:
+            logger.warning("Downloads cannot be kept: %s", error.strerror)
+            entry.is_owned = True
+            return
+        if claim is None:
+            self.show(entry, replace(entry.job, is_elsewhere=True))
+            raise _elsewhere(entry.job)
+        entry.claim, entry.is_owned = claim, True
+        if not entry.is_kept:
+            return
+        found = await anyio.to_thread.run_sync(self._folder.find, entry.job.id)
+        if found is None:
+            self._drop(entry)
+        elif entry.job is before and (job := as_seen(found, before)) != before:
+            self.show(entry, job)
+
+    async def _claim(self, job_id: str) -> Claim | None:
+        for _ in range(_TRIES):
+            claim = self._folder.claim(job_id)
+            if claim is not None:
+                return claim
+            await anyio.sleep(_BETWEEN_S)
+        return None
+
+    def let_go(self, entry: Entry) -> None:
+        """Give one back, so that any program can take it."""
+        if entry.claim is not None:
+            entry.claim.release()
+        entry.claim, entry.is_owned = None, False
+
+    def _drop(self, entry: Entry) -> None:
+        self._entries.pop(entry.job.id, None)
+        self.let_go(entry)
+
+    async def look(self) -> None:
+        """See what other programs have done, and what ended programs have left."""
+        async with self._looking:
+            before = {entry.job.id: entry.job for entry in self.entries()}
+            found = await anyio.to_thread.run_sync(self._folder.all)
+            there = {one.job.id for one in found}
+            for entry in self.entries():
+                if entry.job.id in before and entry.job.id not in there and entry.is_left:
+                    self._drop(entry)
+            for one in found:
+                self._see(one, before.get(one.job.id))
+
+    def _see(self, found: FoundJob, before: Job | None) -> None:
+        entry = self._entries.get(found.job.id)
+        if entry is None:
+            if before is None:  # else it was dismissed meanwhile
+                self.put(as_seen(found, None)).is_kept = True
+        elif entry.job is before and entry.is_left and (job := as_seen(found, before)) != before:
+            self.show(entry, job)
+
+    async def clear_old(self, now: float) -> None:
+        """Forget what was done or cancelled long ago."""
+        for entry in self.entries():
+            is_over = entry.job.state in {"done", "cancelled"} and not entry.job.is_elsewhere
+            if is_over and entry.job.changed_at + KEPT_S < now:
+                await self.take_in_hand(entry)
+                await self.forget(entry)
+
+
+def _elsewhere(job: Job) -> AIError:
+    return AIError(
+        ErrorCode.CONFLICT,
+        f"Another running ollm has {job.title} in hand.",
+        hint="Do it there, or end that one.",
+    )
