@@ -7,8 +7,8 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
-from ollm_tui.library.downloads.attempt import WENT_WRONG, Attempt, Ending, trouble_of
 from ollm_tui.library.downloads.entry import Entry
+from ollm_tui.library.downloads.job_run import WENT_WRONG, Ending, JobRun, trouble_of
 from ollm_tui.library.downloads.job_states import JobEvent, can, moved
 from ollm_tui.library.downloads.roster import Roster
 from ollm_tui.library.downloads.times import Times
@@ -39,8 +39,8 @@ class Dispatcher:
     def start_ready(self) -> None:
         """Start as many as may run, the oldest first."""
         entries = self._roster.entries()
-        free = self._at_once - sum(entry.attempt is not None for entry in entries)
-        ready = [one for one in entries if one.is_owned and one.attempt is None]
+        free = self._at_once - sum(entry.run is not None for entry in entries)
+        ready = [one for one in entries if one.is_owned and one.run is None]
         for entry in [one for one in ready if one.job.state == "queued"][: max(0, free)]:
             if not self._is_closing:
                 self._start(entry)
@@ -51,11 +51,11 @@ class Dispatcher:
         Raises:
             AIError: what has come cannot be removed.
         """
-        if (attempt := entry.attempt) is not None:
+        if (run := entry.run) is not None:
             entry.wanted = event
-            attempt.stop()
+            run.stop()
             self._roster.show(entry, replace(entry.job, note=STOPPING))
-            await attempt.ended.wait()
+            await run.ended.wait()
         elif can(entry.job, event):
             if event == "cancel":
                 await self._discard(entry)
@@ -64,12 +64,12 @@ class Dispatcher:
     async def stop_all(self) -> None:
         """Stop what runs, so that the next program can go on with it; start nothing more."""
         self._is_closing = True
-        attempts = [one.attempt for one in self._roster.entries() if one.attempt is not None]
-        for attempt in attempts:
-            attempt.stop()
+        runs = [one.run for one in self._roster.entries() if one.run is not None]
+        for run in runs:
+            run.stop()
         with anyio.move_on_after(CLOSE_S, shield=True):
-            for attempt in attempts:
-                await attempt.ended.wait()
+            for run in runs:
+                await run.ended.wait()
 
     async def move(
         self, entry: Entry, event: JobEvent, ending: Ending | None = None, note: str = ""
@@ -83,7 +83,7 @@ class Dispatcher:
 
     def let_go_of_idle(self, entry: Entry) -> None:
         """Let any program have what neither waits nor runs."""
-        if entry.attempt is None and entry.job.state not in {"queued", "running"}:
+        if entry.run is None and entry.job.state not in {"queued", "running"}:
             self._roster.let_go(entry)
 
     def _start(self, entry: Entry) -> None:
@@ -93,40 +93,40 @@ class Dispatcher:
             work = self._work_for(entry.job.origin)
         except AIError as error:
             work = _Refused(error)
-        entry.attempt = attempt = Attempt(
+        entry.run = run = JobRun(
             entry.job,
             work,
             self._times,
             lambda job: self._roster.show(entry, job),
             self._roster.keep,
         )
-        self._group.start_soon(self._run, entry, work, attempt)
+        self._group.start_soon(self._run, entry, work, run)
 
-    async def _run(self, entry: Entry, work: Work, attempt: Attempt) -> None:
+    async def _run(self, entry: Entry, work: Work, run: JobRun) -> None:
         ending = Ending()
         try:
             await self._roster.keep(entry.job)
-            ending = await attempt.run()
+            ending = await run.run()
         except Exception:
             logger.exception("The download %s failed unexpectedly", entry.job.id)
             ending = Ending(event="fail", trouble=WENT_WRONG)
         finally:
             with anyio.move_on_after(SETTLE_S, shield=True):
-                await self._end(entry, work, attempt, ending)
-            entry.attempt = None
+                await self._end(entry, work, run, ending)
+            entry.run = None
             self.let_go_of_idle(entry)
-            attempt.ended.set()
+            run.ended.set()
             self.start_ready()
 
-    async def _end(self, entry: Entry, work: Work, attempt: Attempt, ending: Ending) -> None:
+    async def _end(self, entry: Entry, work: Work, run: JobRun, ending: Ending) -> None:
         try:
-            await self._settle(entry, work, attempt, ending)
+            await self._settle(entry, work, run, ending)
         except Exception:
             logger.exception("The download %s ended unexpectedly", entry.job.id)
             await self.move(entry, "fail", Ending(event="fail", trouble=WENT_WRONG))
 
-    async def _settle(self, entry: Entry, work: Work, attempt: Attempt, ending: Ending) -> None:
-        entry.job = attempt.job
+    async def _settle(self, entry: Entry, work: Work, run: JobRun, ending: Ending) -> None:
+        entry.job = run.job
         if ending.event == "finish" or entry.wanted == "interrupt":
             await self.move(entry, ending.event, ending)
             return

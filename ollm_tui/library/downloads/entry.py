@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from ollm_tui.library.downloads.attempt import Attempt
 from ollm_tui.library.downloads.claim import Claim
 from ollm_tui.library.downloads.job import Job
+from ollm_tui.library.downloads.job_run import JobRun
 from ollm_tui.library.downloads.job_states import JobEvent
 
 
@@ -23,7 +23,7 @@ class Entry:
     """What shows that to others; None too where the folder cannot be written."""
     gate: anyio.Lock = field(default_factory=anyio.Lock)
     """One deed at a time."""
-    attempt: Attempt | None = None
+    run: JobRun | None = None
     """What runs now."""
     wanted: JobEvent = "interrupt"
     """What is to become of it once it has stopped."""

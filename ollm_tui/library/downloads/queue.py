@@ -200,8 +200,8 @@ class DownloadQueue:
             yield None
             return
         async with entry.gate:
-            if entry.attempt is not None and entry.job.state != "running":
-                await entry.attempt.ended.wait()  # its end is being kept
+            if entry.run is not None and entry.job.state != "running":
+                await entry.run.ended.wait()  # its end is being kept
             await self._roster.take_in_hand(entry)
             try:
                 yield None if self._roster.get(job_id) is None else entry

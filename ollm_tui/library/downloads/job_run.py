@@ -35,7 +35,7 @@ class Ending:
     model: str | None = None
 
 
-class Attempt:
+class JobRun:
     """A download while it runs; `show` gets the job as it changes, `keep` now and then."""
 
     def __init__(
