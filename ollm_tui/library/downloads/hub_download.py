@@ -1,0 +1,129 @@
+"""All files of what was chosen in a repository of a hub, as one download.
+
+They go to `owner--name` below the models' folder, under the paths that they have in the repository.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import anyio.to_thread
+
+from ollm_tui.library.downloads.job import HubFiles
+from ollm_tui.library.downloads.leaving import leave
+from ollm_tui.library.downloads.model_file import AddressOf, is_gguf
+from ollm_tui.library.downloads.names import checked_path, refuse_twins
+from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
+from ollm_tui.library.downloads.work import Progress, Report
+from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.hub.repo import HubFile
+from ollm_tui.library.provenance import Provenance, write_provenance
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.fetch import Fetcher
+
+MOST_FILES: Final = 1000
+
+
+class HubDownload:
+    """Work for `HubFiles`."""
+
+    parting = ""
+
+    def __init__(
+        self, origin: HubFiles, hub: Hub, fetcher: Fetcher, root: Path, address_of: AddressOf
+    ) -> None:
+        self._origin = origin
+        self._hub = hub
+        self._fetcher = fetcher
+        self._root = root
+        self._address_of = address_of
+
+    async def title(self) -> str:
+        """Give the variant's name.
+
+        Raises:
+            AIError: a name is refused.
+        """
+        await anyio.to_thread.run_sync(self._targets)
+        return self._origin.name
+
+    async def run(self, report: Report) -> str | None:
+        """Fetch one file after the other, each gone on with where it stopped."""
+        targets = await anyio.to_thread.run_sync(self._targets)
+        have = await anyio.to_thread.run_sync(_present, self._origin.files, targets)
+        sums = _Sums(self._origin.files, have, report)
+        for number, (file, target) in enumerate(zip(self._origin.files, targets, strict=True)):
+            url = self._hub.file_url(self._origin.repo, self._origin.revision, file.path)
+            source = Source(
+                url=url, size=file.size, sha256=file.sha256, token=self._hub.token_for(url)
+            )
+            sums.begin(number)
+            await transfer(self._fetcher, source, target, report=sums.take)
+        await anyio.to_thread.run_sync(write_provenance, targets[0], self._provenance(targets))
+        is_model = self._origin.kind == "model" and is_gguf(targets[0])
+        return self._address_of(self._origin.name) if is_model else None
+
+    async def discard(self) -> None:
+        """Remove what has come."""
+        await leave(await anyio.to_thread.run_sync(self._targets), self._root)
+
+    def _targets(self) -> list[Path]:
+        owner, slash, name = self._origin.repo.partition("/")
+        files = self._origin.files
+        if not (slash and files) or len(files) > MOST_FILES:
+            raise AIError(ErrorCode.BAD_REQUEST, "There is nothing that could be fetched.")
+        refuse_twins(file.path for file in files)
+        return [checked_path(self._root, f"{owner}--{name}/{file.path}") for file in files]
+
+    def _provenance(self, targets: Sequence[Path]) -> Provenance:
+        return Provenance(
+            place=self._origin.repo,
+            revision=self._origin.revision,
+            licence=self._origin.licence,
+            kind=self._origin.kind,
+            files=tuple(target.name for target in targets),
+            fetched_at=time.time(),
+        )
+
+
+class _Sums:
+    """How far all files are together."""
+
+    def __init__(self, files: Sequence[HubFile], have: list[int], report: Report) -> None:
+        self._sizes = [file.size for file in files]
+        self._have = have
+        self._report = report
+        self._current = 0
+        self._has_begun = False
+
+    def begin(self, number: int) -> None:
+        """Go on with the next file."""
+        self._current, self._has_begun = number, False
+
+    def take(self, step: Step) -> None:
+        """Take how far that file is."""
+        at = self._current
+        self._have[at] = step.completed
+        self._sizes[at] = self._sizes[at] if self._sizes[at] is not None else step.total
+        sizes = [size for size in self._sizes if size is not None]
+        is_known = len(sizes) == len(self._sizes)
+        place = f"file {at + 1} of {len(self._sizes)}" if len(self._sizes) > 1 else ""
+        self._report(
+            Progress(
+                completed=sum(self._have),
+                total=sum(sizes) if is_known else None,
+                note=", ".join(part for part in (place, step.note) if part),
+                has_leapt=not self._has_begun,
+            )
+        )
+        self._has_begun = True
+
+
+def _present(files: Sequence[HubFile], targets: Sequence[Path]) -> list[int]:
+    """Give the bytes of each file that are there already."""
+    have = []
+    for file, target in zip(files, targets, strict=True):
+        is_whole = target.is_file() and target.stat().st_size == file.size
+        have.append(file.size or 0 if is_whole else partial_size(target))
+    return have

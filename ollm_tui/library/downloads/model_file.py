@@ -1,0 +1,46 @@
+"""What a fetched file is called as a model, and whether it can be one."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from ollm_tui.library.gguf import BadGGUF, read_header
+
+SUFFIX: Final = ".gguf"
+_PART: Final = re.compile(r"(.+)-[0-9]{5}-of-[0-9]{5}", re.DOTALL)
+
+AddressOf: TypeAlias = Callable[[str], str | None]
+"""Gives the address to chat with a model file of this name; None where no engine runs it."""
+
+
+def is_gguf(path: Path) -> bool:
+    """Whether a file's name says that a model of llama.cpp is in it."""
+    return path.name.lower().endswith(SUFFIX)
+
+
+def name_of(path: Path) -> str:
+    """Give the name of the model that a file holds, or that it is a part of."""
+    stem = path.name[: -len(SUFFIX)] if is_gguf(path) else path.name
+    part = _PART.fullmatch(stem)
+    return part[1] if part else stem
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Give the models in some files, each once."""
+    return list(dict.fromkeys(name_of(path) for path in paths if is_gguf(path)))
+
+
+def problem_of(path: Path) -> str | None:
+    """Tell why a file cannot be a model; None for any that is no GGUF by name. Reads its header.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if not is_gguf(path):
+        return None
+    try:
+        read_header(path)
+    except BadGGUF as bad:
+        return bad.reason
+    return None

@@ -1,0 +1,99 @@
+"""One file at an address, put into the models' folder under its own name."""
+
+import time
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import anyio.to_thread
+
+from ollm_tui.library.downloads.job import UrlFile
+from ollm_tui.library.downloads.leaving import leave
+from ollm_tui.library.downloads.model_file import AddressOf, is_gguf, name_of, problem_of
+from ollm_tui.library.downloads.names import checked_path
+from ollm_tui.library.downloads.origin_record import without_secrets
+from ollm_tui.library.downloads.transfer import Source, Step, transfer
+from ollm_tui.library.downloads.work import Progress, Report
+from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.provenance import Provenance, write_provenance
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.fetch import Fetcher
+
+
+class UrlDownload:
+    """Work for `UrlFile`; `hub` gives the token for an address of its own."""
+
+    parting = ""
+
+    def __init__(
+        self, origin: UrlFile, hub: Hub, fetcher: Fetcher, root: Path, address_of: AddressOf
+    ) -> None:
+        self._origin = origin
+        self._hub = hub
+        self._fetcher = fetcher
+        self._root = root
+        self._address_of = address_of
+
+    async def title(self) -> str:
+        """Give the file's name.
+
+        Raises:
+            AIError: this is no address of a file, or its name is refused.
+        """
+        return (await anyio.to_thread.run_sync(self._target)).name
+
+    async def run(self, report: Report) -> str | None:
+        """Fetch it; a GGUF by name that is none is not kept."""
+        target = await anyio.to_thread.run_sync(self._target)
+        url = self._origin.url
+        source = Source(url=url, sha256=self._origin.sha256, token=self._hub.token_for(url))
+        has_begun = False
+
+        def take(step: Step) -> None:
+            nonlocal has_begun
+            report(
+                Progress(
+                    completed=step.completed,
+                    total=step.total,
+                    note=step.note,
+                    has_leapt=not has_begun,
+                )
+            )
+            has_begun = True
+
+        await transfer(self._fetcher, source, target, report=take)
+        await anyio.to_thread.run_sync(self._accept, target)
+        return self._address_of(name_of(target)) if is_gguf(target) else None
+
+    async def discard(self) -> None:
+        """Remove what has come."""
+        await leave([await anyio.to_thread.run_sync(self._target)], self._root)
+
+    def _target(self) -> Path:
+        try:
+            parts = urlsplit(self._origin.url)
+            is_web = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        except ValueError:
+            is_web = False
+        name = unquote(parts.path.rpartition("/")[2]) if is_web else ""
+        if not name:
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                "This is no address of a file.",
+                hint="Write it like https://example.com/model.gguf.",
+            )
+        if "/" in name:
+            raise AIError(ErrorCode.BAD_REQUEST, "The name at the end of the address is refused.")
+        return checked_path(self._root, name)
+
+    def _accept(self, target: Path) -> None:
+        problem = problem_of(target)
+        if problem is not None:
+            target.unlink(missing_ok=True)
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                f"What came is not a usable GGUF file: {problem}.",
+                hint="Look whether the address is that of the file itself, and not of a page.",
+            )
+        place = without_secrets(self._origin.url)
+        said = Provenance(place=place, files=(target.name,), fetched_at=time.time())
+        write_provenance(target, said)

@@ -1,0 +1,186 @@
+"""What is kept of a download: all but secrets, whole or not at all, and never a crash."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollm_tui.library.downloads.job import (
+    HubFiles,
+    Job,
+    JobState,
+    LocalFiles,
+    Origin,
+    ProviderPull,
+    StarterPackage,
+    Trouble,
+    UrlFile,
+)
+from ollm_tui.library.downloads.job_folder import JobFolder
+from ollm_tui.library.downloads.origin_record import has_secrets, same, without_secrets
+from ollm_tui.library.downloads.record import from_record, to_record
+from ollm_tui.library.hub.repo import HubFile
+from ollm_tui.protocol.json_types import JsonValue
+
+TEXTS = st.text(max_size=30)
+SIZES = st.none() | st.integers(0, 2**60)
+FILES = st.builds(HubFile, path=TEXTS, size=SIZES, sha256=st.none() | TEXTS)
+ORIGINS: st.SearchStrategy[Origin] = st.one_of(
+    st.builds(
+        HubFiles,
+        repo=TEXTS,
+        revision=TEXTS,
+        name=TEXTS,
+        files=st.lists(FILES, min_size=1, max_size=4).map(tuple),
+        licence=st.none() | TEXTS,
+        kind=TEXTS,
+    ),
+    st.builds(UrlFile, url=st.just("https://h.example/m.gguf"), sha256=st.none() | TEXTS),
+    st.builds(LocalFiles, path=st.just(Path("/models/m.gguf"))),
+    st.builds(StarterPackage, wheel=st.none() | st.just(Path("/w.whl"))),
+    st.builds(ProviderPull, provider=TEXTS, model=TEXTS),
+)
+STATES: list[JobState] = ["queued", "running", "paused", "done", "failed", "cancelled"]
+JOBS = st.builds(
+    Job,
+    id=st.just("1-a"),
+    origin=ORIGINS,
+    title=TEXTS,
+    state=st.sampled_from(STATES),
+    note=TEXTS,
+    completed=st.integers(0, 2**60),
+    total=SIZES,
+    trouble=st.none() | st.builds(Trouble, message=TEXTS, hint=st.none() | TEXTS),
+    model=st.none() | TEXTS,
+    changed_at=st.floats(0, 2**40),
+)
+JSON: st.SearchStrategy[JsonValue] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+)
+
+
+@given(JOBS)
+def test_a_download_is_read_as_it_was_written(job: Job) -> None:
+    assert from_record(json.loads(json.dumps(to_record(job)))) == (job, True)
+    assert same(job.origin, job.origin)
+
+
+@given(JOBS, st.data())
+def test_whatever_stands_in_a_field_is_a_download_or_refused(job: Job, data: st.DataObject) -> None:
+    record = to_record(job)
+    inner = record["origin"]
+    assert isinstance(inner, dict)
+    where = data.draw(st.sampled_from([record, inner]))
+    where[data.draw(st.sampled_from(sorted(where)))] = data.draw(JSON)
+    try:
+        read, _ = from_record(json.loads(json.dumps(record)))
+    except ValueError:
+        return
+    assert isinstance(read, Job)
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://h.example/m.gguf", "https://h.example/m.gguf"),
+        ("https://h.example/m.gguf?download=true", "https://h.example/m.gguf?download=true"),
+        ("https://me:secret@h.example/m.gguf", "https://h.example/m.gguf"),
+        (
+            "https://h.example:8/m.gguf?X-Sig=secret&download=1",
+            "https://h.example:8/m.gguf?download=1",
+        ),
+        ("https://h.example/m.gguf?secret", "https://h.example/m.gguf"),
+        ("https://h.example/m.gguf#secret", "https://h.example/m.gguf"),
+    ],
+)
+def test_no_secret_of_an_address_is_kept(url: str, kept: str) -> None:
+    job = Job(id="1", origin=UrlFile(url=url), title="m")
+    text = json.dumps(to_record(job))
+    assert "secret" not in text
+    read, is_whole = from_record(json.loads(text))
+    assert read.origin == UrlFile(url=kept)
+    assert without_secrets(url) == kept
+    assert is_whole is not has_secrets(url)
+    assert same(read.origin, job.origin)
+
+
+def job(job_id: str, state: JobState = "paused") -> Job:
+    return Job(id=job_id, origin=StarterPackage(), title="m", state=state, changed_at=1.0)
+
+
+def test_files_are_private_and_nothing_else_is_left(tmp_path: Path) -> None:
+    folder = tmp_path / "downloads"
+    files = JobFolder(folder)
+    assert files.all() == []
+    assert not folder.exists()
+    for state in STATES:
+        files.keep(job("0-b", state))
+    files.keep(job("0-a"))
+    assert [found.job.id for found in files.all()] == ["0-a", "0-b"]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert {path.name for path in folder.iterdir()} == {"0-a.json", "0-b.json"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"format": 1}',
+        b'{"format": 1, "id": "0-b", "origin": {"type": "hub", "files": []}}',
+        b" " * 2_000_000,
+    ],
+)
+def test_a_damaged_file_is_set_aside_and_the_others_count(
+    tmp_path: Path, text: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = JobFolder(tmp_path)
+    files.keep(job("0-a"))
+    (tmp_path / "0-b.json").write_bytes(text)
+    assert [found.job.id for found in files.all()] == ["0-a"]
+    assert (tmp_path / "0-b.json.damaged").read_bytes() == text
+    assert len(caplog.records) == 1
+    assert [found.job.id for found in files.all()] == ["0-a"]
+    assert len(caplog.records) == 1, "once is enough"
+
+
+def test_a_file_of_another_version_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "0-b.json").write_text('{"format": 2}')
+    assert JobFolder(tmp_path).all() == []
+    assert (tmp_path / "0-b.json").exists()
+
+
+def test_a_file_under_another_name_is_no_download(tmp_path: Path) -> None:
+    files = JobFolder(tmp_path)
+    files.keep(job("0-a"))
+    (tmp_path / "0-a.json").rename(tmp_path / "0-b.json")
+    (tmp_path / "Not an id.json").write_text("{}")
+    assert files.all() == []
+    assert (tmp_path / "Not an id.json").exists()
+
+
+def test_who_has_one_in_hand_is_seen_by_everybody(tmp_path: Path) -> None:
+    folder = tmp_path / "downloads"
+    mine, other = JobFolder(folder), JobFolder(folder)
+    mine.keep(job("0-a"))
+    claim = mine.claim("0-a")
+    assert claim is not None
+    assert [found.is_held for found in other.all()] == [True]
+    assert other.claim("0-a") is None
+    claim.release()
+    claim.release()
+    assert [found.is_held for found in other.all()] == [False]
+    again = other.claim("0-a")
+    assert again is not None
+    other.remove("0-a")
+    again.release()
+    assert list(folder.iterdir()) == []
