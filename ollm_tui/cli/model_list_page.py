@@ -17,8 +17,8 @@ _HEAD = """\
 {date}. How it is used: [find and rate models](../guides/registry.md).
 
 Skills are coarse, from 1 (weak) to 5 (among the best open models of any size), for `small` how much
-a model makes of little memory; each rests on the first page named in its row. Sizes are those of
-published files, without a vision model's picture encoder.
+a model makes of little memory; each rests on the first page named in its row. Sizes are about
+those of published files, without a vision model's picture encoder.
 """
 
 

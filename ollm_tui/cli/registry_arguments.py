@@ -5,18 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-PURPOSES = (
-    "chat",
-    "code",
-    "reasoning",
-    "vision",
-    "embedding",
-    "tools",
-    "small",
-    "multilingual",
-    "speech",
-)
-"""As the registry has them; a test holds the two together, so that parsing need not load it."""
+from ollm_tui.library.registry.purposes import PURPOSES
+
 NO_STARS = "none"
 STARS = ("1", "2", "3", "4", "5", NO_STARS)
 
@@ -37,7 +27,7 @@ def add_search(action: argparse.ArgumentParser) -> None:
     about = "words that all have to be in name, family, licence, purposes or description"
     action.add_argument("text", metavar="TEXT", nargs="*", help=about)
     about = f"only models for this: {', '.join(PURPOSES)}"
-    action.add_argument("--purpose", metavar="PURPOSE", choices=PURPOSES, help=about)
+    action.add_argument("--purpose", metavar="PURPOSE", choices=tuple(PURPOSES), help=about)
     about = "do not ask the hub: what is built in, remembered and installed is searched"
     action.add_argument("--offline", action="store_true", help=about)
 

@@ -18,6 +18,7 @@ _COLUMNS: Mapping[str, Callable[[RegistryEntry], str]] = {
     "LICENCE": lambda entry: entry.licence or "",
     "PURPOSES": lambda entry: " ".join(_in_order(entry)),
     "SIZES": lambda entry: _sizes(entry),
+    "OLLAMA": lambda entry: entry.origins.get("ollama", ""),
     "DOWNLOADS": lambda entry: count_text(entry.downloads),
     "RATING": lambda entry: "" if entry.rating is None else f"{entry.rating} of 5",
     "HERE": lambda entry: " ".join(str(ref) for ref in entry.installed),

@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.registry_arguments import PURPOSES as TYPED_PURPOSES
 from ollm_tui.cli.registry_rows import count_text, table_of
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.purposes import PURPOSES
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime import model_registry
@@ -62,11 +60,11 @@ def test_a_search_asks_the_hub_and_merges_what_is_here(models: Run, hub: ListedH
     assert hub.asked == [("phi-4", 30)]
     head, first, *_ = out.splitlines()
     assert head.split() == [
-        "MODEL", "PARAMETERS", "LICENCE", "PURPOSES", "SIZES", "DOWNLOADS",
+        "MODEL", "PARAMETERS", "LICENCE", "PURPOSES", "SIZES", "OLLAMA", "DOWNLOADS",
     ]  # fmt: skip
     assert first.split() == [
         "phi-4", "14.7B", "mit", "chat", "reasoning", "Q4_K_M", "9.1", "GB,", "Q8_0", "15.6", "GB",
-        "123.5k",
+        "phi4:14b", "123.5k",
     ]  # fmt: skip
     assert listed(out)[-1] == "hf:new/Thing-3B-GGUF", "what the hub alone finds is last"
 
@@ -181,10 +179,6 @@ def test_a_registry_file_that_cannot_be_written_is_a_sentence(
     code, out, err = models("rate", "phi-4", "3")
     assert (code, out) == (1, "")
     assert "The rating could not be kept" in err
-
-
-def test_the_purposes_that_can_be_typed_are_those_of_the_registry() -> None:
-    assert tuple(PURPOSES) == TYPED_PURPOSES
 
 
 def test_a_judge_of_the_machine_has_a_column_and_unknown_ones_have_none() -> None:

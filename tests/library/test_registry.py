@@ -4,6 +4,7 @@ import json
 import logging
 import multiprocessing
 from collections.abc import Sequence
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -304,7 +305,8 @@ def test_the_cache_keeps_so_many_repositories_and_of_each_the_newest_word(tmp_pa
     assert (kept["o/m7"].model.downloads, kept["o/m9"].model.downloads) == (3, None)
 
 
-def _use_often(file: Path, address: str, times: int) -> None:
+def _use_often(file: Path, address: str, times: int, together: Barrier) -> None:
+    together.wait(60)
     for _ in range(times):
         keep_use(file, address, 1.0)
 
@@ -312,18 +314,19 @@ def _use_often(file: Path, address: str, times: int) -> None:
 def test_two_programs_count_together_and_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "alone" / "registry.json"
     apart = multiprocessing.get_context("spawn")
+    together = apart.Barrier(3)
     others = [
-        apart.Process(target=_use_often, args=(file, address, 25))
+        apart.Process(target=_use_often, args=(file, address, 10, together))
         for address in ("local://a", "local://b")
     ]
     for other in others:
         other.start()
-    _use_often(file, "local://a", 25)
+    _use_often(file, "local://a", 10, together)
     for other in others:
         other.join(60)
     assert [other.exitcode for other in others] == [0, 0]
     uses = load_opinions(file).uses
-    assert (uses["local://a"].count, uses["local://b"].count) == (50, 25)
+    assert (uses["local://a"].count, uses["local://b"].count) == (20, 10)
     assert sorted(path.name for path in file.parent.iterdir()) == [
         ".registry.json.lock",
         "registry.json",

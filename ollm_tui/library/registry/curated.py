@@ -1,7 +1,7 @@
 """The built-in list of models: `models.json`, with the page that each fact is from.
 
-It is written by hand, from what the publishers' pages say. Sizes are those of published files,
-without a vision model's picture encoder; skills are coarse and rest on `skills_from`.
+It is written by hand, from what the publishers' pages say. Sizes are about those of published
+files, without a vision model's picture encoder; skills are coarse and rest on `skills_from`.
 """
 
 import json
