@@ -1,4 +1,6 @@
 import json
+import sys
+from types import FrameType
 
 import pytest
 from hypothesis import given
@@ -27,6 +29,8 @@ VALUES = st.recursive(
 def test_what_cannot_be_passed_on_is_bad_json(text: str) -> None:
     with pytest.raises(BadJson):
         parse_json(text)
+    with pytest.raises(BadJson):
+        parse_json(text, in_slices=True)
     with pytest.raises(BadJson):
         parse_json_objects(text)
 
@@ -71,6 +75,7 @@ def test_numbers_that_json_lacks_are_not_written(value: float) -> None:
 def test_every_json_value_survives_the_way_there_and_back(value: object) -> None:
     assert parse_json(json.dumps(value)) == value
     assert parse_json(json.dumps(value, ensure_ascii=False)) == value
+    assert parse_json(json.dumps(value), in_slices=True) == value
 
 
 @given(text=st.text(alphabet='\\ud8Dc0fFe"{}[]:,x', max_size=40))
@@ -81,3 +86,33 @@ def test_whatever_is_accepted_can_be_encoded(text: str) -> None:
         except BadJson:
             continue
         dump_json(value).encode("utf-8")
+
+
+@given(text=st.text(alphabet='\\ud8"{}[]:,.-e01 tnf', max_size=30))
+def test_what_is_read_in_slices_is_what_is_read_at_once(text: str) -> None:
+    def read(*, in_slices: bool) -> object:
+        try:
+            return parse_json(text, in_slices=in_slices)
+        except BadJson:
+            return BadJson
+
+    assert read(in_slices=True) == read(in_slices=False)
+
+
+@pytest.mark.parametrize("in_slices", [True, False])
+def test_read_in_slices_python_s_own_code_runs_for_each_object(in_slices: bool) -> None:
+    """Where Python's code runs, another thread may have its turn."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    text = json.dumps([{"path": "m.gguf", "lfs": {"size": 1}}] * 500)
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        parse_json(text, in_slices=in_slices)
+    finally:
+        sys.setprofile(before)
+    assert (calls > 1000) is in_slices

@@ -56,11 +56,13 @@ async def test_all_that_a_report_may_not_show_is_known(paths: AppPaths) -> None:
     paths.config_file.write_text(
         '[providers.work]\nbase_url = "http://me:pass%21word@127.0.0.1:9/v1?code=a-query&api-version=1"\n'
         'api_key = "a-key"\nheaders = { "X-Team" = "a-header" }\nproxy = "http://me:by-proxy@p:1"\n'
+        '[hub]\nendpoint = "https://me:at-the-hub@h.example"\ntoken = "a-token"\n'
     )
     paths.config_file.chmod(0o600)
     async with load_runtime(Flags(), {}, paths)() as runtime:
         secrets = set(runtime.secrets())
     expected = {"pass%21word", "pass!word", "a-query", "a-key", "a-header", "by-proxy"}
+    expected |= {"at-the-hub", "a-token"}
     assert secrets >= expected
     assert "1" not in secrets
 

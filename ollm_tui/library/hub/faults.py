@@ -12,6 +12,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 OFFLINE = "the built-in list still works offline"
 _MOST_CHARS = 300
+_BROKE_OFF = ErrorCode.STREAM_INCOMPLETE
 _RESET = re.compile(r"(?:^|[;,\s])t=(\d{1,6})(?:$|[;,\s])")
 
 
@@ -73,11 +74,13 @@ def _of_person(
 
 
 def unreachable(place: str, cause: AIError) -> AIError:
-    """Say that nobody answered; why stands in the details and in the hint that the cause has."""
+    """Say that nobody answered, or not to the end; why stands in the details."""
+    known = cause.known_code is ErrorCode.SERVICE_UNAVAILABLE and cause.hint
+    what = "broke off its answer" if cause.known_code is _BROKE_OFF else "does not answer"
     return AIError(
         cause.code,
-        f"The hub at {place} does not answer; {OFFLINE}.",
-        hint=cause.hint or "Check the network connection, and HF_ENDPOINT if it is set.",
+        f"The hub at {place} {what}; {OFFLINE}.",
+        hint=known or "Check the network connection, and HF_ENDPOINT if it is set.",
         details={**cause.details, "reason": cause.message},
         retryable=cause.retryable,
     )

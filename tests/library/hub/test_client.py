@@ -360,4 +360,4 @@ async def test_a_reply_that_breaks_off_is_said_to(hub: FakeHub, client_of: MakeC
     hub.instead = lambda _request: Answer(200, b"[", headers={"content-length": "9"}, is_cut=True)
     with pytest.raises(AIError) as raised:
         await client_of().search("x")
-    assert re.match("The hub at .* does not answer", raised.value.message)
+    assert re.match("The hub at .* broke off its answer; ", raised.value.message)
