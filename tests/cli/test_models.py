@@ -18,6 +18,7 @@ from ollm_tui.cli.model_ps import gpu_share, until_text
 from ollm_tui.cli.output import Output
 from ollm_tui.cli.pull_report import LiveReport
 from ollm_tui.config import presets
+from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
 from tests.cli.conftest import command, environment
 from tests.e2e.conftest import OLLM
@@ -27,6 +28,7 @@ from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_ollama import LARGE, OllamaServer
 from tests.support.fake_openai import fake_openai
+from tests.support.gguf_bytes import file_of
 from tests.support.http_server import Received, Reply, Server, in_thread
 from tests.support.pty_session import PtySession
 
@@ -164,7 +166,7 @@ def test_nothing_is_deleted_where_nobody_can_be_asked(models: Run, server: Ollam
     ("arguments", "code", "sentence"),
     [
         (["pull", "embedded://x"], 1, "Embedded cannot pull models."),
-        (["rm", "embedded://x", "--yes"], 1, "Embedded cannot delete models."),
+        (["rm", "embedded://x", "--yes"], 1, "There is no model file x.gguf"),
         (["cp", "embedded://x", "y"], 1, "Embedded cannot copy models."),
         (["load", "embedded://x"], 1, "cannot keep a model loaded"),
         (["pull", "nowhere://x"], 1, "no provider named 'nowhere'"),
@@ -191,7 +193,8 @@ def test_what_cannot_be_done_is_one_sentence_and_a_code(
     [
         (["pull", "nowhere://x"], 400),
         (["pull", "embedded://x"], 604),
-        (["rm", "embedded://x", "--yes"], 604),
+        (["rm", "embedded://x", "--yes"], 404),
+        (["cp", "embedded://x", "y"], 604),
         (["load", "local://gone"], 404),
         (["unload", "gone"], 404),
         (["show", "gone"], 404),
@@ -203,6 +206,22 @@ def test_a_failure_is_a_line_of_json_too(models: Run, arguments: list[str], code
     said = json.loads(out)
     assert (ended, said["type"], said["error"]["code"]) == (1, "error", code)
     assert said["error"]["message"].rstrip(".") in err
+
+
+def test_a_file_of_the_own_folder_is_deleted_and_any_other_kept_for_a_reason(
+    models: Run,
+) -> None:
+    own, theirs = default_paths().models_dir, default_paths().config_file.parent / "mine"
+    for folder, name in ((own, "a"), (theirs, "b")):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.gguf").write_bytes(file_of())
+    default_paths().config_file.write_text(f'[embedded]\nmodel_folders = ["{theirs}"]\n')
+    assert models("rm", "embedded://a", "--yes")[0] == 0
+    ended, _, err = models("rm", "embedded://b", "--yes")
+    assert ended == 1
+    assert f"It lies in {theirs}" in err
+    assert list(own.iterdir()) == []
+    assert [path.name for path in theirs.iterdir()] == ["b.gguf"]
 
 
 def test_any_provider_says_what_it_cannot_do_and_shows_what_its_list_tells(
