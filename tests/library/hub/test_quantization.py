@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.library.gguf import _FILE_TYPES
+from ollm_tui.library.gguf_tables import FILE_TYPES
 from ollm_tui.library.hub.quantization import bits_per_weight, quality_rank, quantization_of
 
 LLAMA_CPP = [
@@ -28,7 +28,7 @@ def test_every_type_of_llama_cpp_is_known(name: str) -> None:
 
 
 def test_every_type_that_a_header_may_name_is_known() -> None:
-    assert [n for n in _FILE_TYPES.values() if bits_per_weight(n) is None] == []
+    assert [n for n in FILE_TYPES.values() if bits_per_weight(n) is None] == []
 
 
 @pytest.mark.parametrize(
