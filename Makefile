@@ -8,7 +8,7 @@ SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help run test test-fast test-dev test-faults test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
-.PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-echo bench-exits
+.PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-kill bench-long-chat bench-open bench-parsers bench-peers
 .PHONY: bench-pictures bench-registry bench-search bench-startup bench-stream bench-tools bench-wire
 
@@ -142,6 +142,10 @@ bench-hostile: need-python  ## Documents that cost far more than they look like:
 bench-copying: need-python  ## The longest stall while a chat of 20 MB is selected and copied
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.copying $(ARGS)
+
+bench-download: need-python  ## A checked download against plain httpx and a file (ARGS="MEGABYTES ROUNDS")
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.download $(ARGS)
 
 bench-tools: need-python  ## Four tools of one turn against one tool
 	@$(BOOTSTRAP) test

@@ -31,7 +31,8 @@ CLOSE_S = 2.0
 class Exchange:
     """The answer to one request, in pieces; start `run` in a task group of the reader.
 
-    `decodes` says whether a body that is encoded all the same is decoded.
+    `decodes` says whether a body that is encoded all the same is decoded; one that is not decoded
+    is not given in small pieces either, as nobody parses it in the event loop.
     """
 
     def __init__(
@@ -146,7 +147,10 @@ class Exchange:
         asked, arrived = time.perf_counter(), 0
         async for piece in response.aiter_raw():
             waited = time.perf_counter() - asked
-            await _deliver(piece, decoder, send)
+            if self._decodes:
+                await _deliver(piece, decoder, send)
+            elif piece:
+                await send.send(piece)
             arrived += len(piece)
             if waited > NOTICEABLE_WAIT_S:
                 if arrived < BUSY_BYTES:

@@ -1,7 +1,7 @@
 """The cases of `test_planted_key.py`: each tries to lead a planted key to a wrong server."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,14 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.rows import config_rows
+from ollm_tui.library.downloads.transfer import Source, transfer
 from ollm_tui.protocol import ports
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.discovery import Discovery, probe
+from ollm_tui.providers.fetcher import HttpFetcher
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.registry import ProviderRegistry
@@ -209,6 +211,31 @@ def _redirect(status: int, target: str) -> Act:
 
 for _status in (301, 302, 303, 307, 308):
     case(f"redirect {_status} to another port")(_redirect(_status, "http://{wrong}/steal"))
+
+
+def _download(target: str) -> Act:
+    """Fetch a file with a token, and with a name and a password, from who sends it elsewhere."""
+
+    async def act(stage: Stage) -> None:
+        location = target.format(wrong=stage.wrong.place, port=stage.wrong.port, right=stage.place)
+        stage.handler = answering(302, {"location": location})
+        sources = (
+            Source(url=f"{stage.right.url}/m?code={HEADER}", token=KEY),
+            Source(url=f"http://me:{PASSWORD}@{stage.place}/m"),
+        )
+        async with aclosing(HttpFetcher()) as fetcher:
+            for number, source in enumerate(sources):
+                place = stage.folder / f"{number}.gguf"
+                stage.shown.append(repr(source))
+                try:
+                    await transfer(fetcher, source, place, report=lambda _step: None)
+                except AIError as error:
+                    stage.see(error)
+        stage.shown += [path.read_text(errors="replace") for path in stage.folder.glob("*.json")]
+
+    return act
+
+
 for _name, _target in {
     "another name of this machine": "http://localhost:{port}/steal",
     "no scheme": "//{wrong}/steal",
@@ -219,6 +246,7 @@ for _name, _target in {
     "a fragment": "http://{wrong}#{right}",
 }.items():
     case(f"redirect with {_name}")(_redirect(307, _target))
+    case(f"download from a redirect with {_name}", kinds=ONE)(_download(_target))
 
 
 @case("redirect to itself")
