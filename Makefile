@@ -9,8 +9,9 @@ SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 .PHONY: help run test test-fast test-dev test-faults test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits
-.PHONY: bench-hostile bench-idle bench-kill bench-long-chat bench-open bench-parsers bench-peers
-.PHONY: bench-pictures bench-registry bench-search bench-startup bench-stream bench-tools bench-wire
+.PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-long-chat bench-open
+.PHONY: bench-parsers bench-peers bench-pictures bench-registry bench-search bench-startup
+.PHONY: bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -118,6 +119,10 @@ bench-kill: need-python  ## Kill a program that saves chats 200 times, and count
 bench-idle: need-python  ## What the idle program uses, writes and draws in a minute (ARGS="1800" for half an hour)
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.idle $(ARGS)
+
+bench-kill-download: need-python  ## Kill a program that downloads 200 times, and count what is sent again
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.kill_download $(ARGS)
 
 bench-long-chat: need-python  ## Open a chat of 20 MB, ask in it, save an answer of 10 MB: how long the event loop stands still
 	@$(BOOTSTRAP) test

@@ -284,7 +284,7 @@ async def test_a_slow_reader_is_no_standstill_and_holds_the_server_up() -> None:
         length = len(first)
         async for piece in pieces:
             length += len(piece)
-            assert len(piece) <= 64 * 1024
+            assert len(piece) <= 128 * 1024
     assert length == len(host.data)
 
 

@@ -1,4 +1,7 @@
-"""A program that is killed while it downloads loses little, and never leaves a wrong file (G5)."""
+"""A program that is killed while it downloads loses little, and leaves no wrong file (G5).
+
+`make bench-kill-download` kills 200 times.
+"""
 
 import sys
 from pathlib import Path
@@ -30,11 +33,11 @@ async def test_a_killed_download_is_gone_on_with(tmp_path: Path, seed: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 50, 10))
+@pytest.mark.parametrize("first", range(2, 12, 5))
 async def test_many_killed_downloads_are_gone_on_with(
     tmp_path: Path, first: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    verdicts = [await verdict_of(tmp_path / str(seed), seed) for seed in range(first, first + 10)]
+    verdicts = [await verdict_of(tmp_path / str(seed), seed) for seed in range(first, first + 5)]
     kills = sum(verdict.kills for verdict in verdicts)
     resent = sum(verdict.sent - SIZE for verdict in verdicts)
     with capsys.disabled():
