@@ -17,7 +17,7 @@ import httpx
 from anyio.abc import TaskGroup
 
 from ollm_tui.decode.redact import SHORTEST
-from ollm_tui.protocol.errors import ErrorCode
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
@@ -136,13 +136,21 @@ class HttpFetcher:
         way = proxy, is_plain_local(hop.url)
         async with self._opening:  # certificates are read once, however many ask at once
             if way not in self._clients:
-                spec = ProviderSpec(name="", kind="fetch", connect_timeout_s=self._clocks.connect_s)
-                client = await make_client(
-                    spec, urlsplit(hop.url), headers={}, auth=None, proxy=proxy
-                )
-                client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-                self._clients[way] = client
+                self._clients[way] = await self._made(hop, proxy)
             return self._clients[way]
+
+    async def _made(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
+        spec = ProviderSpec(name="", kind="fetch", connect_timeout_s=self._clocks.connect_s)
+        try:
+            client = await make_client(spec, urlsplit(hop.url), headers={}, auth=None, proxy=proxy)
+        except OSError as error:
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                "The certificates of the authorities cannot be read.",
+                hint="SSL_CERT_FILE has to name a PEM file.",
+            ) from error
+        client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        return client
 
 
 class _Answer:

@@ -156,6 +156,17 @@ async def test_a_server_whose_certificate_nobody_knows_is_refused(tmp_path: Path
         assert "SSL_CERT_FILE" in error.hint
 
 
+async def test_a_file_of_authorities_that_is_none_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "authorities").write_text("none")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authorities"))
+    async with aclosing(HttpFetcher()) as fetcher:
+        error = await failure(fetcher, "https://127.0.0.1:1/x")
+        assert error.code == ErrorCode.BAD_REQUEST
+        assert "SSL_CERT_FILE" in str(error)
+
+
 async def test_a_token_goes_to_the_first_origin_alone(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with listening() as ear:

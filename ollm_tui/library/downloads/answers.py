@@ -171,7 +171,7 @@ def _refusal(name: str, answer: Fetched) -> AIError:
     wait = _wait(answer.headers)
     return AIError(
         code,
-        f"{_host(answer)} refused {clean_name(name)}: {_phrase(status)}.",
+        f"{_host(answer)} does not give {clean_name(name)}: {_phrase(status)}.",
         hint=_HINTS.get(status, "Try again later; if it stays so, the file may have moved."),
         status=status,
         details={} if wait is None else {"retry_after_s": wait},
