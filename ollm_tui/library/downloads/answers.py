@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.part_state import PartState
-from ollm_tui.library.downloads.space import in_units
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched
 
@@ -136,12 +135,14 @@ def _rest(asked: Asked, answer: Fetched) -> Body:
     if earlier.sha256 is not None and sha256 not in (None, earlier.sha256):
         raise AskAnew(CHANGED)
     size = earlier.size if size is None else size
+    if size is None:  # then nobody can tell whether more has to follow
+        raise AskAnew(NO_RANGES)
     return Body(
         start=first,
         size=size,
         etag=earlier.etag,
         sha256=sha256 or earlier.sha256,
-        note=f"resumed at {100 * first // size} %" if size else f"resumed at {in_units(first)}",
+        note=f"resumed at {100 * first // size} %",
     )
 
 

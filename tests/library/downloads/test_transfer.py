@@ -210,6 +210,22 @@ async def test_a_part_of_the_rest_is_gone_on_with(tmp_path: Path) -> None:
     assert b.host.ranges == [None, "bytes=123000-", "bytes=200000-"]
 
 
+async def test_a_rest_of_a_file_of_unknown_length_is_not_taken_for_all_of_it(
+    tmp_path: Path,
+) -> None:
+    def in_pieces(host: FileHost, sending: Sending, chance: random.Random) -> None:
+        sending.chunked, sending.cut_at = True, 123_000
+
+    def less(host: FileHost, sending: Sending, chance: random.Random) -> None:
+        sending.headers["content-range"] = "bytes 123000-199999/*"
+        sending.body = DATA[123_000:200_000]
+
+    async with bench(tmp_path, FileHost(DATA, lies=[in_pieces, less])) as b:
+        await b.fetch(b.source(sha256=None))
+        assert b.target.read_bytes() == DATA
+    assert b.host.ranges == [None, "bytes=123000-", None]
+
+
 async def test_more_bytes_than_promised_are_not_kept(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA, lies=[file_host.too_long])) as b:
         error = await b.trouble(b.source(size=SIZE))
