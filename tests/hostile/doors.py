@@ -233,7 +233,6 @@ READERS: Mapping[str, str] = {
     "library/sidecars.py": "where a model was fetched: shown as the details of an engine are",
     "library/registry/curated.py": "the program's own list",
     "library/registry/json_file.py": "ratings, uses, a hub: tests/cli/test_model_search.py",
-    "library/provenance.py": "files of its own; who shows what they say cleans it",
     "library/starter.py": "checked against a known sum; shows words of its own",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",
