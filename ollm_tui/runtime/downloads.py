@@ -172,8 +172,9 @@ def _has_jobs(folder: Path) -> bool:
 
 
 def _load() -> None:
-    """Import what fetches, in a thread: the screen is in use by now."""
-    import ollm_tui.runtime.works  # noqa: F401 -- as above
+    """Import what fetches, in a thread."""
+    # the screen is in use by now
+    import ollm_tui.runtime.works  # noqa: F401 -- only loaded
 
 
 @asynccontextmanager

@@ -240,6 +240,7 @@ READERS: Mapping[str, str] = {
     "providers/exchange.py": "ollama, chat completions",
     "providers/fetcher.py": "bytes for readers of their own; its words name hosts alone",
     "runtime/choices.py": "remembered models",
+    "runtime/downloads.py": "whether there are files; their names are not shown",
     "store/conversations.py": "saved chats",
     "store/connect.py": "the version of the file, which is a number",
     "store/instances.py": "files by the program's own names, which are never shown",
