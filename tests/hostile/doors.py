@@ -223,6 +223,7 @@ READERS: Mapping[str, str] = {
     "library/downloads/local_files.py": "names of files, of which only plain ones are taken",
     "library/downloads/package_client.py": "pip's last words, shown as an error is",
     "library/downloads/part_state.py": "numbers, sums and addresses, compared and never shown",
+    "library/downloads/run.py": "files that come, under names that were checked",
     "library/downloads/running_sum.py": "files that come, of which only the sum is used",
     "library/files.py": "model files",
     "library/gguf.py": "model files",
