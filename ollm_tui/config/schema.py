@@ -176,6 +176,12 @@ class ChatSettings(Section):
     save: bool = Field(True, description="Keep chats, so that Ctrl+R and `ollm -c` find them.")
 
 
+class DownloadSettings(Section):
+    """How models are fetched."""
+
+    at_once: Whole = Field(2, ge=1, le=16, description="Downloads that run side by side.")
+
+
 class ModelSettings(Section):
     """What you know better about a model: `[models."provider://name"]`."""
 
@@ -358,6 +364,9 @@ class AppConfig(BaseSettings):
     )
     hub: HubSettings = Field(
         HubSettings(), description="Where model files are looked for and fetched from."
+    )
+    downloads: DownloadSettings = Field(
+        DownloadSettings(), description="The queue that fetches models."
     )
     models: dict[str, ModelSettings] = Field(
         {}, description="What you know better about a model, by address or name."

@@ -65,6 +65,11 @@ class FolderLibrary:
         """
         return self._file(name).path
 
+    def name_of(self, path: Path) -> str | None:
+        """Give what the model is called whose first file this is; None when it is not listed."""
+        self._files()
+        return self._names.get(path)
+
     def facts(self, name: str) -> JsonObject:
         """Give all that the file says of its model, and where it is from; reads the header.
 

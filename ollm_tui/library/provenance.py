@@ -1,8 +1,4 @@
-"""Where a model file came from, in a small file beside it.
-
-It lies beside the first file of a model: `NAME.origin.json`. Whoever reads it gets nothing for one
-that is missing, damaged or made up; its texts are foreign and have to be cleaned.
-"""
+"""Where a model came from, said in a small file beside its first file; `sidecars` reads it."""
 
 import json
 import os
@@ -11,10 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.library.sidecars import ORIGIN_ENDING
 
-ENDING: Final = ".origin.json"
-LARGEST: Final = 256 * 1024
 _FORMAT: Final = 1
 
 
@@ -37,7 +31,7 @@ class Provenance:
 
 def provenance_path(first_file: Path) -> Path:
     """Give where it is said of a model, by its first or only file."""
-    return first_file.with_name(first_file.name + ENDING)
+    return first_file.with_name(first_file.name + ORIGIN_ENDING)
 
 
 def write_provenance(first_file: Path, provenance: Provenance) -> None:
@@ -47,7 +41,7 @@ def write_provenance(first_file: Path, provenance: Provenance) -> None:
         OSError: it cannot be written.
     """
     path = provenance_path(first_file)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=ENDING)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=ORIGIN_ENDING)
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             json.dump({"format": _FORMAT, **asdict(provenance)}, file, indent=1)
@@ -55,30 +49,3 @@ def write_provenance(first_file: Path, provenance: Provenance) -> None:
     except OSError:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def read_provenance(first_file: Path) -> Provenance | None:
-    """Give where a model is from; None when that is not known. Touches the disk."""
-    try:
-        with provenance_path(first_file).open("rb") as file:
-            said: JsonValue = json.loads(file.read(LARGEST))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(said, dict) or said.get("format") != _FORMAT:
-        return None
-    place, files, fetched = said.get("place"), said.get("files"), said.get("fetched_at")
-    if not isinstance(place, str):
-        return None
-    names = files if isinstance(files, list) else []
-    return Provenance(
-        place=place,
-        revision=_text(said.get("revision")),
-        licence=_text(said.get("licence")),
-        kind=_text(said.get("kind")) or "model",
-        files=tuple(name for name in names if isinstance(name, str)),
-        fetched_at=float(fetched) if isinstance(fetched, int | float) else 0.0,
-    )
-
-
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None

@@ -218,6 +218,10 @@ class ModelLibrary(Protocol):
         """
         ...
 
+    def name_of(self, path: Path) -> str | None:
+        """Give what the model is called whose first file this is; None when it is not listed."""
+        ...
+
     def facts(self, name: str) -> JsonObject:
         """Give all that the file says of its model, and where it is from.
 

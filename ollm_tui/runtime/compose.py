@@ -4,9 +4,8 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 
@@ -28,6 +27,7 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
 from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_tools
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
+from ollm_tui.runtime.downloads import FetchesModels, open_fetching
 from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.first_model import FirstModel, choose_first
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
@@ -35,9 +35,6 @@ from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.tokens.budget import WayOut
-
-if TYPE_CHECKING:
-    from ollm_tui.library.registry.catalogue import ModelRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -47,18 +44,8 @@ PATIENCE_S = 1.5
 """How long the first screen waits for engines before it chooses among those that answered."""
 
 
-def _registry_of(runtime: "Runtime") -> "ModelRegistry":
-    # Loaded when it is asked: a first screen does not need it.
-    from ollm_tui.runtime.model_registry import make_registry
-
-    return make_registry(runtime.paths)
-
-
-class Runtime:
+class Runtime(FetchesModels):
     """Everything below a front end, running; use `open_runtime` to have one."""
-
-    model_registry = cached_property(_registry_of)
-    """The models that are known, here or not; nothing is read before it is asked."""
 
     def __init__(
         self,
@@ -276,13 +263,14 @@ async def open_runtime(
             if config.chat.save
             else None
         )
+        stack.push_async_callback(_dispose, adapters)
         runtime = Runtime(loaded, paths, registry, catalog, scout, store)
+        runtime.fetching = await stack.enter_async_context(
+            open_fetching(config, paths, registry, catalog, runtime.router)
+        )
         if goes_on:
             await _go_on_with_last(runtime)
-        try:
-            yield runtime
-        finally:
-            await _dispose(adapters)
+        yield runtime
 
 
 async def _go_on_with_last(runtime: Runtime) -> None:

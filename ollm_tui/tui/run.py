@@ -33,6 +33,7 @@ async def _main(flags: Flags) -> int:
         finally:
             resume_collection()
         ready.ask_before_tools(services.approver)
+        ready.fetching.go_on()
         return ready
 
     def redact(text: str) -> str:

@@ -62,7 +62,7 @@ class HubDownload:
             await transfer(self._fetcher, source, target, report=sums.take)
         await anyio.to_thread.run_sync(write_provenance, targets[0], self._provenance(targets))
         is_model = self._origin.kind == "model" and is_gguf(targets[0])
-        return self._address_of(self._origin.name) if is_model else None
+        return await self._address_of(targets[0]) if is_model else None
 
     async def discard(self) -> None:
         """Remove what has come."""

@@ -13,7 +13,7 @@ from ollm_tui.library.downloads.file_copy import FileCopy
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.leaving import remove_whole
 from ollm_tui.library.downloads.local_files import chosen_files
-from ollm_tui.library.downloads.model_file import AddressOf, names_of, problem_of
+from ollm_tui.library.downloads.model_file import AddressOf, is_gguf, name_of, problem_of
 from ollm_tui.library.downloads.names import checked_path
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.provenance import Provenance, write_provenance
@@ -56,8 +56,8 @@ class LocalCopy:
             await self._copy(copy, report, before, total)
             before += copy.size
         await anyio.to_thread.run_sync(self._finish, copies)
-        names = names_of([copy.target for copy in copies])
-        return self._address_of(names[0]) if len(names) == 1 else None
+        models = {name_of(copy.target) for copy in copies if is_gguf(copy.target)}
+        return await self._address_of(copies[0].target) if len(models) == 1 else None
 
     async def _copy(self, copy: FileCopy, report: Report, before: int, total: int) -> None:
         disk = Disk(copy.target, self._around)

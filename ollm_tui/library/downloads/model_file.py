@@ -1,7 +1,7 @@
 """What a fetched file is called as a model, and whether it can be one."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -10,8 +10,8 @@ from ollm_tui.library.gguf import BadGGUF, read_header
 SUFFIX: Final = ".gguf"
 _PART: Final = re.compile(r"(.+)-[0-9]{5}-of-[0-9]{5}", re.DOTALL)
 
-AddressOf: TypeAlias = Callable[[str], str | None]
-"""Gives the address to chat with a model file of this name; None where no engine runs it."""
+AddressOf: TypeAlias = Callable[[Path], Awaitable[str | None]]
+"""Gives the address to chat with the model whose first file this is; None where nothing runs it."""
 
 
 def is_gguf(path: Path) -> bool:
@@ -24,11 +24,6 @@ def name_of(path: Path) -> str:
     stem = path.name[: -len(SUFFIX)] if is_gguf(path) else path.name
     part = _PART.fullmatch(stem)
     return part[1] if part else stem
-
-
-def names_of(paths: Sequence[Path]) -> list[str]:
-    """Give the models in some files, each once."""
-    return list(dict.fromkeys(name_of(path) for path in paths if is_gguf(path)))
 
 
 def problem_of(path: Path) -> str | None:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.library.sidecars import ENDINGS as SIDECAR_ENDINGS
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-OWN_ENDINGS: Final = (".part", ".part.json", ".part.json.new", ".part.lock", ".sha256")
-"""What lies beside a file while it comes, and beside the starter model."""
+OWN_ENDINGS: Final = (".part", ".part.json", ".part.json.new", ".part.lock", *SIDECAR_ENDINGS)
+"""What lies beside a file while it comes, and when it is there."""
 MOST_NAME_BYTES: Final = 255 - max(map(len, OWN_ENDINGS))
 MOST_PATH_BYTES: Final = 1024
 MOST_FOLDERS: Final = 8

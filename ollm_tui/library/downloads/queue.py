@@ -68,8 +68,11 @@ class DownloadQueue:
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
-        await self._roster.look()
-        await self._roster.clear_old(self._times.now())
+        try:
+            await self._roster.look()
+            await self._roster.clear_old(self._times.now())
+        except Exception:
+            logger.exception("Earlier downloads cannot be read")
         self._is_open.set()
         self._look_on()
         return self

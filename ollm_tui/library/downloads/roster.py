@@ -6,6 +6,7 @@ it. What waits or runs is in hand; what is paused or has ended is nobody's.
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -159,8 +160,9 @@ class Roster:
         for entry in self.entries():
             is_over = entry.job.state in {"done", "cancelled"} and not entry.job.is_elsewhere
             if is_over and entry.job.changed_at + KEPT_S < now:
-                await self.take_in_hand(entry)
-                await self.forget(entry)
+                with suppress(AIError):  # another program has just taken it in hand
+                    await self.take_in_hand(entry)
+                    await self.forget(entry)
 
 
 def _elsewhere(job: Job) -> AIError:

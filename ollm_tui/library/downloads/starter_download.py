@@ -70,7 +70,7 @@ class StarterDownload:
         if not await anyio.to_thread.run_sync(self._is_here):
             with own_failures(self._root):
                 await self._fetch(report)
-        return self._address_of(name_of(self._target))
+        return await self._address_of(self._target)
 
     async def discard(self) -> None:
         """Nothing: what is not whole has gone when `run` was left."""

@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from ollm_tui.library.downloads.job import UrlFile
 from ollm_tui.library.downloads.leaving import leave
-from ollm_tui.library.downloads.model_file import AddressOf, is_gguf, name_of, problem_of
+from ollm_tui.library.downloads.model_file import AddressOf, is_gguf, problem_of
 from ollm_tui.library.downloads.names import checked_path
 from ollm_tui.library.downloads.origin_record import without_secrets
 from ollm_tui.library.downloads.transfer import Source, Step, transfer
@@ -62,7 +62,7 @@ class UrlDownload:
 
         await transfer(self._fetcher, source, target, report=take)
         await anyio.to_thread.run_sync(self._accept, target)
-        return self._address_of(name_of(target)) if is_gguf(target) else None
+        return await self._address_of(target) if is_gguf(target) else None
 
     async def discard(self) -> None:
         """Remove what has come."""

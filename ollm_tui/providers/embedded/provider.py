@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -128,6 +129,10 @@ class EmbeddedProvider:
         """Give the model files, also those that cannot be used, with the reason."""
         found = await to_thread.run_sync(self._library.models)
         return [self._as_seen(info) for info in found]
+
+    async def name_of(self, first_file: Path) -> str | None:
+        """Give what a file's model is called; None when it is not listed."""
+        return await to_thread.run_sync(self._library.name_of, first_file)
 
     async def show_model(self, name: str) -> ModelInfo:
         """Give all that a model's file says, and where it lies.

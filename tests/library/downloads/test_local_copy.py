@@ -13,12 +13,17 @@ from ollm_tui.library.downloads import file_copy
 from ollm_tui.library.downloads.disk import Surroundings
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.local_copy import LocalCopy
+from ollm_tui.library.downloads.model_file import name_of
 from ollm_tui.library.downloads.work import Progress
-from ollm_tui.library.provenance import Provenance, read_provenance
+from ollm_tui.library.sidecars import origin_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 GGUF = b"GGUF\x03\0\0\0" + bytes(16)
 """A header without tensors and without pairs, which names no architecture."""
+
+
+async def address_of(path: Path) -> str:
+    return f"embedded://{name_of(path)}"
 
 
 @dataclass
@@ -30,7 +35,7 @@ class Library:
         return LocalCopy(
             LocalFiles(path=path),
             self.root,
-            lambda name: f"embedded://{name}",
+            address_of,
             Surroundings(**around),  # type: ignore[arg-type]
         )
 
@@ -72,9 +77,7 @@ async def test_a_file_is_copied_in_slices_and_says_where_from(
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert [step.completed for step in library.steps] == [0, 0, 1000, 2000, 3000, 3500]
     assert {step.total for step in library.steps} == {3500}
-    said = read_provenance(target)
-    assert said is not None
-    assert (said.place, said.files) == (str(tmp_path / "mine" / "tiny.gguf"), ("tiny.gguf",))
+    assert origin_of(target) == {"fetched_from": str(tmp_path / "mine" / "tiny.gguf")}
 
 
 async def test_a_stopped_copy_goes_on_and_one_of_a_changed_file_begins_anew(
@@ -202,14 +205,3 @@ async def test_a_file_that_changes_while_it_is_copied_is_no_copy(
     with pytest.raises(AIError, match="changed while it was copied"):
         await library.work(source).run(report)
     assert library.files() == {}
-
-
-def test_what_is_said_of_an_origin_is_believed_only_as_far_as_it_fits(tmp_path: Path) -> None:
-    file = tmp_path / "m.gguf"
-    said = tmp_path / "m.gguf.origin.json"
-    assert read_provenance(file) is None
-    for text in ("", "[]", "{}", '{"format": 1}', '{"format": 1, "place": 3}', "[" * 100_000):
-        said.write_text(text)
-        assert read_provenance(file) is None
-    said.write_text('{"format": 1, "place": "o/n", "files": [1, "a"], "licence": {}, "kind": 2}')
-    assert read_provenance(file) == Provenance(place="o/n", files=("a",))

