@@ -20,10 +20,19 @@ EDITS = st.one_of(
 SEQUENCES = st.builds("{}{}".format, PLACES, EDITS)
 
 
+class Complete(pyte.Screen):
+    """pyte leaves a line standing where the one that takes its place was never written to."""
+
+    def delete_lines(self, count: int | None = None) -> None:
+        for row in range(self.lines):
+            self.buffer[row]  # makes it
+        super().delete_lines(count)
+
+
 @given(st.lists(SEQUENCES, max_size=25), st.integers(1, 6))
 def test_it_shows_what_a_complete_emulator_shows(sequences: list[str], cut: int) -> None:
     text = "".join(sequences)
-    screen = pyte.Screen(COLUMNS, ROWS)
+    screen = Complete(COLUMNS, ROWS)
     pyte.Stream(screen).feed(text)
     emulator, data = Emulator(COLUMNS, ROWS), text.encode()
     for at in range(0, len(data), cut):
