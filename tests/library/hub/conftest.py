@@ -6,9 +6,9 @@ import pytest
 
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.protocol.fetch import Fetcher
+from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.fake_hub import FakeHub, serve_hub
 from tests.support.hub_samples import sample_hub
-from tests.support.plain_fetcher import PlainFetcher
 
 MakeClient = Callable[..., HubClient]
 
@@ -20,8 +20,10 @@ async def hub() -> AsyncIterator[FakeHub]:
 
 
 @pytest.fixture
-def fetcher() -> Fetcher:
-    return PlainFetcher()
+async def fetcher() -> AsyncIterator[Fetcher]:
+    fetcher = HttpFetcher()
+    yield fetcher
+    await fetcher.aclose()
 
 
 @pytest.fixture

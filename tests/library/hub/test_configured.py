@@ -9,9 +9,9 @@ from ollm_tui.library.hub.configured import hub_of
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
+from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.fake_hub import FakeHub
 from tests.support.hub_samples import TOKEN
-from tests.support.plain_fetcher import PlainFetcher
 
 
 def hub_with(fetcher: Fetcher, **environ: str) -> Hub:
@@ -19,7 +19,7 @@ def hub_with(fetcher: Fetcher, **environ: str) -> Hub:
 
 
 def test_unless_told_it_is_hugging_face_s_own() -> None:
-    hub = hub_with(PlainFetcher())
+    hub = hub_with(HttpFetcher())
     assert hub.place == "https://huggingface.co"
     assert hub.token_for("https://huggingface.co/x") is None
 
@@ -32,7 +32,7 @@ async def test_the_variables_lead_to_the_hub_with_the_token(hub: FakeHub, fetche
 
 
 async def test_one_that_is_not_clear_is_not_asked() -> None:
-    hub = hub_with(PlainFetcher(), HF_ENDPOINT="ftp://x", HF_TOKEN=TOKEN)
+    hub = hub_with(HttpFetcher(), HF_ENDPOINT="ftp://x", HF_TOKEN=TOKEN)
     for ask in (lambda: hub.search("x"), lambda: hub.repo("o/r")):
         with pytest.raises(AIError) as raised:
             await ask()
