@@ -8,7 +8,7 @@ from ollm_tui.config.section import Section
 
 
 class HubSettings(Section):
-    """Where model files are looked for and fetched from."""
+    """A hub of model files, and who asks it."""
 
     endpoint: str = Field(
         HUGGING_FACE,
@@ -17,7 +17,7 @@ class HubSettings(Section):
     )
     token: SecretStr | None = Field(
         None,
-        examples=["${HF_TOKEN}"],
+        examples=["${WORK_HF_TOKEN}"],
         description='Token for gated and private models, best as "${NAME}"; sent to the hub alone.',
     )
     token_env: str | None = Field(

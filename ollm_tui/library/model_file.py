@@ -1,14 +1,12 @@
 """A model as files: one, or the numbered parts of one."""
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ollm_tui.library.model_folders import ModelFolder, entries_of
-
-_SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})", re.DOTALL)
+from ollm_tui.library.shards import problem_of, shard_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +50,14 @@ def _group(
     parts: dict[tuple[str, int], dict[int, os.DirEntry[str]]] = {}
     for entry in entries:
         stem = Path(entry.name).stem
-        match = _SHARD.fullmatch(stem)
-        if match is None:
+        shard = shard_of(stem)
+        if shard is None:
             yield _model_file(stem, [entry], folder, way)
         else:
-            parts.setdefault((match[1], int(match[3])), {})[int(match[2])] = entry
+            parts.setdefault((shard.name, shard.count), {})[shard.part] = entry
     for (stem, count), numbered in parts.items():
-        missing = _missing_part(numbered, count)
+        missing = problem_of(numbered.keys(), count)
         yield _model_file(stem, [numbered[n] for n in sorted(numbered)], folder, way, missing)
-
-
-def _missing_part(numbered: Mapping[int, object], count: int) -> str | None:
-    if len(numbered) == count and all(n in numbered for n in range(1, count + 1)):
-        return None
-    absent = next((n for n in range(1, count + 1) if n not in numbered), None)
-    return f"part {absent} of {count} is missing" if absent else "its parts do not fit together"
 
 
 def _model_file(

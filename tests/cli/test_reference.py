@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.cli.reference import main, pages
+from ollm_tui.config.hub_settings import HubSettings
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import (
@@ -56,7 +57,7 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(tmp_path: Pa
     file.chmod(0o600)
     (tmp_path / "ca.pem").write_text("")
     paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
-    loaded = load_config(paths, {"WORK_KEY": "k"})
+    loaded = load_config(paths, {"WORK_KEY": "k", "WORK_HF_TOKEN": "t"})
     assert loaded.all_problems == ()
     values = tomllib.loads(file.read_text())
     assert set(values) == set(AppConfig.model_fields)
@@ -65,6 +66,7 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(tmp_path: Pa
         (values["options"], GenerationSettings),
         (values["embedded"], EmbeddedConfig),
         (values["providers"]["work"], ProviderSettings),
+        (values["hub"], HubSettings),
         (values["tools"], ToolSettings),
         (values["chat"], ChatSettings),
         (values["models"]["local://qwen3:8b"], ModelSettings),

@@ -1,14 +1,13 @@
 """What a fetched file is called as a model, and whether it can be one."""
 
-import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.library.gguf import BadGGUF, read_header
+from ollm_tui.library.shards import shard_of
 
 SUFFIX: Final = ".gguf"
-_PART: Final = re.compile(r"(.+)-[0-9]{5}-of-[0-9]{5}", re.DOTALL)
 
 AddressOf: TypeAlias = Callable[[Path], Awaitable[str | None]]
 """Gives the address to chat with the model whose first file this is; None where nothing runs it."""
@@ -22,8 +21,8 @@ def is_gguf(path: Path) -> bool:
 def name_of(path: Path) -> str:
     """Give the name of the model that a file holds, or that it is a part of."""
     stem = path.name[: -len(SUFFIX)] if is_gguf(path) else path.name
-    part = _PART.fullmatch(stem)
-    return part[1] if part else stem
+    shard = shard_of(stem)
+    return shard.name if shard else stem
 
 
 def problem_of(path: Path) -> str | None:

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from ollm_tui.library.hub.client import HubClient
+from ollm_tui.protocol.fetch import Fetcher
+from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.fake_hub import FakeHub, serve_hub
 from tests.support.hub_samples import sample_hub
-from tests.support.plain_fetcher import PlainFetcher
 
 MakeClient = Callable[..., HubClient]
 
@@ -19,8 +20,15 @@ async def hub() -> AsyncIterator[FakeHub]:
 
 
 @pytest.fixture
-def client_of(hub: FakeHub) -> MakeClient:
+async def fetcher() -> AsyncIterator[Fetcher]:
+    fetcher = HttpFetcher()
+    yield fetcher
+    await fetcher.aclose()
+
+
+@pytest.fixture
+async def client_of(hub: FakeHub, fetcher: Fetcher) -> MakeClient:
     def make(token: str | None = None, endpoint: str | None = None) -> HubClient:
-        return HubClient(PlainFetcher(), endpoint or hub.url, token)
+        return HubClient(fetcher, endpoint or hub.url, token)
 
     return make
