@@ -93,7 +93,7 @@ async def test_the_words_of_a_refusal_without_end_are_told(kind: str) -> None:
         await reply.write(b'{"error": {"message": "Slow down, \\"tiny\\" is busy.')
         await anyio.sleep_forever()
 
-    async with asking(kind, refuses, list_timeout_s=0.1) as provider:
+    async with asking(kind, refuses, list_timeout_s=0.6) as provider:
         error = error_in(await events_of(provider))
         assert isinstance(provider, SupportsList)
         try:
