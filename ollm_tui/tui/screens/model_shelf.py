@@ -1,0 +1,83 @@
+"""What is known of all models: lists as they were answered, what is in memory, what fits; pure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.tui.widgets.model_entry import ModelEntry
+
+if TYPE_CHECKING:
+    from ollm_tui.library.fit import Fit
+
+Judge: TypeAlias = "Callable[[ModelRef, ModelInfo], Fit | None]"
+"""Tells whether a model fits the machine that it would run on."""
+
+
+class ModelShelf:
+    """Keeps one list for each provider; entries are made anew only where something has changed."""
+
+    def __init__(self) -> None:
+        self._listings: dict[str, Listing] = {}
+        self._entries: dict[str, list[ModelEntry]] = {}
+        self._running: Mapping[ModelRef, ModelInfo] = {}
+        self._judge: Judge | None = None
+
+    def put(self, listing: Listing) -> list[ModelRef]:
+        """Take a list, and give the models that the provider had and has no more."""
+        before = self._listings.get(listing.provider)
+        self._listings[listing.provider] = listing
+        self._entries.pop(listing.provider, None)
+        if before is None or listing.problem is not None or listing.absent:
+            return []
+        now = {info.name for info in listing.models}
+        return [
+            ModelRef(listing.provider, info.name) for info in before.models if info.name not in now
+        ]
+
+    def keep(self, providers: Iterable[str]) -> None:
+        """Keep the lists of these providers, in their order, and no other."""
+        self._listings = {one: self._listings[one] for one in providers if one in self._listings}
+
+    def put_running(self, running: Mapping[ModelRef, ModelInfo]) -> None:
+        """Take which models are in memory."""
+        if running != self._running:
+            self._running = running
+            self._entries.clear()
+
+    def put_judge(self, judge: Judge) -> None:
+        """Take what tells whether a model fits."""
+        self._judge = judge
+        self._entries.clear()
+
+    @property
+    def listings(self) -> Sequence[Listing]:
+        """The lists, in order."""
+        return tuple(self._listings.values())
+
+    @property
+    def running(self) -> Mapping[ModelRef, ModelInfo]:
+        """The models in memory."""
+        return self._running
+
+    @property
+    def knows_fit(self) -> bool:
+        """Whether there is something that tells what fits."""
+        return self._judge is not None
+
+    def entries(self) -> list[ModelEntry]:
+        """Give all models."""
+        for provider, listing in self._listings.items():
+            if provider not in self._entries:
+                self._entries[provider] = [self._entry(listing, info) for info in listing.models]
+        return [entry for provider in self._listings for entry in self._entries[provider]]
+
+    def _entry(self, listing: Listing, info: ModelInfo) -> ModelEntry:
+        ref = ModelRef(listing.provider, info.name)
+        return ModelEntry(
+            ref,
+            info,
+            listing.label,
+            self._running.get(ref),
+            self._judge(ref, info) if self._judge is not None else None,
+        )
