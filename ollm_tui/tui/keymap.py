@@ -94,7 +94,7 @@ _FIND_KEYS: Final[tuple[Key, ...]] = (
 
 _MODELS_KEYS: Final[tuple[Key, ...]] = (
     Key("models.chat", "enter", "chat", "Chat with the marked model", "chat"),
-    Key("models.menu", "tab", "menu", "All that can be done with it, or why not", "actions"),
+    Key("models.menu", "f2", "menu", "All that can be done with it, or why not", "actions"),
     Key("models.ask_again", "f5", "ask_again", "Look again for engines and models", "look again",
         in_palette=True),
     Key("models.load", "f6", "deed('load')", "Load it into memory", "load", "its server can",

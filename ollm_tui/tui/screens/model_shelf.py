@@ -19,21 +19,22 @@ class ModelShelf:
 
     def __init__(self) -> None:
         self._listings: dict[str, Listing] = {}
+        self._had: dict[str, tuple[str, ...]] = {}
+        """Names of the last list of each provider that was right."""
         self._entries: dict[str, list[ModelEntry]] = {}
         self._running: Mapping[ModelRef, ModelInfo] = {}
         self._judge: Judge | None = None
 
     def put(self, listing: Listing) -> list[ModelRef]:
         """Take a list, and give the models that the provider had and has no more."""
-        before = self._listings.get(listing.provider)
         self._listings[listing.provider] = listing
         self._entries.pop(listing.provider, None)
-        if before is None or listing.problem is not None or listing.absent:
-            return []
-        now = {info.name for info in listing.models}
-        return [
-            ModelRef(listing.provider, info.name) for info in before.models if info.name not in now
-        ]
+        if listing.problem is not None or listing.absent:
+            return []  # whoever cannot be asked has lost nothing
+        had = self._had.get(listing.provider, ())
+        self._had[listing.provider] = tuple(info.name for info in listing.models)
+        now = frozenset(self._had[listing.provider])
+        return [ModelRef(listing.provider, name) for name in had if name not in now]
 
     def keep(self, providers: Iterable[str]) -> None:
         """Keep the lists of these providers, in their order, and no other."""

@@ -201,7 +201,7 @@ async def test_what_cannot_be_done_is_in_no_hint_and_says_why_on_request(tmp_pat
         assert "load" not in hints
         await press(stage, "f8")
         assert "vLLM cannot delete models." in stage.screen_text
-        await press(stage, "tab")
+        await press(stage, "f2")
         assert isinstance(stage.app.screen, Choose)
         for words in ("vLLM cannot drop models from memory.", "vLLM cannot copy models."):
             assert words in stage.screen_text
@@ -213,7 +213,7 @@ async def test_what_cannot_be_done_is_in_no_hint_and_says_why_on_request(tmp_pat
 async def test_the_menu_does_what_is_chosen(tmp_path: Path) -> None:
     scripted = runtime(OLLAMA)
     async with shown(tmp_path, scripted) as stage:
-        await press(stage, "tab")
+        await press(stage, "f2")
         lines = stage.screen_text.splitlines()
         assert any("Drop it from memory" in line and "F7" in line for line in lines)
         screen = stage.app.screen
@@ -250,7 +250,7 @@ async def test_the_menu_looks_as_drawn(
     size: tuple[int, int], svg_snapshot: SvgSnapshot, tmp_path: Path
 ) -> None:
     async with shown(tmp_path, runtime(), size) as stage:
-        await press(stage, "ctrl+end", "tab")
+        await press(stage, "ctrl+end", "f2")
         calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
