@@ -97,8 +97,7 @@ class ModelDeeds:
     def _question(self, entry: ModelEntry) -> YesNoDialog:
         known = entry.info.size_bytes
         amount = size(known) if known and known > 0 else "size unknown"
-        manager = self._work.manager
-        place = clean_name(manager.place(entry.ref)) if manager is not None else entry.provider
+        place = clean_name(self._work.place(entry.ref) or entry.label)
         notes = [
             "It answers in the open chat, which has no model then."
             if self._work.is_own(entry.ref)

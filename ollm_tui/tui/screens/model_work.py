@@ -69,6 +69,13 @@ class ModelWork:
         runtime = self._desk.runtime
         return runtime.manager if isinstance(runtime, ManagesModels) else None
 
+    def place(self, ref: ModelRef) -> str | None:
+        """Name where a model is, as foreign text; None where nobody knows."""
+        try:
+            return self.manager.place(ref) if self.manager is not None else None
+        except AIError:  # its provider has gone from the settings
+            return None
+
     @property
     def own_model(self) -> ModelRef | None:
         """The model of the open chat."""
@@ -110,7 +117,7 @@ class ModelWork:
         name = clean_name(ref.model)
 
         async def deed(manager: "ModelManager") -> str:
-            place = clean_name(manager.place(ref))
+            place = clean_name(self.place(ref) or ref.provider)
             await manager.delete(ref)
             self._lose(ref, f"{name} was deleted from {place}.")
             return f"{name} was deleted from {place}."

@@ -88,20 +88,18 @@ class ModelsScreen(Screen[ModelRef | None]):
         self._work = model_work
         self._now = now or utc_now
         self._shelf = ModelShelf()
-        self._asking = ModelAsking(runtime, self._shelf, self._show, model_work.gone)
+        self._asking = ModelAsking(runtime, self._shelf, self._listed, model_work.gone)
         self._deeds = ModelDeeds(self, model_work)
         self._sorting: Sorting | None = None
         self._said = ("", False)
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        own = self.current_ref
-        names = (own.model, own.provider) if own else ("", "")
-        yield ChatHeader("Models", *names)
+        yield ChatHeader("Models")
         with Horizontal(id="filter"):
             yield Input(placeholder="Type to filter: name, provider, what it can do", compact=True)
             yield Static("", id="count", markup=False)
-        yield ModelTable(current=str(own) if own else None)
+        yield ModelTable()
         yield Static("", id="empty", markup=False)
         yield ModelFacts()
         yield Vertical(id="downloads")
@@ -110,6 +108,7 @@ class ModelsScreen(Screen[ModelRef | None]):
     def on_mount(self) -> None:
         """Show what is known, and ask."""
         self._work.watch(self)
+        self._show_own()
         self._show(mark=self.current_ref)
         self._ask()
         self.set_interval(LOOK_AGAIN_S, self._look_at_memory)
@@ -127,8 +126,15 @@ class ModelsScreen(Screen[ModelRef | None]):
 
     @work(exclusive=True, group="lists")
     async def _ask(self, *, anew: bool = False) -> None:
-        self._ask_for_memory()
         await self._asking.lists(anew=anew)
+        self._ask_for_memory()
+
+    def _listed(self) -> None:
+        """Show what has come; what can be done with a model may have changed with it."""
+        if self.is_mounted:
+            self._deeds.forget()
+            self._show_own()
+            self._show()
 
     @work(exclusive=True, group="memory")
     async def _ask_for_memory(self) -> None:
@@ -140,15 +146,12 @@ class ModelsScreen(Screen[ModelRef | None]):
 
     def action_ask_again(self) -> None:
         """Look for engines and ask for their models anew."""
-        self._deeds.forget()
         self.say("")
         self._ask(anew=True)
 
     # Showing
 
     def _show(self, mark: ModelRef | None = None, *, marks_first: bool = False) -> None:
-        if not self.is_mounted:
-            return
         entries = self._shelf.entries()
         query, marked = self.filter.value, self.table.marked
         kept = arranged(entries, query, self._sorting, self._runtime.recent_models())
@@ -162,7 +165,14 @@ class ModelsScreen(Screen[ModelRef | None]):
         self.set_class(not kept, "-empty")
         if not kept:
             self._write("#empty", self._empty_words())
+        self._look_at_deeds(self.table.marked)
         self._show_facts()
+
+    def _show_own(self) -> None:
+        """Say which model answers in the open chat."""
+        own = self.current_ref
+        self.table.show_current(str(own) if own else None)
+        self.query_one(ChatHeader).show_model(*((own.model, own.provider) if own else ("", "")))
 
     def _show_facts(self) -> None:
         facts = self.query_one(ModelFacts)
@@ -197,12 +207,8 @@ class ModelsScreen(Screen[ModelRef | None]):
             self.say("")
             return
         words = f"{outcome.words} {outcome.hint}" if outcome.hint else outcome.words
-        own = self.current_ref
-        self.table.show_current(str(own) if own else None)
-        names = (own.model, own.provider) if own else ("", "")
-        self.query_one(ChatHeader).show_model(*names)
+        self._show_own()
         self.say(words, is_error=outcome.is_error)
-        self._deeds.forget()
         self._ask()
 
     @on(Input.Changed)
@@ -212,10 +218,13 @@ class ModelsScreen(Screen[ModelRef | None]):
     # What can be done
 
     @on(ModelTable.Marked)
-    def _look_at_deeds(self, event: ModelTable.Marked) -> None:
+    def _another_marked(self, event: ModelTable.Marked) -> None:
         self._show_keys()
-        if event.entry is not None and self._deeds.known(event.entry.ref) is None:
-            self._ask_for_deeds(event.entry)
+        self._look_at_deeds(event.entry)
+
+    def _look_at_deeds(self, entry: ModelEntry | None) -> None:
+        if entry is not None and self._deeds.known(entry.ref) is None:
+            self._ask_for_deeds(entry)
 
     @work(exclusive=True, group="deeds")
     async def _ask_for_deeds(self, entry: ModelEntry) -> None:

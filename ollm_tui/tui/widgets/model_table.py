@@ -78,11 +78,10 @@ class ModelTable(ScrollView, can_focus=False):
             self.column = column
             super().__init__()
 
-    def __init__(self, *, current: str | None = None) -> None:
-        """Show nothing yet; `current` is the address of the model in use."""
+    def __init__(self) -> None:
         super().__init__()
         self._entries: Sequence[ModelEntry] = ()
-        self._current = current
+        self._current: str | None = None
         self._sorting: Sorting | None = None
         self._has_fit = False
         self._index = 0
@@ -118,9 +117,10 @@ class ModelTable(ScrollView, can_focus=False):
             self.post_message(self.Marked(self.marked))
 
     def show_current(self, address: str | None) -> None:
-        """Say which model is in use."""
-        self._current = address
-        self._repaint()
+        """Say which model is in use, by its address."""
+        if address != self._current:
+            self._current = address
+            self._repaint()
 
     @property
     def marked(self) -> ModelEntry | None:
@@ -225,7 +225,8 @@ class ModelTable(ScrollView, can_focus=False):
         is_current = str(entry.ref) == self._current
         segments = [Segment("▸ " if is_current else " " * _INDENT, base)]
         for column in self.columns:
-            look = column.look(entry)
+            # on the mark's own ground the other colours could not be read
+            look = "" if is_marked else column.look(entry)
             if column.id == "name":
                 look = "current" if is_current else ""
             style = self._look(look, is_marked=is_marked)

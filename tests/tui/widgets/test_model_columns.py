@@ -14,6 +14,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.tui.widgets.model_columns import COLUMNS, GAP, columns_for
 from ollm_tui.tui.widgets.model_entry import ModelEntry
 from ollm_tui.tui.widgets.model_order import Sorting, arranged, next_sorting, sorted_by
+from tests.tui.screens.model_scenes import OLLAMA
 
 NAMES = st.text(max_size=12)
 INFOS = st.builds(
@@ -163,3 +164,29 @@ def test_fit_is_a_word(verdict: Any, shown: str) -> None:
         machine=Machine(),
     )
     assert text("fit", entry(ModelInfo(name="m"), fit=fit)) == shown
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("vision", ["llava:13b"]),
+        ("thinking tools", ["qwen3:8b"]),
+        ("thinks", ["qwen3:8b"]),
+        ("embedding", ["nomic-embed-text:latest"]),
+        ("q4_k_m", ["llama3.3:70b-instruct-q4_K_M", "qwen3:8b"]),
+        ("ollama llav", ["llava:13b"]),
+        ("q38", ["qwen3:8b"]),
+        ("vision thinking", []),
+        ("ion", []),
+    ],
+)
+def test_all_words_have_to_match(query: str, found: list[str]) -> None:
+    entries = [entry(info) for info in OLLAMA.models[:4]]
+    assert [one.name for one in arranged(entries, query, None, [])] == found
+
+
+def test_without_a_sorting_the_models_used_lately_come_first() -> None:
+    entries = [entry(info) for info in OLLAMA.models[:4]]
+    recents = ["p0://nomic-embed-text:latest", "p0://llava:13b"]
+    first, second, *_others = arranged(entries, "", None, recents)
+    assert (first.name, second.name) == ("nomic-embed-text:latest", "llava:13b")
