@@ -5,10 +5,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.runtime.details import DEEDS, Deed, ModelDetails
 from tests.support.scripted import ScriptedRuntime
+
+PLACES = {"embedded": "On this machine", "vllm": "vLLM at http://big-box:8000"}
 
 
 @dataclass
@@ -28,7 +31,7 @@ class ScriptedManager:
         return {deed: refused.get(deed) for deed in DEEDS}
 
     def place(self, ref: ModelRef) -> str:
-        return f"Ollama at http://{ref.provider}:11434"
+        return PLACES.get(ref.provider, "Ollama at http://localhost:11434")
 
     async def show(self, ref: ModelRef) -> ModelDetails:
         await self._do("show", ref)
@@ -72,3 +75,7 @@ class ManagingRuntime(ScriptedRuntime):
     """A runtime whose models can be managed."""
 
     manager: ScriptedManager = field(default_factory=ScriptedManager)
+    has: Machine = field(default_factory=Machine)
+
+    async def machine(self) -> Machine:
+        return self.has

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.tui.capabilities import ManagesModels
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.tui.capabilities import KnowsMachine, ManagesModels
+from ollm_tui.tui.screens.model_judge import judge_for
 from ollm_tui.tui.screens.model_shelf import ModelShelf
 from ollm_tui.tui.services import Runtime
 
@@ -53,6 +55,22 @@ class ModelAsking:
         finally:
             self.is_asking = False
         self._changed()
+
+    async def machine(self) -> None:
+        """Look at this machine, so that what fits it can be told."""
+        if isinstance(self._runtime, KnowsMachine):
+            machine = await self._runtime.machine()
+            if machine.ram_free is not None or machine.gpus:
+                self._shelf.put_judge(judge_for(machine, self._place))
+                self._changed()
+
+    def _place(self, ref: "ModelRef") -> str | None:
+        if not isinstance(self._runtime, ManagesModels):
+            return None
+        try:
+            return self._runtime.manager.place(ref)
+        except AIError:  # its provider has gone from the settings
+            return None
 
     async def memory(self) -> None:
         """Ask what is in memory."""

@@ -63,7 +63,7 @@ class ModelShelf:
 
     @property
     def knows_fit(self) -> bool:
-        """Whether there is something that tells what fits."""
+        """Whether anything is known of what fits."""
         return self._judge is not None
 
     def entries(self) -> list[ModelEntry]:
@@ -75,10 +75,8 @@ class ModelShelf:
 
     def _entry(self, listing: Listing, info: ModelInfo) -> ModelEntry:
         ref = ModelRef(listing.provider, info.name)
-        return ModelEntry(
-            ref,
-            info,
-            listing.label,
-            self._running.get(ref),
-            self._judge(ref, info) if self._judge is not None else None,
-        )
+        running = self._running.get(ref)
+        # what is in memory takes the room that it would be measured against
+        is_loaded = info.loaded or running is not None
+        judge = None if is_loaded else self._judge
+        return ModelEntry(ref, info, listing.label, running, judge(ref, info) if judge else None)

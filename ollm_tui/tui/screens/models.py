@@ -111,6 +111,7 @@ class ModelsScreen(Screen[ModelRef | None]):
         self._show_own()
         self._show(mark=self.current_ref)
         self._ask()
+        self._look_at_machine()
         self.set_interval(LOOK_AGAIN_S, self._look_at_memory)
 
     def on_unmount(self) -> None:
@@ -139,6 +140,10 @@ class ModelsScreen(Screen[ModelRef | None]):
     @work(exclusive=True, group="memory")
     async def _ask_for_memory(self) -> None:
         await self._asking.memory()
+
+    @work(group="machine")
+    async def _look_at_machine(self) -> None:
+        await self._asking.machine()
 
     def _look_at_memory(self) -> None:
         if self._shelf.running:

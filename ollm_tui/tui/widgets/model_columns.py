@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from rich.cells import cell_len
 
+from ollm_tui.library.fit_words import fit_short
 from ollm_tui.tui.figures import size, window
 from ollm_tui.tui.widgets.chrome import cut, fit
 from ollm_tui.tui.widgets.model_entry import ModelEntry
@@ -30,9 +31,10 @@ _GROWTH: Final[tuple[tuple[ColumnId, int], ...]] = (
     ),
 )
 """How far columns grow, one after the other, where there is room."""
-_FITS: Final[Mapping[str, tuple[str, int]]] = MappingProxyType(
-    {"gpu": ("GPU", 0), "partly": ("partly", 1), "cpu": ("CPU", 2), "no": ("too big", 3)}
+_FITS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
+    {"gpu": (0, "good"), "partly": (1, "fair"), "cpu": (2, "quiet"), "no": (3, "bad")}
 )
+"""Verdicts, the best first, and their looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +108,17 @@ def _loaded_key(entry: ModelEntry) -> float | None:
 
 
 def _fit_text(entry: ModelEntry) -> str:
-    return _FITS.get(entry.fit.verdict, ("?", 9))[0] if entry.fit else ""
+    return fit_short(entry.fit) if entry.fit else ""
 
 
 def _fit_key(entry: ModelEntry) -> float | None:
     known = _FITS.get(entry.fit.verdict) if entry.fit else None
-    return None if known is None else known[1]
+    return None if known is None else known[0]
 
 
 def _fit_look(entry: ModelEntry) -> str:
-    verdict = entry.fit.verdict if entry.fit else ""
-    return {"gpu": "good", "no": "bad", "partly": "fair"}.get(verdict, "quiet")
+    known = _FITS.get(entry.fit.verdict) if entry.fit else None
+    return "quiet" if known is None else known[1]
 
 
 def _ability_key(entry: ModelEntry) -> tuple[int, str] | None:
@@ -172,7 +174,7 @@ COLUMNS: Final[tuple[Column, ...]] = (
         look=lambda _one: "good",
     ),
     Column("modified", "Modified", 10, _modified_text, _modified_key, largest_first=True),
-    Column("fit", "Fit", 7, _fit_text, _fit_key, look=_fit_look),
+    Column("fit", "Fit", 8, _fit_text, _fit_key, look=_fit_look),
 )
 _FIRST_TO_STAY: Final[tuple[ColumnId, ...]] = (
     *("name", "size", "loaded", "can", "provider", "context", "fit", "quant", "modified"),

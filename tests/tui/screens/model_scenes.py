@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from unittest.mock import patch
 
+from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
@@ -15,6 +16,11 @@ from tests.support.scripted_models import ManagingRuntime, ScriptedManager
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TEXT = frozenset({"text"})
 GB = 1_000_000_000
+MACHINE = Machine(
+    ram_total=32 * GB,
+    ram_free=20 * GB,
+    gpus=(Gpu(name="GeForce", total=12 * GB, free=8 * GB),),
+)
 QWEN = ModelRef("local", "qwen3:8b")
 
 
@@ -92,7 +98,9 @@ def runtime(*listings: Listing, manager: ScriptedManager | None = None) -> Manag
         in_memory=[(QWEN, IN_MEMORY)],
     )
     return ManagingRuntime(
-        catalog=ScriptedCatalog(*(listings or (OLLAMA, HERE, REMOTE, DOWN))), manager=manager
+        catalog=ScriptedCatalog(*(listings or (OLLAMA, HERE, REMOTE, DOWN))),
+        manager=manager,
+        has=MACHINE,
     )
 
 

@@ -118,7 +118,7 @@ async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Pat
     async with shown(tmp_path, scripted) as stage:
         await press(stage, "down", "f8")
         await armed(stage)
-        for words in ("llava:13b", "8.0 GB", "Ollama at http://local:11434"):
+        for words in ("llava:13b", "8.0 GB", "Ollama at http://localhost:11434"):
             assert words in stage.screen_text
         assert "It answers in the open chat" not in stage.screen_text
         await press(stage, "enter", "enter")
@@ -134,7 +134,7 @@ async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Pat
         await armed(stage)
         await press(stage, "y")
         assert scripted.manager.done == [("delete", LLAVA)]
-        assert "llava:13b was deleted from Ollama at http://local:11434." in stage.screen_text
+        assert "llava:13b was deleted from Ollama at http://localhost:11434." in stage.screen_text
         assert stage.client.conversation.model == "local://qwen3:8b"
 
 

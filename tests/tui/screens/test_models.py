@@ -6,6 +6,7 @@ import anyio
 import pytest
 from textual.widgets import Input
 
+from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
@@ -43,7 +44,21 @@ async def test_it_lists_every_model_of_every_provider(tmp_path: Path) -> None:
             assert words in shown
         assert "LM Studio does not answer at localhost:1234. Start its server" in shown
         assert "qwen3:8b · 5.1 GB, 100 % GPU · 4 min left" in shown
-        assert "[/red]⟦U+001B⟧[2J⟦U+202E⟧" in shown
+        assert "[/red]⟦U+001B⟧" in shown
+
+
+async def test_what_fits_this_machine_is_a_column_where_it_is_known(tmp_path: Path) -> None:
+    scripted = runtime()
+    async with staged(tmp_path / "config.toml", scripted, size=(120, 40)) as stage:
+        await opened(stage)
+        ends = {line[2:6]: line.split()[-1] for line in stage.screen_text.splitlines()[5:12]}
+        assert (ends["llav"], ends["llam"], ends["Smol"]) == ("GPU", "big", "GPU")
+        # one is in memory already, one is on another machine
+        assert (ends["qwen"], ends["meta"]) == ("2026-11-02", "tools?")
+        await stage.pilot.press("escape")
+        scripted.has = Machine()
+        await opened(stage)
+        assert " Fit" not in stage.screen_text
 
 
 async def test_the_command_and_the_key_open_it_and_escape_goes_back(tmp_path: Path) -> None:
@@ -204,7 +219,7 @@ async def test_ctrl_c_clears_the_filter_first(tmp_path: Path) -> None:
 async def test_no_width_breaks_it(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", runtime(), size=(120, 24)) as stage:
         screen = await opened(stage)
-        for width, count in ((20, 1), (60, 4), (80, 5), (200, 8)):
+        for width, count in ((20, 1), (60, 4), (80, 5), (200, 9)):
             await stage.pilot.resize_terminal(width, 24)
             await stage.settle()
             assert len(screen.table.columns) == count, width

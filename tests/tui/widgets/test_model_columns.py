@@ -151,7 +151,7 @@ def test_capabilities_are_words(info: ModelInfo, shown: str) -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "shown"),
-    [("gpu", "GPU"), ("cpu", "CPU"), ("no", "too big"), ("unknown", "?")],
+    [("gpu", "GPU"), ("partly", "50 % GPU"), ("cpu", "CPU"), ("no", "too big"), ("unknown", "?")],
 )
 def test_fit_is_a_word(verdict: Any, shown: str) -> None:
     fit = Fit(
@@ -162,6 +162,7 @@ def test_fit_is_a_word(verdict: Any, shown: str) -> None:
         context=4096,
         kv_type="f16",
         machine=Machine(),
+        gpu_share=0.5,
     )
     assert text("fit", entry(ModelInfo(name="m"), fit=fit)) == shown
 
