@@ -9,7 +9,7 @@ SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 .PHONY: help run test test-fast test-dev test-faults test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits
-.PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-long-chat bench-open
+.PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-long-chat bench-models bench-open
 .PHONY: bench-parsers bench-peers bench-pictures bench-registry bench-search bench-startup
 .PHONY: bench-stream bench-tools bench-wire
 
@@ -135,6 +135,10 @@ bench-aborts: need-python  ## Abort prompts at random moments 500 times (ARGS="T
 bench-search: need-python  ## Search a chat of 5,000 messages and 20 MB: time to all matches, longest stall
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.search $(ARGS)
+
+bench-models: need-python  ## Open and filter 2,000 models against a bare DataTable of the same rows (ARGS="MODELS ROUNDS")
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.models $(ARGS)
 
 bench-parsers: need-python  ## Time that hostile texts cost the parsers: ten times the text, at most twelve times the time
 	@$(BOOTSTRAP) test

@@ -18,12 +18,13 @@ from tests.support.screens import Stage, staged
 from tests.support.scripted import (
     ScriptedCatalog,
     ScriptedFirstModel,
-    ScriptedRuntime,
     finish,
     text,
     thinking,
 )
+from tests.support.scripted_models import ManagingRuntime, ScriptedManager
 from tests.support.svg import calm, normalised, picture
+from tests.tui.screens.model_scenes import IN_MEMORY, QWEN, opened
 
 ANSWER = """At noon sunlight crosses **little air**, so mostly the short waves are scattered \
 and reach you from everywhere. At dusk it crosses ten times as much: blue is spent on the way, \
@@ -58,9 +59,22 @@ def models() -> ScriptedCatalog:
             "local",
             "Ollama",
             ModelInfo(
-                name="qwen3:8b", size_bytes=5 * GB, context=32_768, capability=chat, loaded=True
+                name="qwen3:8b",
+                size_bytes=5 * GB,
+                modified_at="2026-11-02T10:00:00Z",
+                context=32_768,
+                capability=chat,
+                loaded=True,
+                details={"quantization": "Q4_K_M"},
             ),
-            ModelInfo(name="gemma3:12b", size_bytes=8 * GB, context=131_072, capability=vision),
+            ModelInfo(
+                name="gemma3:12b",
+                size_bytes=8 * GB,
+                modified_at="2026-10-14T10:00:00Z",
+                context=131_072,
+                capability=vision,
+                details={"quantization": "Q4_K_M"},
+            ),
         ),
         listing(
             "embedded",
@@ -68,8 +82,10 @@ def models() -> ScriptedCatalog:
             ModelInfo(
                 name="SmolLM2-135M-Instruct.Q4_1",
                 size_bytes=98_362_432,
+                modified_at="2026-11-19T10:00:00Z",
                 context=4_096,
                 capability=chat,
+                details={"quantization": "Q4_1"},
             ),
         ),
         listing(
@@ -100,7 +116,16 @@ async def picker(stage: Stage) -> None:
     await stage.pilot.press("ctrl+l")
 
 
-PICTURES: dict[str, Callable[[Stage], Awaitable[None]]] = {"chat": chat, "models": picker}
+async def manager(stage: Stage) -> None:
+    """Show all models with what is known of them."""
+    await opened(stage)
+
+
+PICTURES: dict[str, Callable[[Stage], Awaitable[None]]] = {
+    "chat": chat,
+    "models": picker,
+    "manager": manager,
+}
 
 
 async def draw(folder: Path) -> None:
@@ -108,7 +133,8 @@ async def draw(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, scene in PICTURES.items():
         first = ScriptedFirstModel(ref=ModelRef("local", "qwen3:8b"))
-        runtime = ScriptedRuntime(catalog=models(), first=first)
+        manager = ScriptedManager(in_memory=[(QWEN, IN_MEMORY)])
+        runtime = ManagingRuntime(catalog=models(), first=first, manager=manager)
         async with staged(folder, runtime, size=SIZE) as stage:
             await scene(stage)
             await stage.settle()

@@ -7,7 +7,10 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.tools import ToolEffect
 
 NoteKind: TypeAlias = Literal["info", "warning", "error"]
-View: TypeAlias = Literal["help", "models", "palette", "themes", "chats", "context", "links"]
+View: TypeAlias = Literal[
+    "help", "models", "manager", "palette", "themes", "chats", "context", "links"
+]
+"""`models` is where one is chosen, `manager` where all are listed with what can be done."""
 
 
 class OptionRefused(ValueError):

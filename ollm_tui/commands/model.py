@@ -1,4 +1,4 @@
-"""Commands about the model and how it answers: /model /system /set."""
+"""Commands about the model and how it answers: /model /models /system /set."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -26,6 +26,12 @@ async def choose_model(host: CommandHost, argument: str) -> None:
         await host.set_model(argument)
     else:
         host.show("models")
+
+
+@command("models")
+async def manage_models(host: CommandHost, _argument: str) -> None:
+    """List all models: load, copy, delete, look closer."""
+    host.show("manager")
 
 
 @command("system", usage="[TEXT | none]")

@@ -15,9 +15,9 @@ from ollm_tui.tui.widgets.composer_keys import EDITING_KEYS, PRIMARY_KEYS
 from ollm_tui.tui.widgets.reader_keys import CARET_KEYS, CURSOR_KEYS
 from ollm_tui.tui.widgets.status_line import KeyHint
 
-Scope: TypeAlias = Literal["chat", "composer", "find", "cursor", "caret"]
-"""Who answers to the key: the chat screen, the input, the screen while it searches, or the chat
-that somebody goes through."""
+Scope: TypeAlias = Literal["chat", "composer", "find", "cursor", "caret", "models"]
+"""Who answers to the key: the chat screen, the input, the screen while it searches, the chat that
+somebody goes through, or the list of models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
     Key("chat.new", "ctrl+n", "new_chat", "New chat", "new", in_palette=True, command="new"),
     Key("chat.models", "ctrl+l", "show('models')", "Choose a model", "model", in_palette=True,
         command="model"),
+    Key("chat.manager", "f3", "show('manager')", "All models, and what can be done with them",
+        "models", in_palette=True, command="models"),
     Key("chat.chats", "ctrl+r", "show('chats')", "Open a saved chat", "chats", in_palette=True,
         command="chats"),
     Key("chat.context", "f6", "show('context')", "Context and the ways out", "context",
@@ -88,6 +90,33 @@ _FIND_KEYS: Final[tuple[Key, ...]] = (
     Key("find.newer", "down,shift+enter", "find_newer", "Later match", "newer", _WHILE_SEARCHING),
     Key("find.close", "escape", "find_close", "End the search, stay there", "close",
         _WHILE_SEARCHING),
+)  # fmt: skip
+
+_MODELS_KEYS: Final[tuple[Key, ...]] = (
+    Key("models.chat", "enter", "chat", "Chat with the marked model", "chat"),
+    Key("models.menu", "f2", "menu", "All that can be done with it, or why not", "actions"),
+    Key("models.ask_again", "f5", "ask_again", "Look again for engines and models", "look again",
+        in_palette=True),
+    Key("models.load", "f6", "deed('load')", "Load it into memory", "load", "its server can",
+        in_palette=True),
+    Key("models.unload", "f7", "deed('unload')", "Drop it from memory", "drop", "its server can",
+        in_palette=True),
+    Key("models.delete", "f8", "deed('delete')", "Delete it, after asking", "delete",
+        "its server can", in_palette=True),
+    Key("models.copy", "f9", "deed('copy')", "Give it a second name", "copy", "its server can",
+        in_palette=True),
+    Key("models.sort", "ctrl+o", "sort", "Sort by the next column", "sort", in_palette=True),
+    Key("models.reverse", "ctrl+r", "reverse", "Sort the other way round", in_palette=True),
+    Key("models.up", "up", "move(-1)", "Mark the model above"),
+    Key("models.down", "down", "move(1)", "Mark the model below"),
+    Key("models.page_up", "pageup", "page(-1)", "A page up"),
+    Key("models.page_down", "pagedown", "page(1)", "A page down"),
+    Key("models.top", "ctrl+home", "edge(-1)", "Mark the first model"),
+    Key("models.bottom", "ctrl+end", "edge(1)", "Mark the last model"),
+    Key("models.clear", "ctrl+c", "clear", "Clear the filter, or go back to the chat"),
+    Key("models.palette", "ctrl+p", "show('palette')", "What can be done here"),
+    Key("models.help", "f1", "show('help')", "Help", "help"),
+    Key("models.back", "escape,f3", "back", "Back to the chat", "back"),
 )  # fmt: skip
 
 _WHEN: Final[Mapping[str, str]] = MappingProxyType(
@@ -137,8 +166,17 @@ def _of_reader(binding: Binding) -> Key:
 READING: Final = tuple(map(_of_reader, (*CURSOR_KEYS, *CARET_KEYS)))
 """What counts while somebody goes through the chat: the transcript itself looks them up."""
 
-KEYS: Final = (*map(_of_widget, PRIMARY_KEYS), *_CHAT_KEYS, *_FIND_KEYS, *READING)
-"""What belongs to a chat."""
+KEYS: Final = (
+    *map(_of_widget, PRIMARY_KEYS),
+    *_CHAT_KEYS,
+    *_FIND_KEYS,
+    *READING,
+    *_MODELS_KEYS,
+)
+"""What belongs to a chat, and to the other screens."""
+
+SCREENS: Final[Mapping[str, str]] = MappingProxyType({"models": "In the list of models"})
+"""The scopes of screens that take the chat's place, and what their keys are headed by."""
 
 EDITING: Final = tuple(map(_of_widget, EDITING_KEYS))
 """What every editor has."""
@@ -260,6 +298,8 @@ def _are_heard_together(one: Key, other: Key) -> bool:
     scopes = {one.scope, other.scope}
     if len(scopes) == 1:
         return True
+    if scopes & SCREENS.keys():
+        return False
     if scopes & {"cursor", "caret"}:
         return "chat" in scopes and not {one.id, other.id} & LETTERS
     # Either the line of a search has the focus or the input.
@@ -311,18 +351,23 @@ def reference_page() -> str:
             '"chat.models" = "f4"',
             "```",
             "",
-            *_rows(key for key in KEYS if key not in READING),
+            *_rows(key for key in KEYS if key not in READING and key.scope not in SCREENS),
             "",
             "## While going through the chat",
             "",
             *_rows(READING),
             "",
+            *(line for scope, head in SCREENS.items() for line in _screen_rows(scope, head)),
             "## While writing",
             "",
             *_rows(EDITING),
             "",
         ]
     )
+
+
+def _screen_rows(scope: str, head: str) -> list[str]:
+    return [f"## {head}", "", *_rows(key for key in KEYS if key.scope == scope), ""]
 
 
 def _rows(keys: Iterable[Key]) -> list[str]:

@@ -78,8 +78,8 @@ class Catalog(Protocol):
         """Give what is known without asking."""
         ...
 
-    def forget(self) -> None:
-        """Ask everybody anew next time."""
+    def forget(self, provider: str | None = None) -> None:
+        """Ask one provider anew next time, or everybody."""
         ...
 
     async def describe(self, ref: "ModelRef") -> None:

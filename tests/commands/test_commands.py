@@ -42,6 +42,7 @@ async def run(text: str, host: RecordingHost | None = None) -> RecordingHost:
         ("/new", ("new_chat",)),
         ("/clear", ("new_chat",)),
         ("/model", ("show", "models")),
+        ("/models", ("show", "manager")),
         ("/model qwen3:8b", ("set_model", "qwen3:8b")),
         ("/retry", ("retry",)),
         ("/find", ("find", "")),

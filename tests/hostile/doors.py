@@ -144,14 +144,16 @@ SCENES: Mapping[str, Scene] = {
     ),
     "ollama models": Scene(
         scenes.server_models,
-        _listed("picker", "suggestions", "header") | _part("input", "note"),
+        _listed("picker", "models screen", "suggestions", "header")
+        | _part("what can be done with a model", "input", "note"),
         arguments=("--model", f"local://{MODEL}"),
         variable="OLLAMA_HOST",
         not_here=NOT_TYPED,
     ),
     "model files": Scene(
         scenes.model_files,
-        _listed("picker", "suggestions", "header") | _part("input", "note", "unusable file"),
+        _listed("picker", "models screen", "suggestions", "header")
+        | _part("what can be done with a model", "input", "note", "unusable file"),
         homes.with_model_files,
         FIT_FILES,
         not_here=NOT_TYPED,

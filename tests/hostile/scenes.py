@@ -244,7 +244,32 @@ def listing(visit: Visit) -> None:
     session.wait_for("No model matches")
     session.write(b"\x1b")
     session.wait_for(lambda: "Choose a model" not in session.screen_text())
+    _models_screen(visit)
     choose_each(visit)
+
+
+def _models_screen(visit: Visit) -> None:
+    """All models in a table, one after the other found by the number its name begins with."""
+    session = visit.session
+    session.write(b"\x1bOR")
+    session.wait_for("Capabilities")
+    visit.look("models screen")
+    for place in range(len(visit.payloads)):
+        session.write(f"{place:02}")
+        visit.wait_for_match(re.compile(rf"Modified *\n..{place:02}"))
+        visit.look("models screen")
+        if place % 7 == 0:
+            session.write(b"\x1bOQ")
+            session.wait_for("Enter do it")
+            visit.look("what can be done with a model")
+            session.write(b"\x1b")
+            session.wait_for(lambda: "Enter do it" not in session.screen_text())
+            session.write(b"\x1b[19~")
+            visit.look("what can be done with a model")
+        session.write("\x7f\x7f")
+        session.wait_for("Type to filter")
+    session.write(b"\x1b")
+    session.wait_for("Ask anything")
 
 
 def choose_each(visit: Visit) -> None:

@@ -141,8 +141,8 @@ class ScriptedCatalog:
     def cached(self) -> tuple[Listing, ...]:
         return self._known
 
-    def forget(self) -> None:
-        self.forgotten += 1
+    def forget(self, provider: str | None = None) -> None:
+        self.forgotten += provider is None
 
     async def describe(self, ref: ModelRef) -> None:
         self.described.append(ref)

@@ -9,6 +9,7 @@ from ollm_tui.tui.keymap import (
     EDITING,
     KEYS,
     READING,
+    SCREENS,
     Keymap,
     display,
     reference_page,
@@ -16,6 +17,7 @@ from ollm_tui.tui.keymap import (
     with_overrides,
 )
 from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.screens.models import ModelsScreen
 from ollm_tui.tui.widgets.reader import Reader
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "keys.md"
@@ -25,7 +27,7 @@ def test_ids_are_unique_and_nothing_shares_a_key() -> None:
     assert len({key.id for key in KEYS}) == len(KEYS)
     # Esc closes the suggestions when no answer is there to stop; Ctrl+O unfolds a pasted text
     # where the cursor is on one; a search has the focus when it takes its keys.
-    elsewhere = {"find", "cursor", "caret"}
+    elsewhere = {"find", "cursor", "caret", *SCREENS}
     listed = [key for key in (*KEYS, *EDITING) if key.scope not in elsewhere]
     taken = [name for key in listed for name in key.keys.split(",")]
     assert {name for name in taken if taken.count(name) > 1} == {"escape", "ctrl+o"}
@@ -67,6 +69,22 @@ def test_every_binding_has_an_action_that_the_screen_has() -> None:
     for binding in Keymap().bindings("chat", "find"):
         assert binding.description
         assert hasattr(ChatScreen, f"action_{binding.action.partition('(')[0]}"), binding.id
+
+
+def test_the_keys_of_the_models_screen_have_actions_and_mean_one_thing() -> None:
+    own = [key for key in KEYS if key.scope == "models"]
+    names = [name for key in own for name in key.keys.split(",")]
+    assert len(set(names)) == len(names)
+    for binding in Keymap().bindings("models"):
+        assert hasattr(ModelsScreen, f"action_{binding.action.partition('(')[0]}"), binding.id
+    # letters belong to the filter
+    assert not [name for name in names if len(name) == 1]
+
+
+def test_a_screen_of_its_own_shares_keys_with_the_chat_but_not_within_itself() -> None:
+    assert with_overrides({"models.delete": "ctrl+l"}).problems == ()
+    (problem,) = with_overrides({"models.delete": "f9"}).problems
+    assert "models.delete and models.copy" in problem
 
 
 def test_no_key_is_one_that_terminals_take_for_themselves() -> None:

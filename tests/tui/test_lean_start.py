@@ -26,6 +26,8 @@ HEAVY = (
     "ollm_tui.chat",
     "ollm_tui.config.schema",
     "ollm_tui.tui.screens.finder",
+    "ollm_tui.tui.screens.models",
+    "ollm_tui.tui.widgets.model_table",
     "ollm_tui.tui.widgets.search",
     "ollm_tui.runtime.compose",
 )

@@ -1,7 +1,7 @@
 """Keys and commands, from the tables they are made of."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from ollm_tui.tui.keymap import Key, display_all
+from ollm_tui.tui.keymap import SCREENS, Key, display_all
 from ollm_tui.tui.modals.dialog import Dialog
 from ollm_tui.tui.palette import Described
 
@@ -40,8 +40,12 @@ class Help(Dialog[None]):
         self, keys: Sequence[Key], editing: Sequence[Key], commands: Sequence[Described]
     ) -> None:
         super().__init__()
-        self._keys = [key for key in keys if key.scope not in _GOING_THROUGH]
-        self._reading = [key for key in keys if key.scope in _GOING_THROUGH]
+        elsewhere = _GOING_THROUGH | SCREENS.keys()
+        self._keys = [key for key in keys if key.scope not in elsewhere]
+        self._further = {
+            "While going through the chat": [key for key in keys if key.scope in _GOING_THROUGH],
+            **{head: [key for key in keys if key.scope == one] for one, head in SCREENS.items()},
+        }
         self._editing = editing
         self._commands = commands
 
@@ -60,13 +64,13 @@ class Help(Dialog[None]):
     def on_resize(self, event: Resize) -> None:
         """Write the page for the width there is."""
         width = min(84, event.size.width * 94 // 100) - 8
-        page = help_page(self._keys, self._reading, self._editing, self._commands, width)
+        page = help_page(self._keys, self._further, self._editing, self._commands, width)
         self.query_one("#page", Static).update(page)
 
 
 def help_page(
     keys: Iterable[Key],
-    reading: Iterable[Key],
+    further: Mapping[str, Iterable[Key]],
     editing: Iterable[Key],
     commands: Iterable[Described],
     width: int,
@@ -82,14 +86,18 @@ def help_page(
             *_table(command_rows, width),
             Content(""),
             Content.styled("A line that begins with // is sent with one slash.", "$text-muted"),
-            Content(""),
-            Content.styled("While going through the chat", "bold $primary"),
-            *_table(_key_rows(reading), width),
+            *(line for head, rows in further.items() for line in _section(head, rows, width)),
             Content(""),
             Content.styled("While writing", "bold $primary"),
             *_table(_key_rows(editing), width),
         ]
     )
+
+
+def _section(head: str, keys: Iterable[Key], width: int) -> Iterator[Content]:
+    yield Content("")
+    yield Content.styled(head, "bold $primary")
+    yield from _table(_key_rows(keys), width)
 
 
 def _key_rows(keys: Iterable[Key]) -> list[tuple[str, str]]:

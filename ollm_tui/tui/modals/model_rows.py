@@ -1,25 +1,16 @@
 """The rows of the model picker: which models, in what order, and how each is written."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final
 
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
-from ollm_tui.models.capabilities import Ability, Source, capabilities_of
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
+from ollm_tui.tui import model_match
 from ollm_tui.tui.figures import size, window
-
-MARKS: Final[tuple[tuple[Ability, str], ...]] = (
-    ("vision", "vision"),
-    ("tools", "tools"),
-    ("thinking", "thinks"),
-)
-_SIGNS: Final[Mapping[Source, str]] = MappingProxyType({"known": "", "assumed": "?", "set": "!"})
-
+from ollm_tui.tui.model_abilities import beside_text, can_chat
 
 LEAST_NAME = 24
 """Cells that a name keeps before a column goes."""
@@ -50,13 +41,8 @@ def rows_of(listing: Listing) -> list[ModelRow]:
     return [
         ModelRow(ModelRef(listing.provider, info.name), info, listing.label)
         for info in listing.models
-        if _can_answer(info)
+        if can_chat(info)
     ]
-
-
-def _can_answer(info: ModelInfo) -> bool:
-    output = info.capability.output if info.capability else frozenset()
-    return not output or "text" in output
 
 
 def sections(rows: Sequence[ModelRow], query: str, recents: Sequence[str]) -> list[Section]:
@@ -81,34 +67,13 @@ def _recency(row: ModelRow, recents: Sequence[str]) -> int:
 
 def match_rank(query: str, row: ModelRow) -> int | None:
     """Rank how well a row fits what was typed, 0 the best; None if it does not."""
-    name, provider = row.ref.model.lower(), f"{row.ref.provider} {row.label}".lower()
-    ranks = [_term_rank(term, name, provider) for term in query.lower().split()]
-    known = [rank for rank in ranks if rank is not None]
-    return sum(known) if len(known) == len(ranks) else None
-
-
-def _term_rank(term: str, name: str, provider: str) -> int | None:
-    place = name.find(term)
-    if place == 0:
-        return 0
-    if place > 0:
-        return 1 if not name[place - 1].isalnum() else 2
-    if term in provider:
-        return 3
-    return 9 if _is_subsequence(term, name) else None
-
-
-def _is_subsequence(term: str, name: str) -> bool:
-    letters = iter(name)
-    return all(letter in letters for letter in term)
+    provider = f"{row.ref.provider} {row.label}".lower()
+    return model_match.match_rank(query, row.ref.model.lower(), provider)
 
 
 def marks(info: ModelInfo) -> str:
     """Write what a model can do beside text: `?` is assumed, `!` is set by the person."""
-    held = capabilities_of(info)
-    return " ".join(
-        f"{word}{_SIGNS[fact.source]}" for name, word in MARKS if (fact := held.ability(name)).value
-    )
+    return " ".join(beside_text(info))
 
 
 def row_content(row: ModelRow, width: int, *, is_current: bool, names_provider: bool) -> Content:

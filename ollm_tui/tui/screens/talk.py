@@ -46,6 +46,11 @@ class Talk:
         info = self.runtime.catalog.find(ref)
         self.window = info.context if info else None
 
+    def drop_model(self) -> None:
+        """Let no model answer until one is chosen."""
+        self.client.conversation.model = None
+        self.window = None
+
     def remember_model(self) -> None:
         """Put the model in front of the recent ones."""
         recents = self.runtime.recent_models()

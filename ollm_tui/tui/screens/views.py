@@ -16,6 +16,7 @@ from ollm_tui.tui.modals.pick_theme import PickTheme
 from ollm_tui.tui.palette import Entry, entries
 from ollm_tui.tui.screens.context_ways import ContextWays
 from ollm_tui.tui.screens.links import Links
+from ollm_tui.tui.screens.model_work import ModelWork
 from ollm_tui.tui.screens.saved import Saved
 from ollm_tui.tui.theming import ThemeProblem
 
@@ -36,6 +37,7 @@ class Views:
         self._saved = Saved(screen, desk)
         self._context = ContextWays(screen, desk)
         self.links = Links(screen, desk)
+        self._model_work = ModelWork(screen, desk)
 
     def show(self, view: View) -> None:
         """Open a dialog, unless one is open."""
@@ -47,6 +49,8 @@ class Views:
                 self._screen.app.push_screen(page)
             case "models":
                 self._pick_model()
+            case "manager":
+                self._manage_models()
             case "themes":
                 shelf = self._screen.services.themes
                 self._screen.app.push_screen(PickTheme(shelf), self._remember_theme)
@@ -64,12 +68,20 @@ class Views:
         picker = PickModel(runtime.catalog, self._desk.talk.model, runtime.recent_models())
         self._screen.app.push_screen(picker, self._use_model)
 
+    def _manage_models(self) -> None:
+        # a screen of its own, which many never open
+        from ollm_tui.tui.screens.models import ModelsScreen
+
+        page = ModelsScreen(self._desk.runtime, self._model_work, self._screen.keymap)
+        self._screen.app.push_screen(page, self._use_model)
+
     def _use_model(self, ref: "ModelRef | None") -> None:
         if ref is not None:
             self._desk.use_model(ref)
 
     def _palette(self) -> None:
-        found = entries(self._screen.keymap.keys, self._desk.commands)
+        keys = [key for key in self._screen.keymap.keys if key.scope == "chat"]
+        found = entries(keys, self._desk.commands)
         self._screen.app.push_screen(Palette(found), self._run)
 
     def _run(self, entry: Entry | None) -> None:

@@ -1,0 +1,133 @@
+"""What is asked before something is done with a model, and why something cannot be done."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.runtime.details import DEEDS, Deed
+from ollm_tui.tui.figures import size
+from ollm_tui.tui.modals.choice import Choice, Choose
+from ollm_tui.tui.modals.copy_name import CopyName
+from ollm_tui.tui.modals.yes_no import YesNoDialog
+from ollm_tui.tui.screens.model_work import ModelWork
+from ollm_tui.tui.widgets.model_entry import ModelEntry
+from ollm_tui.tui.widgets.reading import Passage
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.screens.models import ModelsScreen
+
+Refusals = Mapping[Deed, str | None]
+"""For each deed why it cannot be done; None where it can."""
+KEY_OF: Final[Mapping[Deed, str]] = {
+    "load": "models.load",
+    "unload": "models.unload",
+    "copy": "models.copy",
+    "delete": "models.delete",
+}
+_STAYS: Final = (
+    Choice("", "As long as its server keeps models"),
+    Choice("5m", "5 minutes after it was used"),
+    Choice("30m", "30 minutes after it was used"),
+    Choice("2h", "2 hours after it was used"),
+    Choice("-1", "Until it is dropped"),
+)
+
+
+class ModelDeeds:
+    """Asks, and hands what is wanted to `ModelWork`; belongs to one models screen."""
+
+    def __init__(self, screen: "ModelsScreen", work: ModelWork) -> None:
+        self._screen = screen
+        self._work = work
+        self._known: dict[ModelRef, Refusals] = {}
+
+    def forget(self) -> None:
+        """Ask again what can be done."""
+        self._known.clear()
+
+    def known(self, ref: ModelRef) -> Refusals | None:
+        """Give what can be done with a model, where that was asked already."""
+        return self._known.get(ref)
+
+    async def refusals(self, ref: ModelRef) -> Refusals:
+        """Ask what can be done with a model; nobody is asked twice."""
+        if ref not in self._known:
+            manager = self._work.manager
+            if manager is None:
+                self._known[ref] = dict.fromkeys(DEEDS, "This program only lists models.")
+            else:
+                try:
+                    self._known[ref] = dict(await manager.deeds(ref))
+                except AIError as error:
+                    return dict.fromkeys(DEEDS, str(error))
+        return self._known[ref]
+
+    async def do(self, deed: Deed, entry: ModelEntry) -> None:
+        """Do something with a model, after what has to be asked; or say why it cannot be done."""
+        refusal = (await self.refusals(entry.ref)).get(deed, "It cannot be done with this model.")
+        if refusal is not None:
+            self._screen.say(refusal, is_error=True)
+        elif self._work.is_busy_with(entry.ref):
+            self._screen.say(f"Something is being done with {entry.name} already.")
+        elif self._screen.is_current:
+            await self._ask(deed, entry)
+
+    async def _ask(self, deed: Deed, entry: ModelEntry) -> None:
+        ask, ref = self._screen.app.push_screen_wait, entry.ref
+        match deed:
+            case "load":
+                heading = f"Load {entry.name} and keep it"
+                stay = await ask(Choose(heading, _STAYS, "Enter load · Esc close"))
+                if stay is not None:
+                    self._work.load(ref, stay or None)
+            case "unload":
+                self._work.unload(ref)
+            case "copy":
+                name = await ask(CopyName(ref.model))
+                if name is not None:
+                    self._work.copy(ref, name)
+            case "delete":
+                if await ask(self._question(entry)):
+                    self._work.delete(ref)
+            case _:
+                pass
+
+    def _question(self, entry: ModelEntry) -> YesNoDialog:
+        known = entry.info.size_bytes
+        amount = size(known) if known and known > 0 else "size unknown"
+        place = clean_name(self._work.place(entry.ref) or entry.label)
+        notes = [
+            "It answers in the open chat, which has no model then."
+            if self._work.is_own(entry.ref)
+            else "",
+            "It is loaded now." if entry.is_loaded else "",
+            "Nothing brings it back but fetching it again.",
+        ]
+        return YesNoDialog(
+            "Delete this model for good?",
+            "\n".join(note for note in notes if note),
+            Passage(f"{amount} · {place}", entry.ref.model),
+            yes="delete",
+            no="or Esc keeps it",
+        )
+
+    async def menu(self, entry: ModelEntry, further: Sequence[Choice]) -> str | None:
+        """List all that can be done with a model, and why the rest cannot; give what is chosen."""
+        refusals = await self.refusals(entry.ref)
+        keymap = self._screen.keymap
+        words = {key.id: key.description for key in keymap.keys}
+        deeds = [
+            Choice(
+                f"deed('{deed}')",
+                words[KEY_OF[deed]],
+                keymap.key_for(KEY_OF[deed]),
+                clean_line(refusal) if (refusal := refusals.get(deed)) else None,
+            )
+            for deed in KEY_OF
+        ]
+        if not self._screen.is_current:
+            return None
+        page = Choose(entry.name, [*further, *deeds], "Enter do it · Esc close")
+        return await self._screen.app.push_screen_wait(page)

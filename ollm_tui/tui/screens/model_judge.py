@@ -1,0 +1,53 @@
+"""Whether the models of this machine's servers fit it, by their sizes; pure."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from ollm_tui.library.fit import Fit
+from ollm_tui.library.fitting import fit_of, shape_of_size
+from ollm_tui.library.machine import Machine
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.base_url import is_loopback
+from ollm_tui.tui.screens.model_shelf import Judge
+
+USUAL_CONTEXT: Final = 8192
+"""Tokens that a verdict is for where nobody knows the window; an engine takes no more unasked."""
+_ADDRESS: Final = re.compile(r"[a-z]+://\S+")
+
+
+def judge_for(machine: Machine, place: Callable[[ModelRef], str | None]) -> Judge:
+    """Make what judges models; those that run elsewhere or have no size get no verdict.
+
+    `place` names where a model is, as a question does: with the server's addresses.
+    """
+    here: dict[str, bool] = {}
+
+    def judge(ref: ModelRef, info: ModelInfo) -> Fit | None:
+        known = info.size_bytes
+        if not known or known < 0:
+            return None
+        if ref.provider not in here:
+            here[ref.provider] = is_here(place(ref))
+        if not here[ref.provider]:
+            return None
+        shape = shape_of_size(known, parameters=_parameters(info))
+        return fit_of(shape, machine, context=_context(info))
+
+    return judge
+
+
+def is_here(place: str | None) -> bool:
+    """Whether all addresses of a place are this machine's; one without any runs in this program."""
+    return place is not None and all(map(is_loopback, _ADDRESS.findall(place)))
+
+
+def _context(info: ModelInfo) -> int:
+    trained = info.details.get("context_trained")
+    most = trained if isinstance(trained, int) and trained > 0 else USUAL_CONTEXT
+    return info.context or min(most, USUAL_CONTEXT)
+
+
+def _parameters(info: ModelInfo) -> int | None:
+    count = info.details.get("parameter_count")
+    return count if isinstance(count, int) and count > 0 else None

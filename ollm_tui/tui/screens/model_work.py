@@ -1,0 +1,177 @@
+"""What is being done with models: it goes on when the screen that began it is left."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.providers.router import same_model
+from ollm_tui.tui.capabilities import ManagesModels
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.tui.screens.chat import ChatScreen
+    from ollm_tui.tui.screens.desk import Desk
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How something that was done with a model ended."""
+
+    ref: ModelRef
+    words: str
+    hint: str | None = None
+    is_error: bool = False
+
+
+class WorkWatcher(Protocol):
+    """A screen that shows what is being done."""
+
+    def work_changed(self, outcome: Outcome | None) -> None:
+        """Take note that something has begun, or how it ended."""
+        ...
+
+
+class ModelWork:
+    """Loads, drops, copies and deletes models, one thing at a time with each.
+
+    How it ended is shown by the screen that watches, and by the chat where none does. That the
+    model of the open chat is gone the chat is told in any case.
+    """
+
+    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+        self._screen = screen
+        self._desk = desk
+        self._ongoing: dict[ModelRef, str] = {}
+        self._watcher: WorkWatcher | None = None
+
+    def watch(self, watcher: WorkWatcher | None) -> None:
+        """Tell one screen from now on, or none."""
+        self._watcher = watcher
+
+    @property
+    def ongoing(self) -> Sequence[str]:
+        """What is being done, in words, the oldest first."""
+        return tuple(self._ongoing.values())
+
+    def is_busy_with(self, ref: ModelRef) -> bool:
+        """Whether something is being done with a model."""
+        return ref in self._ongoing
+
+    @property
+    def manager(self) -> "ModelManager | None":
+        """What does it; None where nothing can be done."""
+        runtime = self._desk.runtime
+        return runtime.manager if isinstance(runtime, ManagesModels) else None
+
+    def place(self, ref: ModelRef) -> str | None:
+        """Name where a model is, as foreign text; None where nobody knows."""
+        try:
+            return self.manager.place(ref) if self.manager is not None else None
+        except AIError:  # its provider has gone from the settings
+            return None
+
+    @property
+    def own_model(self) -> ModelRef | None:
+        """The model of the open chat."""
+        return self._desk.talk.ref
+
+    # The deeds
+
+    def load(self, ref: ModelRef, keep_alive: str | None) -> None:
+        """Bring a model into memory, for as long as `keep_alive` says."""
+        name = clean_name(ref.model)
+
+        async def deed(manager: "ModelManager") -> str:
+            await manager.load(ref, keep_alive=keep_alive)
+            return f"{name} is loaded."
+
+        self._begin(ref, f"Loading {name}…", deed)
+
+    def unload(self, ref: ModelRef) -> None:
+        """Drop a model from memory."""
+        name = clean_name(ref.model)
+
+        async def deed(manager: "ModelManager") -> str:
+            await manager.unload(ref)
+            return f"{name} is no longer in memory."
+
+        self._begin(ref, f"Dropping {name} from memory…", deed)
+
+    def copy(self, ref: ModelRef, copy: str) -> None:
+        """Give a model a second name."""
+
+        async def deed(manager: "ModelManager") -> str:
+            made = await manager.copy(ref, copy)
+            return f"{clean_name(ref.model)} is {clean_name(made.model)} too."
+
+        self._begin(ref, f"Copying {clean_name(ref.model)}…", deed)
+
+    def delete(self, ref: ModelRef) -> None:
+        """Remove a model for good."""
+        name = clean_name(ref.model)
+
+        async def deed(manager: "ModelManager") -> str:
+            place = clean_name(self.place(ref) or ref.provider)
+            await manager.delete(ref)
+            self._lose(ref, f"{name} was deleted from {place}.")
+            return f"{name} was deleted from {place}."
+
+        self._begin(ref, f"Deleting {name}…", deed)
+
+    def gone(self, ref: ModelRef, label: str) -> None:
+        """Take note that a model is no longer listed where it was."""
+        words = f"{clean_name(ref.model)} is no longer at {clean_name(label)}."
+        self._lose(ref, words)
+
+    def is_own(self, ref: ModelRef) -> bool:
+        """Whether a model is that of the open chat, by this name or another of it."""
+        own = self.own_model
+        is_there = own is not None and own.provider == ref.provider
+        return is_there and own is not None and same_model(own.model, ref.model)
+
+    def _lose(self, ref: ModelRef, words: str) -> None:
+        """Tell the chat that a model is gone, if it is the one that answers; then none does."""
+        if not self.is_own(ref):
+            return
+        self._desk.talk.drop_model()
+        key = self._screen.keymap.key_for("chat.models")
+        told = f"{words} It was this chat's model; no model is chosen now."
+        self._desk.say(told, "warning", f"Press {key} to choose another.")
+        self._desk.status.show_talk()
+
+    def _begin(
+        self, ref: ModelRef, words: str, deed: "Callable[[ModelManager], Awaitable[str]]"
+    ) -> None:
+        manager = self.manager
+        if manager is not None and ref not in self._ongoing:
+            self._ongoing[ref] = words
+            self._tell(None)
+            self._screen.run_worker(self._do(ref, deed, manager), group="model work")
+
+    async def _do(
+        self,
+        ref: ModelRef,
+        deed: "Callable[[ModelManager], Awaitable[str]]",
+        manager: "ModelManager",
+    ) -> None:
+        try:
+            outcome = Outcome(ref, await deed(manager))
+        except AIError as error:
+            logger.info("Nothing was done with a model: %s", error)
+            outcome = Outcome(ref, error.message, error.hint, is_error=True)
+        finally:
+            self._ongoing.pop(ref, None)
+        self._desk.runtime.catalog.forget(ref.provider)
+        self._tell(outcome)
+
+    def _tell(self, outcome: Outcome | None) -> None:
+        if self._watcher is not None:
+            self._watcher.work_changed(outcome)
+        elif outcome is not None:
+            self._desk.say(outcome.words, "error" if outcome.is_error else "info", outcome.hint)

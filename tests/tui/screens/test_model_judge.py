@@ -1,0 +1,66 @@
+"""Which models are judged, and for which window."""
+
+import pytest
+
+from ollm_tui.library.machine import Machine
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.tui.screens.model_judge import is_here, judge_for
+
+GB = 1_000_000_000
+REF = ModelRef("local", "m")
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("Ollama at http://localhost:11434", True),
+        ("Ollama at http://127.0.0.1:11434", True),
+        ("Ollama at http://[::1]:11434", True),
+        ("On this machine", True),
+        ("Pool at http://localhost:1 and http://box:1", False),
+        ("OpenAI at https://api.openai.com/v1", False),
+        ("localhost at http://box:8000", False),
+        (None, False),
+    ],
+)
+def test_here_is_what_has_no_address_elsewhere(place: str | None, expected: bool) -> None:
+    assert is_here(place) is expected
+
+
+def judged(info: ModelInfo, place: str | None = "Ollama at http://localhost:1") -> int | None:
+    fit = judge_for(Machine(ram_free=8 * GB), lambda _ref: place)(REF, info)
+    return None if fit is None else fit.context
+
+
+@pytest.mark.parametrize(
+    ("info", "context"),
+    [
+        (ModelInfo(name="m", size_bytes=GB), 8192),
+        (ModelInfo(name="m", size_bytes=GB, context=32768), 32768),
+        (ModelInfo(name="m", size_bytes=GB, details={"context_trained": 2048}), 2048),
+        (ModelInfo(name="m", size_bytes=GB, details={"context_trained": 131072}), 8192),
+        (ModelInfo(name="m", size_bytes=GB, details={"context_trained": "x"}), 8192),
+        (ModelInfo(name="m", size_bytes=None), None),
+        (ModelInfo(name="m", size_bytes=-5), None),
+    ],
+)
+def test_a_model_with_a_size_is_judged_for_the_window_it_would_have(
+    info: ModelInfo, context: int | None
+) -> None:
+    assert judged(info) == context
+    assert judged(info, "Ollama at http://box:11434") is None
+
+
+def test_a_place_is_asked_for_once() -> None:
+    asked: list[ModelRef] = []
+
+    def place(ref: ModelRef) -> str:
+        asked.append(ref)
+        return "On this machine"
+
+    judge = judge_for(Machine(ram_free=GB), place)
+    for _turn in range(3):
+        fit = judge(REF, ModelInfo(name="m", size_bytes=4 * GB))
+        assert fit is not None
+        assert fit.verdict == "no"
+    assert len(asked) == 1
