@@ -88,6 +88,10 @@ def matches_alias(
     )
 
 
+LONG_DETAILS = frozenset({"licence", "template", "system", "modelfile"})
+"""What of `ModelInfo.details` may be a whole text: of use for one model, not in a list of many."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """One model of one provider; every field but the name may be unknown."""

@@ -159,6 +159,19 @@ class SupportsLoad(Protocol):
 
 
 @runtime_checkable
+class SupportsLoadFor(Protocol):
+    """Brings models into memory for as long as somebody wants."""
+
+    async def load_model_for(self, name: str, keep_alive: str | float) -> None:
+        """Load a model and keep it for this long without a request.
+
+        `keep_alive` is text like `1h30m`, or seconds; below zero is for ever. A model that is
+        loaded already stays from now on as long as this says.
+        """
+        ...
+
+
+@runtime_checkable
 class SupportsUnload(Protocol):
     """Frees a model's memory on demand."""
 

@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
@@ -113,6 +113,7 @@ class ModelCatalog:
         listing, known = self._listings.get(ref.provider), self.find(ref)
         if listing is None or known is None:
             return
+        learned = {key: value for key, value in info.details.items() if key not in LONG_DETAILS}
         better = self._corrected(
             ref.provider,
             replace(
@@ -120,7 +121,7 @@ class ModelCatalog:
                 capability=info.capability or known.capability,
                 told=info.told if info.capability else known.told,
                 context=known.context or info.context,
-                details={**known.details, **info.details},
+                details={**known.details, **learned},
             ),
         )
         models = tuple(better if one is known else one for one in listing.models)

@@ -13,6 +13,7 @@ from ollm_tui.protocol.ports import (
     SupportsCopy,
     SupportsDelete,
     SupportsLoad,
+    SupportsLoadFor,
     SupportsPull,
     SupportsRunning,
     SupportsShow,
@@ -63,6 +64,13 @@ def loader(adapter: ProviderAdapter) -> SupportsLoad:
     if isinstance(adapter, SupportsLoad):
         return adapter
     raise cannot(adapter, "load models")
+
+
+def keeper(adapter: ProviderAdapter) -> SupportsLoadFor:
+    """Give what loads models for a time of one's own choice."""
+    if isinstance(adapter, SupportsLoadFor):
+        return adapter
+    raise cannot(adapter, "be told how long to keep a model")
 
 
 def unloader(adapter: ProviderAdapter) -> SupportsUnload:

@@ -10,6 +10,10 @@ Deed: TypeAlias = Literal["show", "delete", "copy", "load", "unload"]
 DEEDS: tuple[Deed, ...] = ("show", "delete", "copy", "load", "unload")
 
 
+Layer: TypeAlias = Literal["chat", "settings", "provider", "model", "app", "engine"]
+"""Who may say a value, what counts most in front."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveValue:
     """One setting as it counts for a model."""
@@ -17,8 +21,35 @@ class EffectiveValue:
     name: str
     """`num_ctx`, `temperature`, ..."""
     value: str
+    """Empty where nobody chose one and the engine does not tell its own."""
     source: str
-    """Who said so: `the model file`, `config.toml`, `--temperature`, `the engine's default`."""
+    """Who said so: `the model file`, `config.toml:7, options.top_p`, `the engine's default`."""
+    layer: Layer = "engine"
+    beneath: tuple["EffectiveValue", ...] = ()
+    """What would count without it, the next one in front."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFacts:
+    """The windows of one model, in tokens; None where one is not known."""
+
+    tokens: int
+    """The one that counts for a chat."""
+    source: str
+    """Why that one: `[models] in the settings`, `as it is loaded`, `assumed`, ..."""
+    trained: int | None = None
+    """What the model was made for."""
+    configured: int | None = None
+    """What the settings or the model file ask for."""
+    configured_by: str | None = None
+    loaded: int | None = None
+    """The window of the model as it is in memory now."""
+    told: int | None = None
+    """The engine's word, loaded or not."""
+    is_set: bool = False
+    """Whether a person has said it for this model, so that nothing else counts."""
+    is_assumed: bool = False
+    """Whether nobody knows: then a chat warns and blocks nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +58,19 @@ class ModelDetails:
 
     ref: ModelRef
     info: ModelInfo
+    """Without its long texts, which are fields here."""
     place: str
     """The server or folder as a question names it."""
     licence: str | None = None
     """The whole text, or its name where only that is known."""
     template: str | None = None
+    system: str | None = None
+    """The system prompt that the model brings along."""
+    modelfile: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Values that the model brings along, by name; a name may come more than once."""
     settings: tuple[EffectiveValue, ...] = ()
+    context: ContextFacts | None = None
     fit: Fit | None = None
     until: str | None = None
     """When a loaded model leaves memory, ISO 8601; None when that is not known."""

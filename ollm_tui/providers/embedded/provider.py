@@ -163,6 +163,16 @@ class EmbeddedProvider:
         async with self._supervisor.lease(await self._plan(name)):
             pass
 
+    async def load_model_for(self, name: str, keep_alive: str | float) -> None:
+        """Bring a model into memory; it stays for this long, until an answer says otherwise.
+
+        Raises:
+            AIError: it cannot be loaded, or `keep_alive` is no length of time.
+        """
+        idle_unload_s = self._settings.idle_unload_after(keep_alive)
+        async with self._supervisor.lease(await self._plan(name)) as engine:
+            engine.idle_unload_s = idle_unload_s
+
     async def unload_model(self, name: str) -> None:
         """Drop a model from memory by ending its process."""
         await self._supervisor.unload(name)

@@ -46,6 +46,9 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
     count = positive(facts, "general.parameter_count")
     if count is not None:
         details["parameter_count"] = count
+    if tokenizer := string(facts, "tokenizer.ggml.model"):
+        details["tokenizer"] = tokenizer
+    details |= _texts(data)
     return ModelInfo(
         name=name,
         modified_at=string(data, "modified_at"),
@@ -59,6 +62,18 @@ def read_parameters(text: str) -> list[tuple[str, str]]:
     """Read a Modelfile's parameters: a name, white space, a value that may be quoted."""
     pairs = [line.split(maxsplit=1) for line in text.splitlines()]
     return [(pair[0], pair[1].strip().strip('"')) for pair in pairs if len(pair) == 2]
+
+
+def _texts(data: JsonObject) -> JsonObject:
+    """Give what a model brings along as text; several licences come as one, or as a list."""
+    licences = data.get("license")
+    told = {
+        "licence": "\n\n".join(strings(licences)) or string(data, "license"),
+        "template": string(data, "template"),
+        "system": string(data, "system"),
+        "modelfile": string(data, "modelfile"),
+    }
+    return {key: text for key, text in told.items() if text is not None}
 
 
 def _by_name(parameters: list[tuple[str, str]]) -> JsonObject:

@@ -29,9 +29,10 @@ async def copy(transport: Transport, source: str, destination: str) -> None:
         await transport.json("POST", "/api/copy", body, within_s=_slow(transport))
 
 
-async def load(transport: Transport, name: str) -> None:
+async def load(transport: Transport, name: str, keep_alive: str | float | None = None) -> None:
     """Have a model brought into memory; the reply comes when it is there."""
-    await _without_messages(transport, {"model": name}, "load")
+    kept: JsonObject = {} if keep_alive is None else {"keep_alive": keep_alive}
+    await _without_messages(transport, {"model": name, **kept}, "load")
 
 
 async def unload(transport: Transport, name: str) -> None:

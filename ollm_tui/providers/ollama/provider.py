@@ -31,6 +31,7 @@ _CAPABILITY = ModelCapability(
     frozenset({"text"}),
     frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
 )
+_PLACE = ("expires_at", "size_vram")
 _START_HINT = "Start it with `ollama serve`, or choose another server with --host."
 _MODEL_HINT = "Fetch it with `ollm models pull`, or choose another model."
 
@@ -99,8 +100,8 @@ class OllamaProvider:
         if running is None:
             return info
         found = running.get(name) or running.get(f"{name}:latest")
-        context = (found.context if found else None) or info.context
-        return replace(info, loaded=found is not None, context=context)
+        seen = _in_memory(info, found)
+        return replace(seen, loaded=found is not None, context=seen.context or info.context)
 
     def pull_model(self, name: str) -> WatchedPull:
         """Have the server fetch a model; a repeated call goes on where the last one stopped."""
@@ -132,6 +133,14 @@ class OllamaProvider:
         """
         await operations.load(self._transport, name)
 
+    async def load_model_for(self, name: str, keep_alive: str | float) -> None:
+        """Load a model, or take a loaded one, and keep it for this long.
+
+        Raises:
+            AIError: any failure.
+        """
+        await operations.load(self._transport, name, keep_alive)
+
     async def unload_model(self, name: str) -> None:
         """Drop a model from memory.
 
@@ -162,8 +171,17 @@ class OllamaProvider:
     def _completed(self, info: ModelInfo, running: dict[str, ModelInfo] | None) -> ModelInfo:
         found = running.get(info.name) if running else None
         return replace(
-            info,
+            _in_memory(info, found),
             capability=info.capability or self._shown.get((info.name, info.modified_at)),
             loaded=None if running is None else found is not None,
-            context=found.context if found else None,
         )
+
+
+def _in_memory(info: ModelInfo, found: ModelInfo | None) -> ModelInfo:
+    """Add where a model is in memory, how much it takes there and until when."""
+    if found is None:
+        return replace(info, context=None)
+    place = {key: found.details[key] for key in _PLACE if key in found.details}
+    if found.size_bytes is not None:
+        place["memory_bytes"] = found.size_bytes
+    return replace(info, context=found.context, details={**info.details, **place})

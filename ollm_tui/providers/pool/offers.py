@@ -29,6 +29,7 @@ OFFERS: tuple[tuple[type, type[PoolProvider]], ...] = (
     (ports.SupportsDelete, operations.Deletes),
     (ports.SupportsCopy, operations.Copies),
     (ports.SupportsLoad, operations.Loads),
+    (ports.SupportsLoadFor, operations.LoadsFor),
     (ports.SupportsUnload, operations.Unloads),
     (ports.SupportsInitialize, operations.Initializes),
     (ports.SupportsDispose, operations.Disposes),

@@ -12,6 +12,7 @@ from ollm_tui.protocol.ports import (
     SupportsDispose,
     SupportsInitialize,
     SupportsLoad,
+    SupportsLoadFor,
     SupportsUnload,
 )
 from ollm_tui.providers.pool.choice import Choice
@@ -64,6 +65,19 @@ class Loads(PoolProvider):
         async def ask(adapter: ProviderAdapter) -> None:
             assert isinstance(adapter, SupportsLoad)
             await adapter.load_model(name)
+
+        await self._choice.each_holder(name, ask)
+
+
+class LoadsFor(PoolProvider):
+    """All members load models for as long as somebody wants."""
+
+    async def load_model_for(self, name: str, keep_alive: str | float) -> None:
+        """Load a model on every member that has it, and keep it for this long."""
+
+        async def ask(adapter: ProviderAdapter) -> None:
+            assert isinstance(adapter, SupportsLoadFor)
+            await adapter.load_model_for(name, keep_alive)
 
         await self._choice.each_holder(name, ask)
 

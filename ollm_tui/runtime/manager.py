@@ -1,0 +1,197 @@
+"""`Manager`: what the command line and the screens ask of the models that are there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from ollm_tui.chat.context import LOADS_WITH_WINDOW
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsShow
+from ollm_tui.providers import operations
+from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.router import Router
+from ollm_tui.runtime.deeds import reasons
+from ollm_tui.runtime.describing import described
+from ollm_tui.runtime.details import Deed, ModelDetails
+from ollm_tui.runtime.engines import EngineScout
+from ollm_tui.runtime.found import PATIENCE_S, Finder, FoundModel
+from ollm_tui.runtime.in_memory import InMemory, ask_all
+from ollm_tui.runtime.keep_alive import read_keep_alive
+
+
+class Manager:
+    """Inspects, loads, unloads, copies and deletes models of any provider.
+
+    What a deed changes is asked for anew: the provider's list is forgotten, however it ended.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        registry: ProviderRegistry,
+        catalog: ModelCatalog,
+        router: Router,
+        scout: EngineScout,
+    ) -> None:
+        self._loaded = loaded
+        self._registry = registry
+        self._catalog = catalog
+        self._router = router
+        self._scout = scout
+        self._finder = Finder(loaded, registry, catalog, router, scout)
+
+    async def deeds(self, ref: ModelRef) -> Mapping[Deed, str | None]:
+        """Tell for each deed why it cannot be done with this model; asks no server.
+
+        Raises:
+            AIError: there is no such provider.
+        """
+        adapter = self._known(ref)
+        listings = self._catalog.cached()
+        listing = next((one for one in listings if one.provider == adapter.name), None)
+        info = self._catalog.find(ModelRef(adapter.name, ref.model))
+        return reasons(adapter, self._finder.place_of(adapter), listing, info)
+
+    def place(self, ref: ModelRef) -> str:
+        """Name where a model is, without what is secret in an address.
+
+        Raises:
+            AIError: there is no such provider.
+        """
+        return self._finder.place_of(self._known(ref))
+
+    async def find(self, text: str) -> FoundModel:
+        """Find the model that a person means by a name or an address.
+
+        Raises:
+            AIError: there is no such provider or model.
+        """
+        return await self._finder.find(text)
+
+    async def provider_for(self, text: str) -> tuple[ProviderAdapter, ModelRef]:
+        """Give where a model that is not there yet belongs: the provider named, or the default.
+
+        Raises:
+            AIError: there is no such provider.
+        """
+        return await self._finder.provider_for(text)
+
+    async def show(self, ref: ModelRef) -> ModelDetails:
+        """Describe a model; a provider that describes none has at least its list.
+
+        Raises:
+            AIError: it is not there, or its server cannot be asked.
+        """
+        found = await self._finder.at(ref)
+        raw, corrected = await self._asked(found)
+        return described(
+            found,
+            raw,
+            corrected,
+            self._loaded,
+            loads_with_window=found.ref.provider in LOADS_WITH_WINDOW,
+        )
+
+    async def delete(self, ref: ModelRef) -> None:
+        """Remove a model for good.
+
+        Raises:
+            AIError: it is still there.
+        """
+        adapter = await self._router.provider(ref.provider)
+        with self._changing(adapter):
+            await operations.deleter(adapter).delete_model(ref.model)
+
+    async def copy(self, ref: ModelRef, name: str) -> ModelRef:
+        """Give a model a second name on its server; `name` may be an address there.
+
+        Raises:
+            AIError: it has none; CONFLICT when the address is that of another provider.
+        """
+        adapter = await self._router.provider(ref.provider)
+        wanted = ModelRef.parse(name.strip())
+        if wanted is not None and self._registry.resolve(wanted.provider) is not adapter:
+            raise AIError(
+                ErrorCode.CONFLICT,
+                "A model can only be copied on its own server.",
+                hint=f"{ref.model} is at {self._finder.place_of(adapter)}.",
+            )
+        copied = wanted.model if wanted is not None else name.strip()
+        with self._changing(adapter):
+            await operations.copier(adapter).copy_model(ref.model, copied)
+        return ModelRef(adapter.name, copied)
+
+    async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
+        """Bring a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` for ever.
+
+        Raises:
+            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep.
+        """
+        adapter = await self._router.provider(ref.provider)
+        with self._changing(adapter):
+            if keep_alive is None:
+                await operations.loader(adapter).load_model(ref.model)
+            else:
+                able = operations.keeper(adapter)
+                await able.load_model_for(ref.model, read_keep_alive(keep_alive))
+
+    async def unload(self, ref: ModelRef) -> None:
+        """Drop a model from memory.
+
+        Raises:
+            AIError: it is still there.
+        """
+        adapter = await self._router.provider(ref.provider)
+        with self._changing(adapter):
+            await operations.unloader(adapter).unload_model(ref.model)
+
+    async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
+        """Give the models in memory of every server that tells; one that fails is left out."""
+        return (await self.in_memory()).models
+
+    async def in_memory(self, *, within_s: float = PATIENCE_S) -> InMemory:
+        """Give the models in memory, and who could not tell theirs."""
+        return await ask_all(self._catalog, self._registry.get, within_s=within_s)
+
+    def _known(self, ref: ModelRef) -> ProviderAdapter:
+        adapter = self._registry.resolve(ref.provider)
+        if adapter is None:
+            raise self._registry.unknown(ref.provider)
+        return adapter
+
+    @contextmanager
+    def _changing(self, adapter: ProviderAdapter) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._catalog.forget(adapter.name)
+
+    async def _asked(self, found: FoundModel) -> tuple[ModelInfo, ModelInfo]:
+        """Give what a provider says of a model, and the same as a person corrects it."""
+        listed = found.info
+        if not isinstance(found.adapter, SupportsShow):
+            if listed is None:
+                raise await self._unlisted(found)
+            is_set = "context" in listed.chosen
+            return replace(listed, context=None) if is_set else listed, listed
+        info = await found.adapter.show_model(found.ref.model)
+        if info.size_bytes is None and listed is not None:
+            info = replace(info, size_bytes=listed.size_bytes)
+        return info, self._scout.corrected(found.ref, info)
+
+    async def _unlisted(self, found: FoundModel) -> AIError:
+        """Say why a list has no such model: it has none, or there is no list."""
+        listing = await self._catalog.listing(found.adapter.name, within_s=PATIENCE_S)
+        if listing.problem is not None:
+            return listing.problem
+        if listing.absent:
+            hint = "Start the server, or choose another one with --host."
+            return AIError(
+                ErrorCode.SERVICE_UNAVAILABLE, f"{found.place} does not answer.", hint=hint
+            )
+        hint = "`ollm models list` shows what there is."
+        message = f"{found.place} has no model named {found.ref.model!r}."
+        return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint=hint)
