@@ -30,6 +30,7 @@ from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.downloads import FetchesModels, open_fetching
 from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.first_model import FirstModel, choose_first
+from ollm_tui.runtime.manager import Manager
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
 from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
@@ -64,6 +65,7 @@ class Runtime(FetchesModels):
         self.catalog = catalog
         self.router = Router(registry, catalog)
         self.scout = scout
+        self.manager = Manager(loaded, registry, catalog, self.router, scout)
         self._choices_file = paths.state_dir / "choices.json"
         self._choices: Choices = load_choices(self._choices_file)
         self._maker = ChatMaker(
