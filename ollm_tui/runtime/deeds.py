@@ -1,7 +1,5 @@
 """What can be done with a model, and why something cannot; asks nobody."""
 
-from collections.abc import Mapping
-
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
@@ -29,7 +27,7 @@ _NEEDS: tuple[tuple[Deed, tuple[type, ...], str], ...] = (
 
 def reasons(
     adapter: ProviderAdapter, place: str, listing: Listing | None, info: ModelInfo | None
-) -> Mapping[Deed, str | None]:
+) -> dict[Deed, str | None]:
     """Tell for each deed why it cannot be done; None where it can, as far as is known here.
 
     `listing` is the newest list of the provider, however old; `info` what it says of the model.

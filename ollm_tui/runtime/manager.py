@@ -11,6 +11,8 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsShow
 from ollm_tui.providers import operations
 from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.embedded.failures import not_installed
+from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.deeds import reasons
@@ -53,7 +55,11 @@ class Manager:
         listings = self._catalog.cached()
         listing = next((one for one in listings if one.provider == adapter.name), None)
         info = self._catalog.find(ModelRef(adapter.name, ref.model))
-        return reasons(adapter, self._finder.place_of(adapter), listing, info)
+        found = reasons(adapter, self._finder.place_of(adapter), listing, info)
+        settings = self._loaded.config.providers.get(adapter.name)
+        if settings and settings.kind == "embedded" and found["load"] is None:
+            return found | {"load": None if engine_available() else not_installed().message}
+        return found
 
     def place(self, ref: ModelRef) -> str:
         """Name where a model is, without what is secret in an address.

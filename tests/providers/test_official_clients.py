@@ -42,6 +42,13 @@ async def test_the_official_ollama_client_lists_shows_and_calls_tools() -> None:
         await client.close()  # type: ignore[no-untyped-call]  # the client has no types there
     assert names == ["tiny:latest", "thinker:latest"]
     assert shown.capabilities == ["completion", "tools"]
+    assert (shown.template, shown.license) == (
+        "{{ .Prompt }}",
+        "A licence.\n\nWith two paragraphs.",
+    )
+    assert shown.modelfile == "FROM tiny:latest"
+    assert shown.modelinfo is not None
+    assert shown.modelinfo["tiny.block_count"] == 4
     assert running.models[0].context_length == 4096
     assert [
         (c.function.name, dict(c.function.arguments)) for c in reply.message.tool_calls or ()
@@ -59,8 +66,10 @@ async def test_the_official_ollama_client_manages_the_models_of_the_fake() -> No
         copied = await client.copy("new", "newer")
         deleted = await client.delete("new")
         names = {model.model for model in (await client.list()).models}
-        loaded = await client.chat("newer", messages=[])
+        loaded = await client.chat("newer", messages=[], keep_alive="10m")
         running = {model.model for model in (await client.ps()).models}
+        kept = await client.chat("newer", messages=[], keep_alive=-1)
+        [lasting] = [m for m in (await client.ps()).models if m.model == "newer:latest"]
         dropped = await client.chat("newer", messages=[], keep_alive=0)
         left = {model.model for model in (await client.ps()).models}
         with pytest.raises(ollama.ResponseError, match="not found"):
@@ -77,6 +86,9 @@ async def test_the_official_ollama_client_manages_the_models_of_the_fake() -> No
     }
     assert (copied.status, deleted.status) == ("success", "success")
     assert names == {"tiny:latest", "thinker:latest", "newer:latest"}
+    assert kept.done_reason == "load"
+    assert lasting.expires_at is not None
+    assert (lasting.expires_at.year, lasting.size, lasting.size_vram) == (2318, 2000, 1000)
     assert (loaded.done_reason, dropped.done_reason) == ("load", "unload")
     assert running - left == {"newer:latest"}
 

@@ -21,6 +21,7 @@ from ollm_tui.protocol.ports import (
     SupportsInitialize,
     SupportsList,
     SupportsLoad,
+    SupportsLoadFor,
     SupportsPull,
     SupportsRunning,
     SupportsShow,
@@ -36,6 +37,7 @@ from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.operations import (
     copier,
     deleter,
+    keeper,
     loader,
     puller,
     pulling,
@@ -58,6 +60,7 @@ FEATURES: Mapping[str, type] = {
     "delete_model": SupportsDelete,
     "copy_model": SupportsCopy,
     "load_model": SupportsLoad,
+    "load_model_for": SupportsLoadFor,
     "unload_model": SupportsUnload,
     "list_running": SupportsRunning,
     "server_version": SupportsVersion,
@@ -110,7 +113,8 @@ def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
             "ollama",
             None,
             {"list_models", "list_running", "show_model", "pull_model", "delete_model"}
-            | {"copy_model", "load_model", "unload_model", "server_version", "dispose"},
+            | {"copy_model", "load_model", "load_model_for", "unload_model", "server_version"}
+            | {"dispose"},
         ),
         ("anthropic", None, {"list_models", "count_tokens", "dispose"}),
         ("anthropic", "llamacpp", {"list_models", "count_tokens", "embed", "dispose"}),
@@ -179,6 +183,7 @@ DEEDS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
     "delete_model": (deleter, "delete models"),
     "copy_model": (copier, "copy models"),
     "load_model": (loader, "load models"),
+    "load_model_for": (keeper, "be told how long to keep a model"),
     "unload_model": (unloader, "unload models"),
     "list_running": (runner, "tell which models are loaded"),
 }

@@ -25,6 +25,17 @@ MODELS = {
 LARGE, SMALL = 1_000_000, 500
 TRICKS = frozenset({"broken", "cut", "stuck", "half"})
 CREATED = "2026-01-02T03:04:05.000000Z"
+FOR_EVER = "2318-01-02T03:04:05.000000Z"
+MODEL_INFO = {
+    "general.architecture": "tiny",
+    "general.parameter_count": 1_000_000,
+    "tiny.context_length": 8192,
+    "tiny.block_count": 4,
+    "tiny.embedding_length": 256,
+    "tiny.attention.head_count": 8,
+    "tiny.attention.head_count_kv": 2,
+    "tokenizer.ggml.model": "gpt2",
+}
 DETAILS = {
     "parent_model": "",
     "format": "gguf",
@@ -41,6 +52,8 @@ class OllamaServer:
     def __init__(self) -> None:
         self.models = dict(MODELS)
         self.loaded = {"tiny:latest"}
+        self.kept: dict[str, object] = {}
+        """What the newest request said of keeping a model, by name."""
         self.fetched: dict[str, int] = {}
         """Bytes of the first layer that are there, by name."""
 
@@ -54,8 +67,7 @@ class OllamaServer:
             case "GET", "/api/tags":
                 await reply.json({"models": [listed(name) for name in self.models]})
             case "GET", "/api/ps":
-                running = {"expires_at": CREATED, "size_vram": 1000, "context_length": 4096}
-                await reply.json({"models": [listed(name) | running for name in self.loaded]})
+                await reply.json({"models": [self.running(name) for name in self.loaded]})
             case "POST", "/api/show":
                 await self.show(request, reply)
             case "POST", "/api/chat":
@@ -70,6 +82,14 @@ class OllamaServer:
                 await reply.whole(b"405 method not allowed", 405, "text/plain")
             case _:
                 await reply.whole(b"404 page not found", 404, "text/plain")
+
+    def running(self, name: str) -> dict[str, object]:
+        """Describe a model in memory, where it takes more than on the disk."""
+        kept = self.kept.get(name)
+        stays = isinstance(kept, int | float) and kept < 0
+        until = FOR_EVER if stays else CREATED
+        memory = {"size": 2000, "size_vram": 1000, "context_length": 4096}
+        return listed(name) | memory | {"expires_at": until}
 
     async def found(self, asked: object, reply: Reply) -> str | None:
         """Give the full name of a model, or answer that there is none."""
@@ -88,8 +108,11 @@ class OllamaServer:
             {
                 "parameters": 'num_ctx                        2048\nstop                 "<end>"',
                 "template": "{{ .Prompt }}",
+                "system": "You are tiny.",
+                "license": "A licence.\n\nWith two paragraphs.",
+                "modelfile": f"FROM {name}",
                 "details": DETAILS,
-                "model_info": {"general.architecture": "tiny", "tiny.context_length": 8192},
+                "model_info": MODEL_INFO,
                 "capabilities": self.models[name],
                 "modified_at": CREATED,
             }
@@ -111,6 +134,7 @@ class OllamaServer:
 
     async def load_or_drop(self, name: str, body: dict[str, object], reply: Reply) -> None:
         drops = body.get("keep_alive") == 0
+        self.kept[name] = body.get("keep_alive")
         (self.loaded.discard if drops else self.loaded.add)(name)
         said = {"model": name, "created_at": CREATED, "done": True}
         message = {"role": "assistant", "content": ""}

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -141,8 +142,8 @@ class EmbeddedProvider:
             AIError: MODEL_NOT_FOUND.
         """
         facts = await to_thread.run_sync(self._library.facts, name)
-        info = await to_thread.run_sync(self._info, name)
-        return replace(self._as_seen(info), details={**facts, **info.details})
+        info = self._as_seen(await to_thread.run_sync(self._info, name))
+        return replace(info, details={**facts, **info.details})
 
     async def delete_model(self, name: str) -> None:
         """Remove a model of the app's own folder for good; one in memory leaves that first.
@@ -229,7 +230,13 @@ class EmbeddedProvider:
         """Add what is known from running it."""
         for engine in self._supervisor.engines:
             if engine.plan.name == info.name:
-                return replace(info, loaded=True, context=engine.plan.context)
+                until = _until(engine)
+                return replace(
+                    info,
+                    loaded=True,
+                    context=engine.plan.context,
+                    details={**info.details, **({"expires_at": until} if until else {})},
+                )
         return replace(info, loaded=False, context=self._context(info))
 
     def _ready_for(self, engine: Engine, request: Request) -> Request:
@@ -258,3 +265,13 @@ class EmbeddedProvider:
         while self._adapters:
             _, adapter = self._adapters.popitem()
             await adapter.dispose()
+
+
+def _until(engine: Engine) -> str | None:
+    """Give when an idle engine ends; None for one that is answering, or stays."""
+    if engine.leaves_at is None:
+        return None
+    try:
+        return datetime.fromtimestamp(engine.leaves_at, UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):  # beyond all calendars
+        return None

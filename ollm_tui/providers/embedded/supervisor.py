@@ -54,6 +54,8 @@ class Engine:
         self.leases = 0
         self.idle_unload_s: float | None = None
         """Seconds without a lease after which it is unloaded; None keeps it."""
+        self.leaves_at: float | None = None
+        """When it is unloaded if nobody takes it before, in seconds since 1970."""
         self.exited = anyio.Event()
         self._process = process
         self._scope = scope
@@ -89,6 +91,7 @@ class Engine:
     def take(self) -> None:
         """Count one more user."""
         self.leases += 1
+        self.leaves_at = None
         self.end_idle()
         self._process.log_tail()  # makes room for what may come
 
@@ -206,6 +209,7 @@ class Supervisor:
             engine.stop()
         elif engine.idle_unload_s is not None:
             idle, seconds = engine.begin_idle(), engine.idle_unload_s
+            engine.leaves_at = time.time() + seconds
             self._group.start_soon(self._unload_later, engine, idle, seconds)
 
     async def _unload_later(self, engine: Engine, idle: anyio.CancelScope, seconds: float) -> None:

@@ -48,6 +48,8 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
         details["parameter_count"] = count
     if tokenizer := string(facts, "tokenizer.ggml.model"):
         details["tokenizer"] = tokenizer
+    if shape := _shape(facts):
+        details["shape"] = shape
     details |= _texts(data)
     return ModelInfo(
         name=name,
@@ -62,6 +64,22 @@ def read_parameters(text: str) -> list[tuple[str, str]]:
     """Read a Modelfile's parameters: a name, white space, a value that may be quoted."""
     pairs = [line.split(maxsplit=1) for line in text.splitlines()]
     return [(pair[0], pair[1].strip().strip('"')) for pair in pairs if len(pair) == 2]
+
+
+def _shape(facts: JsonObject) -> JsonObject:
+    """Give what of a model the memory of its cache depends on."""
+    architecture = string(facts, "general.architecture")
+    heads = positive(facts, f"{architecture}.attention.head_count")
+    width = positive(facts, f"{architecture}.embedding_length")
+    per_head = width // heads if width and heads else None
+    found = {
+        "layers": positive(facts, f"{architecture}.block_count"),
+        "kv_heads": positive(facts, f"{architecture}.attention.head_count_kv") or heads,
+        "key_length": positive(facts, f"{architecture}.attention.key_length") or per_head,
+        "value_length": positive(facts, f"{architecture}.attention.value_length") or per_head,
+        "window": positive(facts, f"{architecture}.attention.sliding_window"),
+    }
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _texts(data: JsonObject) -> JsonObject:

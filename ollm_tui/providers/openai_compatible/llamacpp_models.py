@@ -6,6 +6,7 @@ A server of one model tells its window and its senses at `/props`. One of many (
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
@@ -14,6 +15,18 @@ from ollm_tui.providers.openai_compatible.described import CHAT_FEATURES, TEXT
 from ollm_tui.providers.openai_compatible.models import read_models
 
 FAILED = "failed"
+_DEFAULTS: Mapping[str, str] = MappingProxyType(
+    {
+        "temperature": "temperature",
+        "n_predict": "max_tokens",
+        "top_p": "top_p",
+        "top_k": "top_k",
+        "min_p": "min_p",
+        "repeat_penalty": "repeat_penalty",
+        "seed": "seed",
+    }
+)
+_ANY_SEED = 2**32 - 1
 _MARKS_OF_THINKING = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
 
 
@@ -70,14 +83,26 @@ def with_props(models: list[ModelInfo], reply: JsonValue) -> list[ModelInfo]:
 
 def _with_props(info: ModelInfo, reply: JsonValue) -> ModelInfo:
     props = as_object(reply)
-    window = positive(as_object(props.get("default_generation_settings")), "n_ctx")
-    slots = positive(props, "total_slots")
+    usual = as_object(props.get("default_generation_settings"))
+    found = {
+        "slots": positive(props, "total_slots"),
+        "template": string(props, "chat_template"),
+        "server_path": string(props, "model_path"),
+        "server_defaults": _defaults(usual) or None,
+    }
     return replace(
         info,
-        context=window or info.context,
+        context=positive(usual, "n_ctx") or info.context,
         capability=_capability(props) or info.capability,
-        details={**info.details, **({} if slots is None else {"slots": slots})},
+        details={**info.details, **{k: v for k, v in found.items() if v is not None}},
     )
+
+
+def _defaults(usual: JsonObject) -> JsonObject:
+    """Give what an answer is made with where a request says nothing; older builds tell it flat."""
+    told = as_object(usual.get("params")) or usual
+    found: JsonObject = {ours: told[theirs] for theirs, ours in _DEFAULTS.items() if theirs in told}
+    return found if found.get("seed") != _ANY_SEED else found | {"seed": "any"}
 
 
 def _capability(props: JsonObject) -> ModelCapability | None:

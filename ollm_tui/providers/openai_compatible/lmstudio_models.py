@@ -4,10 +4,14 @@ Since 0.4.0 they are at `/api/v1/models`, before at `/api/v0/models`. `max_conte
 a model was made for; the window in use belongs to its loaded instance.
 """
 
+from types import MappingProxyType
+
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.providers.fields import as_object, integer, objects, positive, string, strings
 from ollm_tui.providers.openai_compatible.described import CHAT_FEATURES, TEXT
+
+_OURS = MappingProxyType({"context_length": "num_ctx"})
 
 
 def read_lmstudio(reply: JsonValue) -> list[ModelInfo]:
@@ -42,13 +46,16 @@ def _newer(entry: JsonObject) -> ModelInfo:
     used = used or (instances[0] if instances else {})
     quantization = string(as_object(entry.get("quantization")), "name")
     details = _details(entry, architecture="family", params_string="parameter_size")
+    config = as_object(used.get("config"))
+    if config:
+        details["load_config"] = {_OURS.get(key, key): value for key, value in config.items()}
     return ModelInfo(
         name=name,
         label=string(entry, "display_name"),
         description=string(entry, "description"),
         size_bytes=integer(entry, "size_bytes"),
         capability=_capability(as_object(entry.get("capabilities"))),
-        context=positive(as_object(used.get("config")), "context_length"),
+        context=positive(config, "context_length"),
         loaded=bool(instances),
         details=details | ({"quantization": quantization} if quantization else {}),
     )
