@@ -2,6 +2,7 @@
 
 import os
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -17,6 +18,7 @@ from ollm_tui.protocol.ports import (
     SupportsDispose,
     SupportsList,
     SupportsLoad,
+    SupportsLoadFor,
     SupportsPull,
     SupportsRunning,
     SupportsShow,
@@ -250,6 +252,24 @@ async def test_models_are_listed_with_what_is_known(model_folder: Path) -> None:
         assert shown.details["path"] == str(model_folder / f"{MODEL}.gguf")
         await provider.unload_model(MODEL)
         assert await provider.list_running() == []
+
+
+async def test_a_model_stays_as_long_as_whoever_loaded_it_wants(model_folder: Path) -> None:
+    async with embedded(model_folder) as (provider, supervisor):
+        assert isinstance(provider, SupportsLoadFor)
+        await provider.load_model_for(MODEL, "2h")
+        (engine,) = supervisor.engines
+        assert engine.idle_unload_s == 7200
+        (hours,) = await provider.list_running()
+        until = datetime.fromisoformat(str(hours.details["expires_at"]))
+        assert 6000 < (until - datetime.now(UTC)).total_seconds() <= 7200
+        assert (await provider.show_model(MODEL)).details["expires_at"] == until.isoformat()
+        await provider.load_model_for(MODEL, -1)
+        assert supervisor.engines == (engine,), "it is not loaded twice"
+        (lasting,) = await provider.list_running()
+        assert "expires_at" not in lasting.details
+        with pytest.raises(AIError, match="no length of time"):
+            await provider.load_model_for(MODEL, "soon")
 
 
 async def test_the_window_a_request_asks_for_is_loaded(model_folder: Path) -> None:
