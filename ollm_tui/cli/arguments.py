@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ollm_tui import __version__
-from ollm_tui.cli.models_arguments import add_models
+from ollm_tui.cli.models_arguments import ModelOptions, add_models, model_options
 from ollm_tui.cli.output import UsageError
 from ollm_tui.cli.registry_arguments import RegistryOptions, registry_options
 from ollm_tui.config.flags import Flags
@@ -47,6 +47,7 @@ class Arguments:
     wheel: Path | None = None
     place: str = "settings"
     registry: RegistryOptions = field(default_factory=RegistryOptions)
+    models: ModelOptions = field(default_factory=ModelOptions)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -174,6 +175,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         wheel=said.get("wheel"),
         place=said.get("of", "settings"),
         registry=registry_options(said),
+        models=model_options(said),
     )
 
 

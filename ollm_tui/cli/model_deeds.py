@@ -3,12 +3,13 @@
 from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_runtime import FoundModel, find_model, in_runtime
+from ollm_tui.cli.model_runtime import find_model, in_runtime
 from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.providers.operations import copier, loader, unloader
+from ollm_tui.providers.operations import loader
 from ollm_tui.runtime.compose import Runtime
+from ollm_tui.runtime.found import FoundModel
 
 
 def run_copy(arguments: Arguments, output: Output) -> int:
@@ -23,7 +24,7 @@ def run_copy(arguments: Arguments, output: Output) -> int:
 
 def run_load(arguments: Arguments, output: Output) -> int:
     """Bring a model into memory."""
-    found = in_runtime(arguments, output, partial(_load, arguments.name, output))
+    found = in_runtime(arguments, output, partial(_load, arguments, output))
     return _say(found, output, arguments, is_loaded=True)
 
 
@@ -37,20 +38,17 @@ async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, Model
     if not arguments.copy.strip():
         raise UsageError("The second name is empty.")
     found = await find_model(runtime, arguments.name)
-    wanted = ModelRef.parse(arguments.copy.strip())
-    if wanted is not None and runtime.registry.resolve(wanted.provider) is not found.adapter:
-        raise UsageError(
-            "A model can only be copied on its own server.",
-            f"{found.ref.model} is at {found.place}.",
-        )
-    name = wanted.model if wanted is not None else arguments.copy.strip()
-    await copier(found.adapter).copy_model(found.ref.model, name)
-    return found.ref, ModelRef(found.ref.provider, name)
+    try:
+        return found.ref, await runtime.manager.copy(found.ref, arguments.copy)
+    except AIError as error:
+        if error.code == ErrorCode.CONFLICT and error.status is None:
+            raise UsageError(error.message, error.hint) from error
+        raise
 
 
-async def _load(name: str, output: Output, runtime: Runtime) -> FoundModel:
-    found = await find_model(runtime, name)
-    able = loader(found.adapter)
+async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> FoundModel:
+    found = await find_model(runtime, arguments.name)
+    loader(found.adapter)
     settings = runtime.config.providers.get(found.adapter.name)
     if settings is not None and settings.kind == "embedded":
         raise AIError(
@@ -61,13 +59,13 @@ async def _load(name: str, output: Output, runtime: Runtime) -> FoundModel:
         )
     if output.is_watched:
         output.note(f"Loading {found.ref.model} at {found.place} …")
-    await able.load_model(found.ref.model)
+    await runtime.manager.load(found.ref, keep_alive=arguments.models.keep_alive)
     return found
 
 
 async def _unload(name: str, runtime: Runtime) -> FoundModel:
     found = await find_model(runtime, name)
-    await unloader(found.adapter).unload_model(found.ref.model)
+    await runtime.manager.unload(found.ref)
     return found
 
 

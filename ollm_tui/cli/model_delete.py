@@ -5,13 +5,14 @@ from functools import partial
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.confirm import confirm
 from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.model_runtime import FoundModel, find_model, in_runtime, place_of
+from ollm_tui.cli.model_runtime import find_model, in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import SupportsShow
 from ollm_tui.providers.operations import deleter
 from ollm_tui.runtime.compose import Runtime
+from ollm_tui.runtime.found import FoundModel
 
 
 def run_delete(arguments: Arguments, output: Output) -> int:
@@ -39,10 +40,10 @@ async def _find(name: str, runtime: Runtime) -> FoundModel:
 
 
 async def _delete(found: FoundModel, runtime: Runtime) -> None:
-    adapter = await runtime.router.provider(found.ref.provider)
-    if place_of(runtime, adapter) != found.place:  # another engine answers there by now
+    await runtime.router.provider(found.ref.provider)  # looks who answers there
+    if runtime.manager.place(found.ref) != found.place:  # another engine does by now
         raise AIError(ErrorCode.CONFLICT, f"{found.place} is not there any more.")
-    await deleter(adapter).delete_model(found.ref.model)
+    await runtime.manager.delete(found.ref)
 
 
 def _question(found: FoundModel) -> str:

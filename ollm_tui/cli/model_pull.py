@@ -5,7 +5,7 @@ import time
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_runtime import Stopped, in_runtime, provider_for
+from ollm_tui.cli.model_runtime import Stopped, in_runtime, named
 from ollm_tui.cli.output import OK, Output
 from ollm_tui.cli.pull_report import (
     GO_ON,
@@ -34,7 +34,7 @@ class _Pull:
 
     async def run(self, runtime: Runtime) -> PullReport:
         """Have the model fetched, and give what is to be told the end."""
-        adapter, ref = await provider_for(runtime, self._arguments.name)
+        adapter, ref = await runtime.manager.provider_for(named(self._arguments.name))
         self.report = report = _report(self._output, ref, as_json=self._arguments.as_json)
         settings = runtime.config.providers.get(adapter.name)
         if settings is not None and settings.kind == "ollama":

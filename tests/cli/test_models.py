@@ -131,7 +131,7 @@ def test_a_model_gets_a_second_name_is_loaded_listed_unloaded_and_deleted(
     assert models("load", "other")[::2] == (0, "ollm: other:latest is loaded.\n")
     code, out, _err = models("ps")
     assert code == 0
-    assert "local://other:latest  1 kB    100 %" in out
+    assert "local://other:latest  2 kB    50 %    4096     now    Ollama at http://" in out
     running = json.loads(models("ps", "--json")[1])
     assert {entry["name"] for entry in running} == {"tiny:latest", "other:latest"}
     for name in ("other", "tiny"):

@@ -7,7 +7,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.cli.model_runtime import place_of
 from ollm_tui.config import presets
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
@@ -223,7 +222,7 @@ async def test_a_model_of_an_engine_is_found_by_its_address_before_any_listing(
             async with running(paths, {}) as runtime:
                 found = await runtime.router.resolve(f"{expected}://some")
                 assert isinstance(found.provider, kind)
-                assert place_of(runtime, found.provider).endswith(f" at {server.url}")
+                assert runtime.manager.place(found.ref).endswith(f" at {server.url}")
                 asked = len(server.received)
                 await runtime.router.resolve(f"{expected}://some")
                 assert len(server.received) == asked

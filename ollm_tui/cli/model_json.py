@@ -1,0 +1,99 @@
+"""Models as JSON, in the names of the vocabulary; what is unknown is null."""
+
+from dataclasses import asdict
+
+from ollm_tui.models.capabilities import ABILITIES, capabilities_of
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
+from ollm_tui.runtime.details import EffectiveValue, ModelDetails
+
+
+def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
+    """Give all of a model but its long texts."""
+    can = info.capability
+    capability: JsonObject | None = None
+    if can is not None:
+        capability = {
+            "input": [*sorted(can.input)],
+            "output": [*sorted(can.output)],
+            "features": [*sorted(can.features)],
+        }
+    return {
+        "model": str(ref),
+        "provider": ref.provider,
+        "name": info.name,
+        "label": info.label,
+        "description": info.description,
+        "size_bytes": info.size_bytes,
+        "modified_at": info.modified_at,
+        "quantization": info.details.get("quantization"),
+        "capability": capability,
+        "abilities": _abilities(info),
+        "context": info.context,
+        "loaded": info.loaded,
+        "details": {k: v for k, v in info.details.items() if k not in LONG_DETAILS},
+    }
+
+
+def details_to_json(details: ModelDetails) -> JsonObject:
+    """Give all that is known of one model."""
+    told = info_to_json(details.ref, details.info)
+    parameters: dict[str, list[JsonValue]] = {}
+    for name, value in details.parameters:
+        parameters.setdefault(name, []).append(value)
+    inner: JsonObject = {**details.info.details}
+    if parameters:
+        inner["parameters"] = {**parameters}
+    if details.path is not None:
+        inner["path"] = details.path
+    return told | {
+        "details": inner,
+        "place": details.place,
+        "settings": [_setting(value) for value in details.settings],
+        "windows": None if details.context is None else asdict(details.context),
+        "fit": _fit(details),
+        "expires_at": details.until,
+        "gpu_share": details.gpu_share,
+        "licence": details.licence,
+        "template": details.template,
+        "system": details.system,
+        "modelfile": details.modelfile,
+    }
+
+
+def _setting(value: EffectiveValue) -> JsonObject:
+    """Give one setting; null stands for a value that only the engine knows."""
+    told: JsonObject = {
+        "name": value.name,
+        "value": value.value or None,
+        "source": value.source,
+    }
+    if value.beneath:
+        told["instead_of"] = [
+            {"value": below.value or None, "source": below.source} for below in value.beneath
+        ]
+    return told
+
+
+def _fit(details: ModelDetails) -> JsonObject | None:
+    fit = details.fit
+    if fit is None:
+        return None
+    return {
+        "verdict": fit.verdict,
+        "needed_bytes": fit.needed,
+        "weights_bytes": fit.weights,
+        "cache_bytes": fit.cache,
+        "overhead_bytes": fit.overhead,
+        "context": fit.context,
+        "kv_type": fit.kv_type,
+        "gpu_share": fit.gpu_share,
+        "is_estimate": fit.is_estimate,
+    }
+
+
+def _abilities(info: ModelInfo) -> JsonObject:
+    """Give each ability and how it is known: set, known or assumed; null while nobody knows."""
+    held = capabilities_of(info)
+    facts = {name: held.ability(name) for name in ABILITIES}
+    return {name: {"value": fact.value, "source": fact.source} for name, fact in facts.items()}

@@ -1,0 +1,206 @@
+"""`ollm models list`, `show`, `load` and `ps`: what is known of models, in columns and sections."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.cli import main
+from ollm_tui.cli.model_cells import can_text, fit_text
+from ollm_tui.cli.model_list import sorted_by
+from ollm_tui.library.fit import Fit
+from ollm_tui.library.machine import Gpu, Machine
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from tests.support.fake_lmstudio import FakeLMStudio
+from tests.support.fake_ollama import OllamaServer
+from tests.support.http_server import Server, in_thread
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def server() -> OllamaServer:
+    return OllamaServer()
+
+
+@pytest.fixture
+def served(server: OllamaServer) -> Iterator[Server]:
+    with in_thread(server.answer) as running:
+        yield running
+
+
+@pytest.fixture
+def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["models", *arguments, "--host", served.url])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_a_list_is_filtered_by_all_words_and_sorted(models: Run) -> None:
+    code, out, _err = models("list")
+    assert code == 0
+    head, *rows = [line.split() for line in out.splitlines()]
+    assert head == ["MODEL", "SIZE", "QUANT", "CONTEXT", "CAN", "LOADED", "MODIFIED"]
+    assert [row[0] for row in rows] == ["local://tiny:latest", "local://thinker:latest"]
+    assert models("list", "q4_0", "THINK")[1].splitlines()[1].startswith("local://thinker:latest")
+    assert len(models("list", "q4_0", "THINK")[1].splitlines()) == 2
+    named = models("list", "--sort", "name")[1].splitlines()[1:]
+    assert [row.split()[0] for row in named] == ["local://thinker:latest", "local://tiny:latest"]
+    assert models("list", "nosuch") == (1, "", "ollm: No model fits 'nosuch'.\n")
+    assert models("list", "--sort", "beauty")[0] == 2
+
+
+def test_a_list_tells_programs_all_that_is_known(models: Run) -> None:
+    entries = json.loads(models("list", "--json")[1])
+    assert [entry["name"] for entry in entries] == ["tiny:latest", "thinker:latest"]
+    tiny = entries[0]
+    assert tiny["quantization"] == "Q4_0"
+    assert tiny["details"]["family"] == "tiny"
+    assert (tiny["loaded"], tiny["details"]["memory_bytes"]) == (True, 2000)
+    assert tiny["abilities"]["vision"] == {"value": None, "source": "assumed"}
+    assert (tiny["modified_at"][:10], tiny["capability"]) == ("2026-01-02", None)
+
+
+def test_only_the_provider_that_is_named_is_asked(
+    models: Run, served: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_thread(FakeLMStudio()) as lab:
+        monkeypatch.setenv("OLLM_PROVIDERS__LAB__BASE_URL", lab.url)
+        monkeypatch.setenv("OLLM_PROVIDERS__LAB__BACKEND", "lmstudio")
+        monkeypatch.setenv("OLLAMA_HOST", served.url)
+        code = main(["models", "list", "--provider", "lab", "--json"])
+    assert code == 0
+    assert not any(request.path == "/api/tags" for request in served.received)
+
+
+def test_unknown_values_are_sorted_last_whatever_the_column() -> None:
+    infos = [
+        ModelInfo(name="b", size_bytes=1, context=5),
+        ModelInfo(name="a"),
+        ModelInfo(name="C", size_bytes=9, context=2, modified_at="2026-01-01"),
+    ]
+    found = [(ModelRef("p", info.name), info) for info in infos]
+
+    def names(column: str | None) -> str:
+        return "".join(ref.model for ref, _ in sorted_by(column, found))
+
+    assert [names(c) for c in (None, "name", "size", "context", "modified", "provider")] == [
+        "baC", "abC", "Cba", "bCa", "Cba", "abC",
+    ]  # fmt: skip
+
+
+def test_abilities_are_few_words_with_how_they_are_known() -> None:
+    text = frozenset({"text"})
+    known = ModelCapability(text | {"image"}, text, frozenset({"tool_use"}))
+    assert can_text(ModelInfo(name="m", capability=known)) == "chat vision tools"
+    assert can_text(ModelInfo(name="qwen3:8b")) == "tools? thinking?"
+    draws = ModelCapability(text | {"audio"}, frozenset({"image"}))
+    assert can_text(ModelInfo(name="m", capability=draws)) == "image hears"
+
+
+def test_the_settings_of_a_model_stand_with_who_said_so(models: Run, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[options]\ntemperature = 0.25\nnum_ctx = 3000\n")
+    code, out, _err = models("show", "tiny", "--config", str(file))
+    rows = {line.split(maxsplit=1)[0]: line for line in out.splitlines() if line.strip()}
+    assert code == 0
+    assert rows["temperature"].split(maxsplit=2)[1:] == ["0.25", f"{file}:2, options.temperature"]
+    assert rows["num_ctx"].endswith("options.num_ctx (instead of 2048, the model file)")
+    assert rows["top_p"].split(maxsplit=2)[1:] == ["-", "the default of Ollama"]
+    assert rows["WINDOWS"].endswith("trained 8192, configured 3000, loaded 4096")
+    told = json.loads(models("show", "tiny", "--json", "--config", str(file))[1])
+    [temperature] = [one for one in told["settings"] if one["name"] == "temperature"]
+    assert temperature["value"] == "0.25"
+    [window] = [one for one in told["settings"] if one["name"] == "num_ctx"]
+    assert window["instead_of"] == [{"value": "2048", "source": "the model file"}]
+    assert (told["windows"]["tokens"], told["windows"]["trained"]) == (3000, 8192)
+    assert told["licence"].startswith("A licence.")
+    assert (told["template"], told["gpu_share"]) == ("{{ .Prompt }}", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("--license", "A licence.\n\nWith two paragraphs.\n"),
+        ("--template", "{{ .Prompt }}\n"),
+        ("--parameters", "num_ctx  2048\nstop     <end>\n"),
+        ("--system-prompt", "You are tiny.\n"),
+        ("--modelfile", "FROM tiny:latest\n"),
+    ],
+)
+def test_one_text_of_a_model_stands_alone(models: Run, option: str, text: str) -> None:
+    assert models("show", "tiny", option)[:2] == (0, text)
+    told = json.loads(models("show", "tiny", option, "--json")[1])
+    assert set(told) == {"model", "system" if option == "--system-prompt" else option[2:]}
+    assert next(iter(told.values())) == "local://tiny:latest"
+
+
+def test_a_text_that_a_provider_does_not_tell_is_said_to_be_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_thread(FakeLMStudio()) as lab:
+        monkeypatch.setenv("OLLM_PROVIDERS__LAB__BASE_URL", lab.url)
+        monkeypatch.setenv("OLLM_PROVIDERS__LAB__BACKEND", "lmstudio")
+        code = main(["models", "show", "lab://tiny", "--license"])
+        said = capsys.readouterr()
+        both = main(["models", "show", "lab://tiny", "--license", "--template"])
+    assert (code, said.out) == (1, "")
+    assert said.err == "ollm: lab://tiny does not tell its licence.\n"
+    assert both == 2
+
+
+def test_a_model_is_loaded_for_as_long_as_somebody_wants(models: Run, server: OllamaServer) -> None:
+    sent = []
+    for time in ("10m", "-1"):
+        assert models("load", "thinker", "--keep-alive", time)[0] == 0
+        sent.append(server.kept["thinker:latest"])
+    assert sent == ["10m", -1]
+    row = next(line for line in models("ps")[1].splitlines() if "thinker" in line)
+    assert "2 kB    50 %    4096     for ever  Ollama at http://127.0.0.1:" in row
+    told = json.loads(models("ps", "--json")[1])
+    assert {entry["gpu_share"] for entry in told} == {0.5}
+    assert all(entry["place"].startswith("Ollama at ") for entry in told)
+    code, _out, err = models("load", "tiny", "--keep-alive", "soon")
+    assert (code, err) == (
+        1,
+        "ollm: 'soon' is no length of time. Give seconds, text like 10m, or -1 for ever.\n",
+    )
+
+
+def test_a_provider_that_takes_no_time_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeLMStudio()
+    with in_thread(fake) as lab:
+        monkeypatch.setenv("OLLM_PROVIDERS__LAB__BASE_URL", lab.url)
+        monkeypatch.setenv("OLLM_PROVIDERS__LAB__BACKEND", "lmstudio")
+        monkeypatch.setenv("OLLM_PROVIDERS__LAB__LABEL", "LM Studio")
+        code = main(["models", "load", "lab://big", "--keep-alive", "10m"])
+    assert code == 1
+    assert "LM Studio cannot be told how long to keep a model." in capsys.readouterr().err
+    assert fake.loaded["big"] == []
+
+
+def test_a_fit_is_a_verdict_with_its_numbers() -> None:
+    gpu = Gpu(name="G", total=8_000_000_000)
+    machine = Machine(ram_total=16_000_000_000, ram_free=9_000_000_000, gpus=(gpu,))
+    fit = Fit(
+        verdict="partly",
+        weights=9_000_000_000,
+        cache=1_000_000_000,
+        overhead=500_000_000,
+        context=8192,
+        kv_type="f16",
+        machine=machine,
+        gpu_share=0.7,
+        is_estimate=True,
+    )
+    assert fit_text(fit) == (
+        "fits partly on the GPU, 70 % on the GPU; needs about 10.5 GB: 9.0 GB model, 1.0 GB "
+        "context of 8192 tokens; there is 8.0 GB on the GPU and 16.0 GB RAM (9.0 GB free)"
+    )
+    assert fit_text(None) == ""
