@@ -5,10 +5,10 @@ What a command needs of the outside it asks of a `CommandHost`; drawing and keys
 
 from typing import Final
 
-from ollm_tui.commands import attach, chats, conversation, model, thinking, tools, view
+from ollm_tui.commands import attach, chats, conversation, model, show, thinking, tools, view
 from ollm_tui.commands.registry import Command, commands_of
 
 COMMANDS: Final[tuple[Command, ...]] = commands_of(
-    conversation, attach, chats, model, thinking, tools, view
+    conversation, attach, chats, model, show, thinking, tools, view
 )
 """Every command, in the order `/help` and the completion list show them."""

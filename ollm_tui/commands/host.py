@@ -55,8 +55,24 @@ class Attachments(Protocol):
         ...
 
 
+class ModelDeeds(Protocol):
+    """What is asked about one model; an empty name is the chat's own."""
+
+    def show(self, name: str, section: str | None) -> None:
+        """Show all that is known of it, at one part first."""
+
+    def load(self, name: str, keep_alive: str | None) -> None:
+        """Bring it into memory, for a time as Ollama writes it."""
+
+    def unload(self, name: str) -> None:
+        """Drop it from memory."""
+
+
 class CommandHost(Protocol):
     """A chat as the commands see it."""
+
+    model_deeds: ModelDeeds
+    """What can be done with one model, in the background."""
 
     def say(self, text: str, kind: NoteKind = "info") -> None:
         """Show a note beside the conversation; it never goes to a model."""

@@ -11,13 +11,14 @@ from typing import Final, Literal, TypeAlias
 from textual.binding import Binding
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.tui.details_keys import DETAILS_ROWS
 from ollm_tui.tui.widgets.composer_keys import EDITING_KEYS, PRIMARY_KEYS
 from ollm_tui.tui.widgets.reader_keys import CARET_KEYS, CURSOR_KEYS
 from ollm_tui.tui.widgets.status_line import KeyHint
 
-Scope: TypeAlias = Literal["chat", "composer", "find", "cursor", "caret", "models"]
+Scope: TypeAlias = Literal["chat", "composer", "find", "cursor", "caret", "models", "details"]
 """Who answers to the key: the chat screen, the input, the screen while it searches, the chat that
-somebody goes through, or the list of models."""
+somebody goes through, the list of models, or the details of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,15 @@ _MODELS_KEYS: Final[tuple[Key, ...]] = (
     Key("models.back", "escape,f3", "back", "Back to the chat", "back"),
 )  # fmt: skip
 
+
+def _of_row(
+    key_id: str, keys: str, action: str, description: str, label: str = "", when: str = ""
+) -> Key:
+    return Key(key_id, keys, action, description, label, when)
+
+
+_DETAILS_KEYS: Final = tuple(_of_row(*row) for row in DETAILS_ROWS)
+
 _WHEN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "composer.complete": "suggestions are shown",
@@ -172,10 +182,13 @@ KEYS: Final = (
     *_FIND_KEYS,
     *READING,
     *_MODELS_KEYS,
+    *_DETAILS_KEYS,
 )
 """What belongs to a chat, and to the other screens."""
 
-SCREENS: Final[Mapping[str, str]] = MappingProxyType({"models": "In the list of models"})
+SCREENS: Final[Mapping[str, str]] = MappingProxyType(
+    {"models": "In the list of models", "details": "In the details of a model"}
+)
 """The scopes of screens that take the chat's place, and what their keys are headed by."""
 
 EDITING: Final = tuple(map(_of_widget, EDITING_KEYS))
@@ -311,7 +324,7 @@ def _names(key: Key) -> list[str]:
 
 
 _WORDS: Final[Mapping[str, str]] = MappingProxyType(
-    {"question_mark": "?", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
+    {"question_mark": "?", "slash": "/", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
 )
 
 

@@ -18,6 +18,20 @@ class SomeTool:
     description: str = "It does something."
 
 
+@dataclass(frozen=True)
+class RecordingDeeds:
+    asked: list[tuple[str, ...]]
+
+    def show(self, name: str, section: str | None) -> None:
+        self.asked.append(("show_model", name, section or ""))
+
+    def load(self, name: str, keep_alive: str | None) -> None:
+        self.asked.append(("load", name, keep_alive or ""))
+
+    def unload(self, name: str) -> None:
+        self.asked.append(("unload", name))
+
+
 @dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
@@ -91,6 +105,14 @@ class RecordingHost:
         gone = [line for line in self.attached if number is None or f"#{number} " in line]
         self.attached = [line for line in self.attached if line not in gone]
         return len(gone)
+
+    @property
+    def model_deeds(self) -> "RecordingDeeds":
+        return RecordingDeeds(self.asked)
+
+    @model_deeds.setter
+    def model_deeds(self, deeds: object) -> None:
+        raise NotImplementedError
 
     def quit(self) -> None:
         self.asked.append(("quit",))

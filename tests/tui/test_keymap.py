@@ -17,6 +17,7 @@ from ollm_tui.tui.keymap import (
     with_overrides,
 )
 from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.screens.model_details import ModelDetailsScreen
 from ollm_tui.tui.screens.models import ModelsScreen
 from ollm_tui.tui.widgets.reader import Reader
 
@@ -85,6 +86,17 @@ def test_a_screen_of_its_own_shares_keys_with_the_chat_but_not_within_itself() -
     assert with_overrides({"models.delete": "ctrl+l"}).problems == ()
     (problem,) = with_overrides({"models.delete": "f9"}).problems
     assert "models.delete and models.copy" in problem
+
+
+def test_the_keys_of_the_details_have_actions_and_mean_one_thing() -> None:
+    own = [key for key in KEYS if key.scope == "details"]
+    names = [name for key in own for name in key.keys.split(",")]
+    assert len(set(names)) == len(names)
+    for binding in Keymap().bindings("details"):
+        assert hasattr(ModelDetailsScreen, f"action_{binding.action.partition('(')[0]}"), binding.id
+    assert with_overrides({"details.copy": "ctrl+l"}).problems == ()
+    (problem,) = with_overrides({"details.copy": "n"}).problems
+    assert "details.copy and details.find_next" in problem
 
 
 def test_no_key_is_one_that_terminals_take_for_themselves() -> None:

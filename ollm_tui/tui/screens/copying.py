@@ -2,12 +2,11 @@
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio.to_thread
-from textual.selection import Selection
 
 from ollm_tui.decode.clean import clean
 from ollm_tui.tui.copies import (
@@ -18,11 +17,12 @@ from ollm_tui.tui.copies import (
     pieces,
     write_copy,
 )
+from ollm_tui.tui.screens.hint_line import HintLine
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
-from ollm_tui.tui.widgets.transcript_strips import copied_lines
+from ollm_tui.tui.widgets.transcript_strips import Selected, copied_lines
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.screens.reading import Reading
+    from textual.app import App
 
 logger = logging.getLogger(__name__)
 _SOON_S = 0.3
@@ -30,10 +30,32 @@ _SOON_S = 0.3
 _LONG_S = 60.0
 
 
+class CopyScreen(Protocol):
+    """A screen that one can copy from."""
+
+    @property
+    def app(self) -> "App[Any]":
+        """The program, which has the clipboard."""
+        ...
+
+    @property
+    def hints(self) -> HintLine:
+        """Where a word about the copy is said for a moment."""
+        ...
+
+    def run_worker(self, work: Coroutine[Any, Any, None], *, group: str, exclusive: bool) -> object:
+        """Do something in the background."""
+        ...
+
+    def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
+        """Show where a copy is, so that it stays to be read."""
+        ...
+
+
 class Copying:
     """One copy at a time; a further one takes the place of one that is under way."""
 
-    def __init__(self, screen: "Reading", folder: Path | None) -> None:
+    def __init__(self, screen: CopyScreen, folder: Path | None) -> None:
         self._screen = screen
         self._folder = folder
 
@@ -44,9 +66,8 @@ class Copying:
         else:
             self._begin(pieces(text))
 
-    def selection(self, selection: Selection) -> None:
-        """Copy what is selected in the transcript, however much that is."""
-        rows = self._screen.transcript.selected_rows(selection)
+    def rows(self, rows: Iterable[Selected | None]) -> None:
+        """Copy what is selected of painted rows, however much that is."""
         self._begin(joined_lines(copied_lines(rows)), ends="\n")
 
     def _begin(self, parts: Iterable[str | None], ends: str = "") -> None:

@@ -79,7 +79,7 @@ class Reading(TranscriptKeys):
 
     @on(SelectionCopyWanted)
     def _copy_selection(self, event: SelectionCopyWanted) -> None:
-        self._copying.selection(event.selection)
+        self._copying.rows(self.transcript.selected_rows(event.selection))
 
     @on(Refused)
     def _say_why(self, event: Refused) -> None:
@@ -93,7 +93,7 @@ class Reading(TranscriptKeys):
         """Copy what is selected, here or in the input; False when nothing is."""
         selection = self.transcript.text_selection
         if selection is not None and self.transcript.has_selected_text():
-            self._copying.selection(selection)
+            self._copying.rows(self.transcript.selected_rows(selection))
         elif selection is None and (text := self._selected_elsewhere()):
             self.copy(text)
         else:

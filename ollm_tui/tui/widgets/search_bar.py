@@ -71,6 +71,9 @@ class SearchBar(Horizontal):
             self.text = text
             super().__init__()
 
+    class Sought(Message):
+        """Somebody pressed Enter, where no key of the screen means something else."""
+
     def __init__(self, keys: Sequence[KeyHint]) -> None:
         super().__init__()
         self._keys = keys
@@ -119,3 +122,4 @@ class SearchBar(Horizontal):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
+        self.post_message(self.Sought())

@@ -1,0 +1,72 @@
+"""Commands about one model and the memory it takes: /show /load /unload."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from ollm_tui.commands.host import CommandHost
+from ollm_tui.commands.registry import Completion, command
+
+SECTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "info": "summary",
+        "license": "licence",
+        "licence": "licence",
+        "modelfile": "modelfile",
+        "parameters": "parameters",
+        "settings": "settings",
+        "system": "system",
+        "template": "template",
+        "fit": "fit",
+    }
+)
+"""What may follow `/show`, as Ollama's own prompt has it and more, and the part that is meant."""
+_HELP: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "info": "what it is and can",
+        "license": "its licence",
+        "parameters": "the values that it brings along",
+        "settings": "what counts for it, and who said so",
+        "system": "the system prompt that it brings along",
+        "template": "its chat template",
+        "modelfile": "its Modelfile",
+        "fit": "the memory it needs here",
+    }
+)
+
+
+def _shown(host: CommandHost, _argument: str) -> Sequence[Completion]:
+    words = [Completion(word, meaning) for word, meaning in _HELP.items()]
+    return [*words, *_models(host, "")]
+
+
+def _models(host: CommandHost, _argument: str) -> Sequence[Completion]:
+    current = host.conversation().model
+    return [
+        Completion(address, "in use" if address == current else "")
+        for address in host.model_addresses()
+    ]
+
+
+@command("show", usage="[MODEL | PART]", complete=_shown)
+async def show_model(host: CommandHost, argument: str) -> None:
+    """Show what a model is, its settings, template and licence."""
+    first, _, rest = argument.partition(" ")
+    section = SECTIONS.get(first.casefold())
+    if section is not None:
+        host.model_deeds.show(rest.strip(), section)
+    else:
+        host.model_deeds.show(argument, None)
+
+
+@command("load", usage="[MODEL [TIME]]", complete=_models)
+async def load_model(host: CommandHost, argument: str) -> None:
+    """Bring a model into memory, for a time such as 30m."""
+    name, _, time = argument.partition(" ")
+    host.model_deeds.load(name, time.strip() or None)
+
+
+@command("unload", usage="[MODEL]", complete=_models)
+async def unload_model(host: CommandHost, argument: str) -> None:
+    """Drop a model from memory."""
+    host.model_deeds.unload(argument)
