@@ -152,6 +152,7 @@ def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
         "show_model",
         "delete_model",
         "load_model",
+        "load_model_for",
         "unload_model",
         "list_running",
         "count_tokens",
