@@ -20,7 +20,7 @@ def check(verdict: Verdict, kills: int) -> None:
 
 
 def test_a_killed_pull_goes_on_and_ends_right(tmp_path: Path) -> None:
-    check(killed_pull(tmp_path / "pull", seed=1, kills=3, size=SIZE), 3)
+    check(killed_pull(tmp_path / "pull", seed=1, kills=2, size=SIZE), 2)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads.job import ProviderPull, UrlFile
+from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
 from ollm_tui.library.downloads.queue import LOOK_S, DownloadQueue
 from ollm_tui.library.downloads.roster import KEPT_S
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -188,8 +188,9 @@ async def test_an_address_with_a_secret_works_on_in_its_program_and_is_asked_for
         assert lost.state == "failed"
         assert lost.trouble is not None
         assert "not kept between runs" in lost.trouble.message
-        with pytest.raises(AIError, match="not kept between runs"):
-            await queue.resume(job.id)
+        for again in (lambda: queue.resume(job.id), lambda: queue.add(lost.origin)):
+            with pytest.raises(AIError, match="not kept between runs"):
+                await again()
         asked.clear()
         assert (await queue.add(whole)).id == job.id
         await puppet.started.wait()
@@ -230,3 +231,15 @@ async def test_a_provider_that_is_gone_fails_its_download_and_can_be_cancelled(
         assert job.trouble.message == "There is no provider local."
         await queue.cancel(job.id)
         assert queue.jobs()[0].state == "cancelled"
+
+
+async def test_a_path_means_the_same_wherever_the_next_program_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    puppet = Puppet("m")
+    async with DownloadQueue(tmp_path / "downloads", lambda _origin: puppet) as queue:
+        local = await queue.add(LocalFiles(path=Path("m.gguf")))
+        starter = await queue.add(StarterPackage(wheel=Path("~/w.whl")))
+    assert local.origin == LocalFiles(path=tmp_path / "m.gguf")
+    assert starter.origin == StarterPackage(wheel=tmp_path / "home" / "w.whl")
