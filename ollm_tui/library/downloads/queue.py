@@ -68,12 +68,12 @@ class DownloadQueue:
         self._is_looking = False
 
     async def __aenter__(self) -> Self:
-        await self._group.__aenter__()
         try:
             await self._roster.look()
             await self._roster.clear_old(self._times.now())
         except Exception:
             logger.exception("Earlier downloads cannot be read")
+        await self._group.__aenter__()  # the last step: whoever is cancelled before leaves nothing
         self._is_open.set()
         self._look_on()
         return self

@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
@@ -257,3 +258,20 @@ async def test_how_far_a_download_is_can_be_seen_elsewhere_while_it_runs(tmp_pat
                 await first.clock.move(TELL_S)
                 await second.clock.move(LOOK_S)
         assert (jobs[0].state, jobs[0].is_elsewhere) == ("running", True)
+
+
+async def test_a_program_that_ends_while_it_reads_the_folder_ends_in_order(tmp_path: Path) -> None:
+    async with bench(tmp_path) as first:
+        await first.queue.add(pull("a"))
+
+    async def hold(here: Bench) -> None:
+        async with here.queue:
+            await anyio.sleep_forever()
+
+    for _ in range(3):
+        async with anyio.create_task_group() as group:
+            group.start_soon(hold, Bench(tmp_path))
+            await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+    async with bench(tmp_path) as last:
+        assert last.states() == {"a": "queued"}
