@@ -9,9 +9,9 @@ SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 .PHONY: help run test test-fast test-dev test-faults test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits
-.PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-long-chat bench-models bench-open
-.PHONY: bench-parsers bench-peers bench-pictures bench-registry bench-search bench-startup
-.PHONY: bench-stream bench-tools bench-wire
+.PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-kill-pull bench-long-chat
+.PHONY: bench-models bench-open bench-parsers bench-peers bench-pictures bench-registry bench-search
+.PHONY: bench-startup bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,6 +115,10 @@ bench-abort: need-python  ## From the Esc byte to the disconnect, 200 times
 bench-kill: need-python  ## Kill a program that saves chats 200 times, and count what is lost
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.kill_store
+
+bench-kill-pull: need-python  ## Kill a program that pulls a model in parts 200 times, and count what is reused
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.kill_pull $(ARGS)
 
 bench-idle: need-python  ## What the idle program uses, writes and draws in a minute (ARGS="1800" for half an hour)
 	@$(BOOTSTRAP) test

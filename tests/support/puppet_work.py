@@ -55,6 +55,11 @@ class Puppet:
         assert self.running == 0
         self.discarded += 1
 
+    @property
+    def has_orders(self) -> bool:
+        """Whether an ending was ordered that has not come yet."""
+        return bool(self._endings)
+
     def tell(self, completed: int, total: int | None = None, note: str = "") -> None:
         assert self.report is not None
         self.report(Progress(completed=completed, total=total, note=note))

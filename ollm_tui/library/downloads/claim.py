@@ -1,9 +1,10 @@
 """A lock that says who has a download in hand; it ends with its process."""
 
-import fcntl
 import os
 from pathlib import Path
 from typing import Final
+
+from ollm_tui.library.downloads.kernel_lock import is_named, try_lock
 
 _PRIVATE: Final = 0o600
 
@@ -28,7 +29,7 @@ def take_claim(path: Path) -> Claim | None:
         OSError: the file cannot be made.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
-    if _lock(descriptor) and _is_named(descriptor, path):
+    if try_lock(descriptor) and is_named(descriptor, path):
         return Claim(descriptor)
     os.close(descriptor)
     return None
@@ -41,24 +42,6 @@ def is_claimed(path: Path) -> bool:
     except OSError:
         return False
     try:
-        return not _lock(descriptor)
+        return not try_lock(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: then nobody can be told apart from the dead
-        return True
-    return True
-
-
-def _is_named(descriptor: int, path: Path) -> bool:
-    """Whether the file was not swept away between opening and locking."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except OSError:
-        return False

@@ -19,7 +19,7 @@ TELLS_PER_KEEP: Final = 20
 LONGEST_NOTE: Final = 300
 WENT_WRONG: Final = Trouble(
     message="The download failed by a fault of this program.",
-    hint="The log says more: `ollm doctor` names it. What has come is kept.",
+    hint="What has come is kept. `ollm.log` in the state folder says more.",
 )
 
 logger = logging.getLogger(__name__)

@@ -1,17 +1,16 @@
 """Which files a person means who names a file or a folder of this machine."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.model_file import is_gguf
+from ollm_tui.library.shards import shard_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MOST_FILES: Final = 1000
 DEEPEST: Final = 4
-_PART: Final = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})(\.gguf)", re.IGNORECASE | re.DOTALL)
 
 
 def chosen_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
@@ -52,13 +51,13 @@ def _below(folder: Path, way: str, depth: int) -> Iterator[tuple[Path, str]]:
 
 
 def _with_parts(file: Path) -> list[Path]:
-    match = _PART.fullmatch(file.name)
-    if match is None:
+    shard = shard_of(file.stem) if is_gguf(file) else None
+    if shard is None:
         return [file]
-    name, _, count, ending = match.groups()
+    numbers = range(1, min(shard.count, MOST_FILES + 1) + 1)
     parts = [
-        file.with_name(f"{name}-{number:05}-of-{count}{ending}")
-        for number in range(1, min(int(count), MOST_FILES + 1) + 1)
+        file.with_name(f"{shard.name}-{number:05}-of-{shard.count:05}{file.suffix}")
+        for number in numbers
     ]
     for part in parts:
         if not part.is_file():

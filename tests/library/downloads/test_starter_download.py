@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ollm_tui.library.downloads import package_client
 from ollm_tui.library.downloads.job import StarterPackage
 from ollm_tui.library.downloads.package_client import run_client
 from ollm_tui.library.downloads.starter_download import StarterDownload
@@ -144,7 +145,10 @@ async def test_leaving_ends_the_client_and_all_it_started(tmp_path: Path) -> Non
     assert list(root.iterdir()) == []
 
 
-async def test_a_client_that_leaves_a_program_behind_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_client_that_leaves_a_program_behind_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(package_client, "CLOSE_S", 0.05)
     program = (
         "import subprocess, sys; "
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"

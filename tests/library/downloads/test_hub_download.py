@@ -1,0 +1,240 @@
+"""Files of a hub and files at addresses: where they go, what is told, and what is refused."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ollm_tui.library.downloads.hub_download import HubDownload
+from ollm_tui.library.downloads.job import HubFiles, UrlFile
+from ollm_tui.library.downloads.url_download import UrlDownload
+from ollm_tui.library.downloads.work import Progress
+from ollm_tui.library.hub.client import HubClient
+from ollm_tui.library.hub.repo import HubFile
+from ollm_tui.library.sidecars import origin_of
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers.fetcher import HttpFetcher
+from tests.support.fake_hub import FakeHub, serve_hub
+from tests.support.hub_repos import FakeFile, FakeRepo
+from tests.support.hub_samples import TOKEN, sample_hub, scripted_model, shards_of
+
+LARGE, GATED, SPEECH = "another/Large-70B-GGUF", "another/Gated-8B-GGUF", "someone/whisper.cpp"
+SIZE = 200_000
+
+
+@dataclass
+class Place:
+    """A hub, and the folder that its files go to."""
+
+    server: FakeHub
+    hub: HubClient
+    fetcher: HttpFetcher
+    root: Path
+    steps: list[Progress] = field(default_factory=list)
+
+    async def origin(self, repo: str, name: str) -> HubFiles:
+        found = await self.hub.repo(repo)
+        variant = next(one for one in found.variants if one.name == name)
+        return HubFiles(
+            repo=repo,
+            revision=found.revision,
+            name=variant.name,
+            files=variant.files,
+            licence=found.model.licence,
+            kind=variant.kind,
+        )
+
+    def work(self, origin: HubFiles) -> HubDownload:
+        return HubDownload(origin, self.hub, self.fetcher, self.root, self._address_of)
+
+    def file(self, url: str, sha256: str | None = None) -> UrlDownload:
+        origin = UrlFile(url=url, sha256=sha256)
+        return UrlDownload(origin, self.hub, self.fetcher, self.root, self._address_of)
+
+    async def _address_of(self, path: Path) -> str:
+        return f"embedded://{path.name}"
+
+    def left(self) -> set[str]:
+        files = (path for path in self.root.rglob("*") if path.is_file())
+        return {str(path.relative_to(self.root)) for path in files}
+
+
+@asynccontextmanager
+async def place(folder: Path, server: FakeHub, token: str | None = None) -> AsyncIterator[Place]:
+    async with serve_hub(server), aclosing(HttpFetcher()) as fetcher:
+        hub = HubClient(fetcher, server.url, token)
+        yield Place(server, hub, fetcher, folder / "models")
+
+
+async def test_all_parts_are_one_download(tmp_path: Path) -> None:
+    async with place(tmp_path, sample_hub(SIZE)) as here:
+        origin = await here.origin(LARGE, "Large-70B-Q4_K_M")
+        work = here.work(origin)
+        assert await work.title() == "Large-70B-Q4_K_M"
+        address = await work.run(here.steps.append)
+    folder = here.root / "another--Large-70B-GGUF" / "Q4_K_M"
+    names = [f"Large-70B-Q4_K_M-0000{part}-of-00003.gguf" for part in (1, 2, 3)]
+    assert address == f"embedded://{names[0]}"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        [*names, f"{names[0]}.origin.json"]
+    )
+    files = {Path(file.path).name: file for file in here.server.repos[3].files}
+    for name in names:
+        assert (folder / name).read_bytes() == b"".join(files[name].pieces(0, files[name].size))
+    assert origin_of(folder / names[0]) == {
+        "fetched_from": LARGE, "revision": origin.revision, "licence": "llama3.1",
+    }  # fmt: skip
+    total = SIZE * 5 // 2
+    assert {step.total for step in here.steps} == {total}
+    completed = [step.completed for step in here.steps]
+    assert completed == sorted(completed)
+    assert completed[-1] == total
+    assert {step.note.partition(",")[0] for step in here.steps} == {
+        "file 1 of 3", "file 2 of 3", "file 3 of 3",
+    }  # fmt: skip
+
+
+async def test_what_was_stopped_in_the_second_part_goes_on_there(tmp_path: Path) -> None:
+    shards = shards_of("Big-Q8_0", 3, 4_000_000)
+    server = FakeHub([FakeRepo("o/Big", shards)], pace=lambda _count: 0.0005)
+    async with place(tmp_path, server) as here:
+        work = here.work(await here.origin("o/Big", "Big-Q8_0"))
+        with anyio.CancelScope() as scope:
+
+            def stop(step: Progress) -> None:
+                if step.completed > 6_000_000:
+                    scope.cancel()
+
+            await work.run(stop)
+        asked = len(server.asked)
+        await work.run(here.steps.append)
+        assert here.steps[0].completed >= 5_500_000
+        again = [
+            one.path for one in server.asked[asked:] if one.to_files and "00001-of" in one.path
+        ]
+        assert again == [], "the first part is there"
+        await work.run(here.steps.append)
+        assert here.left() == {
+            *(f"o--Big/{file.path}" for file in shards),
+            f"o--Big/{shards[0].path}.origin.json",
+        }
+
+
+async def test_cancelling_removes_all_parts_but_not_what_an_earlier_download_brought(
+    tmp_path: Path,
+) -> None:
+    shards = shards_of("Q8_0/Big-Q8_0", 3, 2_000_000)
+    server = FakeHub([FakeRepo("o/Big", shards)], pace=lambda _count: 0.0005)
+    async with place(tmp_path, server) as here:
+        work = here.work(await here.origin("o/Big", "Big-Q8_0"))
+        with anyio.CancelScope() as scope:
+
+            def stop(step: Progress) -> None:
+                if step.completed > 3_000_000:
+                    scope.cancel()
+
+            await work.run(stop)
+        assert len(here.left()) >= 2
+        await work.discard()
+        assert list(here.root.iterdir()) == []
+        await work.run(here.steps.append)
+        whole = here.left()
+        await work.discard()
+        assert here.left() == whole
+
+
+async def test_a_token_goes_to_the_hub_alone_and_opens_what_is_gated(tmp_path: Path) -> None:
+    async with place(tmp_path, sample_hub(SIZE), TOKEN) as here:
+        origin = await here.origin(GATED, "Gated-8B-Q8_0")
+        await here.work(origin).run(here.steps.append)
+        sent = [one for one in here.server.asked if "authorization" in one.headers]
+        assert sent
+        assert not any(one.to_files for one in sent)
+    async with place(tmp_path / "other", sample_hub(SIZE)) as here:
+        with pytest.raises(AIError) as caught:
+            await here.work(origin).run(here.steps.append)
+        assert caught.value.status in {401, 403}
+
+
+async def test_other_kinds_are_stored_but_not_chatted_with(tmp_path: Path) -> None:
+    async with place(tmp_path, sample_hub(SIZE)) as here:
+        origin = await here.origin(SPEECH, "ggml-base")
+        assert await here.work(origin).run(here.steps.append) is None
+        assert "someone--whisper.cpp/ggml-base.bin" in here.left()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../up.gguf", "/etc/m.gguf", "a/../../m.gguf", "m\x00.gguf", "con.gguf", "a\\b.gguf", ""],
+)
+async def test_a_refused_name_is_no_download(tmp_path: Path, path: str) -> None:
+    async with place(tmp_path, FakeHub()) as here:
+        origin = HubFiles(
+            repo="o/n", revision="0" * 40, name="m", files=(HubFile(path=path, size=1),)
+        )
+        for bad in (origin, replace(origin, repo=f"../{path}/n", files=(HubFile(path="m.gguf"),))):
+            with pytest.raises(AIError):
+                await here.work(bad).title()
+        twins = replace(origin, files=(HubFile(path="A.gguf"), HubFile(path="a.gguf")))
+        with pytest.raises(AIError, match="may be the same file"):
+            await here.work(twins).title()
+        assert here.server.asked == []
+        assert not here.root.exists()
+
+
+async def test_a_wrong_sum_is_no_file(tmp_path: Path) -> None:
+    async with place(tmp_path, sample_hub(SIZE)) as here:
+        origin = await here.origin(LARGE, "Large-70B-Q4_K_M")
+        wrong = replace(origin, files=(replace(origin.files[0], sha256="0" * 64),))
+        with pytest.raises(AIError):
+            await here.work(wrong).run(here.steps.append)
+        assert not any(name.endswith(".gguf") for name in here.left())
+
+
+async def test_a_file_at_an_address_is_put_under_its_own_name(tmp_path: Path) -> None:
+    server = FakeHub([FakeRepo("o/n", [FakeFile("deep/My Model.gguf", scripted_model())])])
+    async with place(tmp_path, server) as here:
+        (commit,) = server.repos[0].commits
+        url = here.hub.file_url("o/n", commit, "deep/My Model.gguf") + "?download=true#top"
+        work = here.file(url)
+        assert await work.title() == "My Model.gguf"
+        assert await work.run(here.steps.append) == "embedded://My Model.gguf"
+        assert here.left() == {"My Model.gguf", "My Model.gguf.origin.json"}
+        said = origin_of(here.root / "My Model.gguf")["fetched_from"]
+        assert said == f"{url.partition('#')[0]}"
+        await work.discard()
+        assert len(here.left()) == 2
+
+
+async def test_a_page_in_place_of_a_model_is_not_kept(tmp_path: Path) -> None:
+    page = FakeFile("m.gguf", b"<!doctype html><p>Log in" * 100)
+    async with place(tmp_path, FakeHub([FakeRepo("o/n", [page])])) as here:
+        (commit,) = here.server.repos[0].commits
+        work = here.file(here.hub.file_url("o/n", commit, "m.gguf"))
+        with pytest.raises(AIError, match="not a usable GGUF file"):
+            await work.run(here.steps.append)
+        assert here.left() == set()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://h.example/m.gguf",
+        "file:///etc/passwd",
+        "https://h.example/",
+        "https://h.example/..",
+        "https://h.example/%2e%2e%2fm.gguf",
+        "https://h.example/m%00.gguf",
+        "https:///m.gguf",
+        "http://[::1/m.gguf",
+        "m.gguf",
+        "",
+    ],
+)
+async def test_what_is_no_address_of_a_file_is_refused(tmp_path: Path, url: str) -> None:
+    async with place(tmp_path, FakeHub()) as here:
+        with pytest.raises(AIError):
+            await here.file(url).title()
