@@ -12,6 +12,7 @@ from pathlib import Path
 
 import anyio
 
+from ollm_tui.library.downloads.job import Job, ProviderPull
 from ollm_tui.protocol.model import ModelInfo, ModelRef, from_alias
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
@@ -22,6 +23,7 @@ from tests.support.scripted import (
     text,
     thinking,
 )
+from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads, no_pause
 from tests.support.scripted_models import ManagingRuntime, ScriptedManager
 from tests.support.svg import calm, normalised, picture
 from tests.tui.screens.model_scenes import IN_MEMORY, QWEN, opened
@@ -96,6 +98,21 @@ def models() -> ScriptedCatalog:
     )
 
 
+def downloads(picture: str) -> list[Job]:
+    """Give what is fetched in a picture: something only where it is about that."""
+    pull = Job(
+        id="1",
+        origin=ProviderPull(provider="local", model="gemma3:12b"),
+        title="gemma3:12b",
+        state="running",
+        completed=3_340_000_000,
+        total=8 * GB,
+        bytes_per_s=38_000_000.0,
+        seconds_left=123.0,
+    )
+    return [pull] if picture == "find-models" else []
+
+
 async def chat(stage: Stage) -> None:
     """Show a question, folded reasoning and an answer."""
     await stage.ask("Why is the sky blue at noon and red at dusk?")
@@ -121,10 +138,23 @@ async def manager(stage: Stage) -> None:
     await opened(stage)
 
 
+async def find_models(stage: Stage) -> None:
+    """Show what a word finds, and a download."""
+    desk = stage.chat.desk
+    if desk is not None:
+        desk.fetching.sleep = no_pause
+    await stage.ask("/pull qwen3")
+
+
+class Everything(ManagingRuntime, FetchingRuntime):
+    """A runtime that manages models and fetches them."""
+
+
 PICTURES: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "chat": chat,
     "models": picker,
     "manager": manager,
+    "find-models": find_models,
 }
 
 
@@ -134,7 +164,12 @@ async def draw(folder: Path) -> None:
     for name, scene in PICTURES.items():
         first = ScriptedFirstModel(ref=ModelRef("local", "qwen3:8b"))
         manager = ScriptedManager(in_memory=[(QWEN, IN_MEMORY)])
-        runtime = ManagingRuntime(catalog=models(), first=first, manager=manager)
+        runtime = Everything(
+            catalog=models(),
+            first=first,
+            manager=manager,
+            downloads=ScriptedDownloads(*downloads(name)),
+        )
         async with staged(folder, runtime, size=SIZE) as stage:
             await scene(stage)
             await stage.settle()

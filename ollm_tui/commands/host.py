@@ -8,9 +8,18 @@ from ollm_tui.protocol.tools import ToolEffect
 
 NoteKind: TypeAlias = Literal["info", "warning", "error"]
 View: TypeAlias = Literal[
-    "help", "models", "manager", "palette", "themes", "chats", "context", "links"
+    "help",
+    "models",
+    "manager",
+    "find_models",
+    "palette",
+    "themes",
+    "chats",
+    "context",
+    "links",
 ]
-"""`models` is where one is chosen, `manager` where all are listed with what can be done."""
+"""`models` is where one is chosen, `manager` where all are listed with what can be done, and
+`find_models` where one is found and fetched."""
 
 
 class OptionRefused(ValueError):
@@ -77,8 +86,8 @@ class CommandHost(Protocol):
     def say(self, text: str, kind: NoteKind = "info") -> None:
         """Show a note beside the conversation; it never goes to a model."""
 
-    def show(self, view: View) -> None:
-        """Open one of the front end's own views."""
+    def show(self, view: View, text: str = "") -> None:
+        """Open one of the front end's own views; a text is what it begins with, if anything."""
 
     async def new_chat(self) -> None:
         """Begin an empty conversation with the same model and settings."""

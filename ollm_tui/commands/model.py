@@ -1,4 +1,4 @@
-"""Commands about the model and how it answers: /model /models /system /set."""
+"""Commands about the model and how it answers: /model /models /pull /system /set."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -32,6 +32,12 @@ async def choose_model(host: CommandHost, argument: str) -> None:
 async def manage_models(host: CommandHost, _argument: str) -> None:
     """List all models: load, copy, delete, look closer."""
     host.show("manager")
+
+
+@command("pull", aliases=("find-models", "downloads"), usage="[NAME]")
+async def find_models(host: CommandHost, argument: str) -> None:
+    """Find a model and fetch it, or look at the downloads."""
+    host.show("find_models", argument)
 
 
 @command("system", usage="[TEXT | none]")

@@ -32,6 +32,7 @@ from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.first_model import FirstModel, choose_first
 from ollm_tui.runtime.manager import Manager
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
+from ollm_tui.runtime.places import PlaceFinder
 from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 from ollm_tui.store.conversations import ConversationStore, open_store
@@ -66,6 +67,8 @@ class Runtime(FetchesModels):
         self.router = Router(registry, catalog)
         self.scout = scout
         self.manager = Manager(loaded, registry, catalog, self.router, scout)
+        self.places = PlaceFinder(registry, catalog, self.config, paths.models_dir)
+        """Gives where models can be fetched to."""
         self._choices_file = paths.state_dir / "choices.json"
         self._choices: Choices = load_choices(self._choices_file)
         self._maker = ChatMaker(

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +37,14 @@ FOLDER: Final = "downloads"
 GO_ON_AFTER_S: Final = 1.0
 """What an earlier run left is taken up when the first screen has what it needs."""
 
+_LOADED_LATE: Final = (
+    "ollm_tui.library.downloads.queue",
+    "ollm_tui.providers.fetcher",
+    "ollm_tui.runtime.hub",
+    "ollm_tui.runtime.model_registry",
+    "ollm_tui.runtime.works",
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -49,6 +58,14 @@ class FetchesModels:
     def downloads(self) -> "DownloadQueue":
         """The queue of downloads."""
         return self.fetching.queue
+
+    async def has_downloads(self) -> bool:
+        """Whether any are known; the queue is not made for it."""
+        return await self.fetching.has_downloads()
+
+    async def load_fetching(self) -> None:
+        """Load what finds and fetches models, in a thread: some hundred milliseconds."""
+        await anyio.to_thread.run_sync(_load)
 
     @property
     def hub(self) -> "Hub":
@@ -114,6 +131,12 @@ class Fetching:
         self._group.start_soon(self._hold, queue)
         return queue
 
+    async def has_downloads(self) -> bool:
+        """Whether there is a queue, or an earlier run has left downloads."""
+        if "queue" in self.__dict__:
+            return True
+        return await anyio.to_thread.run_sync(_has_jobs, self._paths.state_dir / FOLDER)
+
     def go_on(self) -> None:
         """Take up, a little later, what an earlier run left; a second call does nothing."""
         if not self._is_going_on:
@@ -172,9 +195,9 @@ def _has_jobs(folder: Path) -> bool:
 
 
 def _load() -> None:
-    """Import what fetches, in a thread."""
-    # the screen is in use by now
-    import ollm_tui.runtime.works  # noqa: F401 -- only loaded
+    """Import what fetches, in a thread: the screen is in use by now."""
+    for name in _LOADED_LATE:
+        import_module(name)
 
 
 @asynccontextmanager

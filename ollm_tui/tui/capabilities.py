@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ollm_tui.library.registry.ports import Registry
     from ollm_tui.protocol.errors import AIError
     from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.places import Place
     from ollm_tui.tokens.budget import WayOut
     from ollm_tui.tokens.limits import WindowSource
     from ollm_tui.tui.services import Client
@@ -195,6 +196,19 @@ class KeepsDownloads(Protocol):
 
 
 @runtime_checkable
+class FetchesLazily(Protocol):
+    """Loads what finds and fetches models only when it is wanted: to ask for its parts does."""
+
+    async def has_downloads(self) -> bool:
+        """Whether there are downloads: begun in this run, or left by an earlier one."""
+        ...
+
+    async def load_fetching(self) -> None:
+        """Load it without holding up the screen."""
+        ...
+
+
+@runtime_checkable
 class KnowsHub(Protocol):
     """Can ask a place on the internet for model files."""
 
@@ -230,4 +244,13 @@ class ManagesModels(Protocol):
     @property
     def manager(self) -> "ModelManager":
         """What does it, for every provider."""
+        ...
+
+
+@runtime_checkable
+class OffersPlaces(Protocol):
+    """Knows where models can be fetched to."""
+
+    async def places(self) -> "Sequence[Place]":
+        """Give the library of this machine, then the servers that answer and can pull."""
         ...

@@ -25,9 +25,9 @@ class ScreenCommandHost:
         """Show a note in the transcript."""
         self._desk.say(text, kind)
 
-    def show(self, view: View) -> None:
-        """Open a dialog."""
-        self._desk.views.show(view)
+    def show(self, view: View, text: str = "") -> None:
+        """Open a dialog, or another screen."""
+        self._desk.views.show(view, text)
 
     async def new_chat(self) -> None:
         """Begin anew with the same model and settings."""

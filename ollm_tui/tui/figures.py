@@ -46,6 +46,48 @@ def size(count: int) -> str:
     return f"{count / 1e9:.1f} GB"
 
 
+def amount(completed: int, total: int | None) -> str:
+    """Write how much of something is there: `2.1 of 5.2 GB`, `640 MB of 5.2 GB`, `640 MB`."""
+    if total is None:
+        return size(completed)
+    have, whole = size(completed), size(total)
+    number, _, unit = have.partition(" ")
+    return f"{number if whole.endswith(f' {unit}') else have} of {whole}"
+
+
+def time_left(value: float) -> str:
+    """Write how long something will take, as near as matters: `42 s`, `12 min`, `2 h 5 min`."""
+    whole = round(value)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 3600:
+        return f"{whole // 60} min"
+    hours = whole // 3600
+    return f"{hours} h {whole % 3600 // 60} min" if hours < 48 else f"{hours // 24} days"
+
+
+def count(number: int) -> str:
+    """Write a number of downloads or likes: `812`, `12k`, `3.4M`."""
+    if number < 1000:
+        return str(number)
+    for value, unit in ((number / 1e3, "k"), (number / 1e6, "M")):
+        if value < 999.5:
+            return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
+    return f"{number / 1e9:.1f}G"
+
+
+def parameters(number: int) -> str:
+    """Write how many parameters a model has: `251k`, `135M`, `8.2B`, `70B`."""
+    if number < 999_500:
+        return f"{number / 1e3:.0f}k"
+    if number < 999_500_000:
+        return f"{number / 1e6:.0f}M"
+    billions = number / 1e9
+    return f"{billions:.1f}B" if billions < 9.95 else f"{billions:.0f}B"
+
+
 def stats_line(usage: "Usage | None", timings: "Timings | None") -> str:
     """Write what the server reported of one answer, or nothing."""
     parts = []

@@ -12,13 +12,27 @@ from textual.binding import Binding
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.details_keys import DETAILS_ROWS
+from ollm_tui.tui.fetch_keys import FETCH_LABELS, FETCH_WHEN, FIND_MODELS_KEYS, VARIANT_KEYS
 from ollm_tui.tui.widgets.composer_keys import EDITING_KEYS, PRIMARY_KEYS
+from ollm_tui.tui.widgets.downloads_keys import DOWNLOADS_KEYS
 from ollm_tui.tui.widgets.reader_keys import CARET_KEYS, CURSOR_KEYS
 from ollm_tui.tui.widgets.status_line import KeyHint
 
-Scope: TypeAlias = Literal["chat", "composer", "find", "cursor", "caret", "models", "details"]
+Scope: TypeAlias = Literal[
+    "chat",
+    "composer",
+    "find",
+    "cursor",
+    "caret",
+    "models",
+    "details",
+    "find_models",
+    "variant",
+    "downloads",
+]
 """Who answers to the key: the chat screen, the input, the screen while it searches, the chat that
-somebody goes through, the list of models, or the details of one."""
+somebody goes through, the list of models, the details of one, or what finds models: its screen,
+its choice, the downloads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +110,9 @@ _FIND_KEYS: Final[tuple[Key, ...]] = (
 _MODELS_KEYS: Final[tuple[Key, ...]] = (
     Key("models.chat", "enter", "chat", "Chat with the marked model", "chat"),
     Key("models.menu", "f2", "menu", "All that can be done with it, or why not", "actions"),
+    Key("models.find", "ctrl+f", "find_models", "Find a model and fetch it", "find",
+        in_palette=True),
+    Key("models.downloads", "tab", "to_downloads", "Go to the downloads", "downloads"),
     Key("models.ask_again", "f5", "ask_again", "Look again for engines and models", "look again",
         in_palette=True),
     Key("models.load", "f6", "deed('load')", "Load it into memory", "load", "its server can",
@@ -136,6 +153,7 @@ _WHEN: Final[Mapping[str, str]] = MappingProxyType(
         "composer.history_previous": "on the first line",
         "composer.history_next": "on the last line",
         "composer.expand_paste": "on folded text",
+        **FETCH_WHEN,
     }
 )
 _LABELS: Final[Mapping[str, str]] = MappingProxyType(
@@ -153,6 +171,7 @@ _LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "caret.all": "all",
         "caret.copy": "copy",
         "caret.leave": "back",
+        **FETCH_LABELS,
     }
 )
 
@@ -183,11 +202,19 @@ KEYS: Final = (
     *READING,
     *_MODELS_KEYS,
     *_DETAILS_KEYS,
+    *map(_of_reader, (*FIND_MODELS_KEYS, *VARIANT_KEYS)),
+    *map(_of_widget, DOWNLOADS_KEYS),
 )
 """What belongs to a chat, and to the other screens."""
 
 SCREENS: Final[Mapping[str, str]] = MappingProxyType(
-    {"models": "In the list of models", "details": "In the details of a model"}
+    {
+        "models": "In the list of models",
+        "details": "In the details of a model",
+        "find_models": "While finding models to fetch",
+        "variant": "While choosing what of a model to fetch",
+        "downloads": "In the list of downloads",
+    }
 )
 """The scopes of screens that take the chat's place, and what their keys are headed by."""
 
@@ -349,43 +376,3 @@ def short(key: str) -> str:
 def display_all(key: Key) -> str:
     """Write all keys of an action."""
     return ", ".join(display(name) for name in _names(key))
-
-
-def reference_page() -> str:
-    """Write the page of all keys, as Markdown."""
-    return "\n".join(
-        [
-            "# Keys",
-            "",
-            "Each can be changed in `config.toml` by its id, for example:",
-            "",
-            "```toml",
-            "[keymap]",
-            '"chat.models" = "f4"',
-            "```",
-            "",
-            *_rows(key for key in KEYS if key not in READING and key.scope not in SCREENS),
-            "",
-            "## While going through the chat",
-            "",
-            *_rows(READING),
-            "",
-            *(line for scope, head in SCREENS.items() for line in _screen_rows(scope, head)),
-            "## While writing",
-            "",
-            *_rows(EDITING),
-            "",
-        ]
-    )
-
-
-def _screen_rows(scope: str, head: str) -> list[str]:
-    return [f"## {head}", "", *_rows(key for key in KEYS if key.scope == scope), ""]
-
-
-def _rows(keys: Iterable[Key]) -> list[str]:
-    head = ["| Key | What it does | When | Id |", "|---|---|---|---|"]
-    return head + [
-        f"| {display_all(key)} | {key.description} | {key.when or 'always'} | `{key.id}` |"
-        for key in keys
-    ]

@@ -44,8 +44,8 @@ class RecordingHost:
     def say(self, text: str, kind: NoteKind = "info") -> None:
         self.asked.append((kind, text))
 
-    def show(self, view: View) -> None:
-        self.asked.append(("show", view))
+    def show(self, view: View, text: str = "") -> None:
+        self.asked.append(("show", view, text) if text else ("show", view))
 
     async def new_chat(self) -> None:
         self.asked.append(("new_chat",))

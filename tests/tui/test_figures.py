@@ -3,7 +3,17 @@
 import pytest
 
 from ollm_tui.protocol.message import Timings, Usage
-from ollm_tui.tui.figures import finish_note, seconds, size, stats_line, tokens
+from ollm_tui.tui.figures import (
+    amount,
+    count,
+    finish_note,
+    parameters,
+    seconds,
+    size,
+    stats_line,
+    time_left,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,3 +51,55 @@ def test_an_ordinary_end_needs_no_note() -> None:
     assert finish_note("stop", empty=True)
     assert finish_note("refusal", empty=True) == finish_note("content_filter", empty=True)
     assert "go on" in finish_note("pause", empty=False)
+
+
+@pytest.mark.parametrize(
+    ("completed", "total", "written"),
+    [
+        (2_100_000_000, 5_030_000_000, "2.1 of 5.0 GB"),
+        (640_000_000, 5_200_000_000, "640 MB of 5.2 GB"),
+        (640_000_000, None, "640 MB"),
+        (0, 98_000_000, "0 B of 98 MB"),
+        (98_000_000, 98_000_000, "98 of 98 MB"),
+    ],
+)
+def test_how_much_of_something_is_there(completed: int, total: int | None, written: str) -> None:
+    assert amount(completed, total) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.2, "0 s"),
+        (59.4, "59 s"),
+        (76, "1 min 16 s"),
+        (3000, "50 min"),
+        (7500, "2 h 5 min"),
+        (400_000, "4 days"),
+    ],
+)
+def test_how_long_it_still_takes(value: float, written: str) -> None:
+    assert time_left(value) == written
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [(0, "0"), (812, "812"), (9_949, "9.9k"), (9_960, "10k"), (184_231, "184k"),
+     (999_600, "1.0M"), (12_300_000, "12M"), (1_500_000_000, "1.5G")],
+)  # fmt: skip
+def test_how_often_something_was_fetched(number: int, written: str) -> None:
+    assert count(number) == written
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        (251_000, "251k"),
+        (135_000_000, "135M"),
+        (999_600_000, "1.0B"),
+        (8_200_000_000, "8.2B"),
+        (70_600_000_000, "71B"),
+    ],
+)
+def test_how_large_a_model_is(number: float, written: str) -> None:
+    assert parameters(round(number)) == written

@@ -12,10 +12,10 @@ from ollm_tui.tui.keymap import (
     SCREENS,
     Keymap,
     display,
-    reference_page,
     short,
     with_overrides,
 )
+from ollm_tui.tui.keys_page import reference_page
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.screens.model_details import ModelDetailsScreen
 from ollm_tui.tui.screens.models import ModelsScreen

@@ -10,6 +10,10 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 class Registry(Protocol):
     """All models that are known, here or not; useful without a network."""
 
+    async def prepare(self) -> None:
+        """Read what is kept, in a thread; a search that comes first reads at once."""
+        ...
+
     def search(
         self, text: str = "", *, purpose: str | None = None, limit: int = 50
     ) -> Sequence[RegistryEntry]:

@@ -12,6 +12,7 @@ from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.faces import NoteKind
 from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.attaching import Attaching
+from ollm_tui.tui.screens.fetching import Fetching
 from ollm_tui.tui.screens.finding_files import FileSuggestions
 from ollm_tui.tui.screens.rewriting import Rewriting
 from ollm_tui.tui.screens.sight import PictureConsent
@@ -59,6 +60,7 @@ class Desk:
         self.views = Views(screen, self)
         self.rewriting = Rewriting(screen, self)
         self.unsaved = Unsaved(runtime, self.say)
+        self.fetching = Fetching(screen, self)
         screen.services.approver.attach(
             screen.app, lambda is_open: self.presenter.ask(is_open=is_open)
         )
@@ -84,6 +86,7 @@ class Desk:
             await self._find_first_model()
         self._is_ready = True
         self.status.show_talk()
+        self.fetching.watch()
 
     async def _find_first_model(self) -> None:
         try:

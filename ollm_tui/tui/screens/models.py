@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from ollm_tui.commands import COMMANDS
@@ -21,6 +20,8 @@ from ollm_tui.tui.modals.command_palette import Palette
 from ollm_tui.tui.modals.help import Help
 from ollm_tui.tui.model_abilities import can_chat
 from ollm_tui.tui.palette import Entry, entries
+from ollm_tui.tui.screens.downloading import ShowsDownloads
+from ollm_tui.tui.screens.fetching import find_models_page
 from ollm_tui.tui.screens.model_asking import ModelAsking
 from ollm_tui.tui.screens.model_deeds import KEY_OF, ModelDeeds
 from ollm_tui.tui.screens.model_facts import ModelFacts
@@ -48,11 +49,12 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class ModelsScreen(Screen[ModelRef | None]):
+class ModelsScreen(ShowsDownloads):
     """Gives the model to chat with; None leaves the chat's own."""
 
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("models")]
+    YIELDS: ClassVar[frozenset[str]] = frozenset({"chat", "move", "back", "to_downloads"})
     DEFAULT_CSS = """
     ModelsScreen {
         & > #filter { height: 1; padding: 0 1; }
@@ -81,7 +83,7 @@ class ModelsScreen(Screen[ModelRef | None]):
         *,
         now: Callable[[], datetime] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(runtime)
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-high")]
         self.keymap = keymap
         self._runtime = runtime
@@ -102,7 +104,8 @@ class ModelsScreen(Screen[ModelRef | None]):
         yield ModelTable()
         yield Static("", id="empty", markup=False)
         yield ModelFacts()
-        yield Vertical(id="downloads")
+        with Vertical(id="downloads"):
+            yield self.make_dock(self.keymap, "models.downloads")
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -112,6 +115,7 @@ class ModelsScreen(Screen[ModelRef | None]):
         self._show(mark=self.current_ref)
         self._ask()
         self._look_at_machine()
+        self.follow_downloads()
         self.set_interval(LOOK_AGAIN_S, self._look_at_memory)
 
     def on_unmount(self) -> None:
@@ -196,6 +200,7 @@ class ModelsScreen(Screen[ModelRef | None]):
             self.filter.value,
             is_asking=self._asking.is_asking,
             again_key=self.keymap.key_for("models.ask_again"),
+            find_key=self.keymap.key_for("models.find"),
         )
 
     def _write(self, where: str, text: str) -> None:
@@ -238,14 +243,15 @@ class ModelsScreen(Screen[ModelRef | None]):
 
     def _show_keys(self) -> None:
         entry = self.table.marked
-        ids = ["models.ask_again", "models.back", "models.help"]
+        ids = ["models.find", "models.ask_again", "models.back", "models.help"]
         if entry is not None:
             known = self._deeds.known(entry.ref) or {}
             memory: Deed = "unload" if entry.is_loaded else "load"
             wanted: tuple[Deed, ...] = (memory, "delete", "copy")
             can = [KEY_OF[deed] for deed in wanted if known.get(deed, "") is None]
             first = ["models.chat"] if can_chat(entry.info) else []
-            ids = [*first, "models.menu", "models.back", *can, "models.sort", *ids[::2]]
+            shown = [*first, "models.menu", "models.find", "models.back", *can, "models.sort"]
+            ids = [*shown, "models.ask_again", "models.help"]
         self.query_one(KeyLine).show(self.keymap.hints_of(*ids))
 
     @work(exclusive=True, group="ask")
@@ -284,6 +290,30 @@ class ModelsScreen(Screen[ModelRef | None]):
             self.dismiss(entry.ref)
         else:
             self.say(f"{entry.name} gives no text: it cannot chat.", is_error=True)
+
+    # Fetching
+
+    @work(exclusive=True, group="view")
+    async def action_find_models(self) -> None:
+        """Open the screen that finds models."""
+        page = await find_models_page(self._runtime, self.keymap)
+        if self.app.screen is self:
+            self.app.push_screen(page, self._found)
+
+    def _found(self, ref: ModelRef | None) -> None:
+        if ref is not None:
+            self.dismiss(ref)
+        else:
+            self.follow_downloads()
+            self._ask()
+
+    def say_of_downloads(self, words: str) -> None:
+        """Tell why something cannot be done."""
+        self.say(words, is_error=True)
+
+    def model_arrived(self) -> None:
+        """List what is there now."""
+        self._ask()
 
     # Keys
 

@@ -16,6 +16,7 @@ class TalkStatus:
     def __init__(self, screen: "ChatScreen", talk: Talk) -> None:
         self._screen = screen
         self._talk = talk
+        self._downloads = ""
 
     def show_turn(self, state: TurnState) -> None:
         """Say what the answer is doing, and which keys matter now."""
@@ -40,7 +41,14 @@ class TalkStatus:
         """Say how many tools are on, and whether they ask."""
         count = len(self._talk.client.conversation.tools)
         mode = self._screen.services.approver.permissions.word if count else ""
-        self._screen.status.show_notes(*([f"tools {count}{mode}"] if count else []))
+        tools = f"tools {count}{mode}" if count else ""
+        self._screen.status.show_notes(*filter(None, (self._downloads, tools)))
+
+    def show_downloads(self, word: str) -> None:
+        """Say how far the downloads are; nothing takes the word away."""
+        if word != self._downloads:
+            self._downloads = word
+            self.show_tools()
 
     def show_talk(self) -> None:
         """Say which model answers, in what chat, and how full its context is."""

@@ -21,6 +21,8 @@ from ollm_tui.tui.screens.saved import Saved
 from ollm_tui.tui.theming import ThemeProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ollm_tui.protocol.model import ModelRef
     from ollm_tui.tui.screens.chat import ChatScreen
     from ollm_tui.tui.screens.desk import Desk
@@ -39,29 +41,30 @@ class Views:
         self.links = Links(screen, desk)
         self._model_work = ModelWork(screen, desk)
 
-    def show(self, view: View) -> None:
-        """Open a dialog, unless one is open."""
+    def show(self, view: View, text: str = "") -> None:
+        """Open a dialog or another screen, unless one is open."""
         if self._screen.app.screen is not self._screen:
             return
-        match view:
-            case "help":
-                page = Help(self._screen.keymap.keys, EDITING, self._desk.commands)
-                self._screen.app.push_screen(page)
-            case "models":
-                self._pick_model()
-            case "manager":
-                self._manage_models()
-            case "themes":
-                shelf = self._screen.services.themes
-                self._screen.app.push_screen(PickTheme(shelf), self._remember_theme)
-            case "palette":
-                self._palette()
-            case "chats":
-                self._saved.show()
-            case "context":
-                self._context.show()
-            case "links":
-                self.links.show()
+        openers: dict[View, Callable[[], object]] = {
+            "help": self._help,
+            "models": self._pick_model,
+            "manager": self._manage_models,
+            "find_models": lambda: self._desk.fetching.find(text),
+            "themes": self._themes,
+            "palette": self._palette,
+            "chats": self._saved.show,
+            "context": self._context.show,
+            "links": self.links.show,
+        }
+        openers[view]()
+
+    def _help(self) -> None:
+        page = Help(self._screen.keymap.keys, EDITING, self._desk.commands)
+        self._screen.app.push_screen(page)
+
+    def _themes(self) -> None:
+        shelf = self._screen.services.themes
+        self._screen.app.push_screen(PickTheme(shelf), self._remember_theme)
 
     def _pick_model(self) -> None:
         runtime = self._desk.runtime
@@ -73,7 +76,7 @@ class Views:
         from ollm_tui.tui.screens.models import ModelsScreen
 
         page = ModelsScreen(self._desk.runtime, self._model_work, self._screen.keymap)
-        self._screen.app.push_screen(page, self._use_model)
+        self._screen.app.push_screen(page, self._desk.fetching.came_back)
 
     def _use_model(self, ref: "ModelRef | None") -> None:
         if ref is not None:

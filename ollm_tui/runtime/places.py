@@ -1,0 +1,80 @@
+"""Where a model can be fetched to: the library of this machine, and servers that pull."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.to_thread
+
+from ollm_tui.config.schema import AppConfig
+from ollm_tui.protocol.ports import SupportsPull
+from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.registry import ProviderRegistry
+
+PATIENCE_S = 1.5
+"""How long servers may take to show that they are there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One place; the library of this machine has no provider."""
+
+    label: str
+    provider: str | None = None
+    folder: Path | None = None
+    """Where files land, where that is this machine's and known."""
+    free: int | None = None
+    """Bytes that are left there."""
+    takes_hub: bool = False
+    """Whether it also pulls `hf.co/owner/name:QUANT`."""
+
+
+class PlaceFinder:
+    """Looks where models can be fetched to; called, it looks anew."""
+
+    def __init__(
+        self, registry: ProviderRegistry, catalog: ModelCatalog, config: AppConfig, folder: Path
+    ) -> None:
+        """Look among these providers; `folder` is that of the library."""
+        self._registry = registry
+        self._catalog = catalog
+        self._config = config
+        self._folder = folder
+
+    async def __call__(self) -> Sequence[Place]:
+        """Give the library, then the servers that answer and can pull, in order of priority."""
+        free = await anyio.to_thread.run_sync(free_bytes, self._folder)
+        found = [Place(label="this machine", folder=self._folder, free=free)]
+        for listing in await self._catalog.refresh(within_s=PATIENCE_S, services=False):
+            adapter = self._registry.get(listing.provider)
+            if listing.problem is None and not listing.absent and isinstance(adapter, SupportsPull):
+                found.append(
+                    Place(
+                        label=listing.label,
+                        provider=listing.provider,
+                        takes_hub=self._is_ollama(listing.provider),
+                    )
+                )
+        return found
+
+    def _is_ollama(self, provider: str) -> bool:
+        settings = self._config.providers.get(provider)
+        if settings is not None:
+            return settings.kind == "ollama"
+        # an engine that nobody configured; its adapter is loaded only where it was found
+        from ollm_tui.providers.ollama import OllamaProvider
+
+        return isinstance(self._registry.get(provider), OllamaProvider)
+
+
+def free_bytes(folder: Path) -> int | None:
+    """Give what is free where a folder is, or will be; None where that cannot be found out."""
+    for place in (folder, *folder.parents):
+        try:
+            return shutil.disk_usage(place).free
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return None
+    return None

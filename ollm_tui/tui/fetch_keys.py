@@ -1,0 +1,65 @@
+"""The keys of the screen that finds models and of its choice; each can be remapped by its id."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from textual.binding import Binding
+
+
+def _key(name: str, keys: str, action: str, description: str) -> Binding:
+    return Binding(keys, action, description, show=False, id=name)
+
+
+FIND_MODELS_KEYS: Final[tuple[Binding, ...]] = (
+    _key("find_models.choose", "enter", "choose", "Choose what of it to fetch"),
+    _key("find_models.up", "up", "move(-1)", "The model above"),
+    _key("find_models.down", "down", "move(1)", "The model below"),
+    _key("find_models.page_up", "pageup", "move(-10)", "Further up"),
+    _key("find_models.page_down", "pagedown", "move(10)", "Further down"),
+    _key("find_models.purpose", "f4", "next_purpose", "Only models for one purpose"),
+    _key("find_models.again", "f5", "ask_again", "Ask the hub again"),
+    _key("find_models.downloads", "tab", "to_downloads", "Go to the downloads"),
+    _key("find_models.help", "f1", "help", "Help"),
+    _key("find_models.close", "escape,ctrl+c", "close", "Back"),
+)
+
+VARIANT_KEYS: Final[tuple[Binding, ...]] = (
+    _key("variant.choose", "enter", "choose", "Fetch it"),
+    _key("variant.up", "up,k", "move(-1)", "A better quality"),
+    _key("variant.down", "down,j", "move(1)", "A smaller one"),
+    _key("variant.context", "c,right", "context(1)", "Judge for a larger context"),
+    _key("variant.context_less", "C,left", "context(-1)", "Judge for a smaller context"),
+    _key("variant.cache", "v", "cache", "Judge for another kind of cache"),
+    _key("variant.place", "w", "place", "Choose where to"),
+    _key("variant.projector", "p", "projector", "Take along what it sees pictures by, or not"),
+    _key("variant.close", "escape,ctrl+c,q", "close", "Fetch nothing"),
+)
+
+FETCH_LABELS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "find_models.choose": "choose",
+        "find_models.purpose": "purpose",
+        "find_models.again": "ask again",
+        "find_models.downloads": "downloads",
+        "find_models.help": "help",
+        "find_models.close": "back",
+        "variant.choose": "fetch",
+        "variant.context": "context",
+        "variant.cache": "cache",
+        "variant.place": "where",
+        "variant.projector": "pictures",
+        "variant.close": "close",
+        "downloads.pause": "pause",
+        "downloads.cancel": "cancel",
+        "downloads.retry": "retry",
+        "downloads.dismiss": "dismiss",
+        "downloads.chat": "chat",
+        "downloads.leave": "back",
+    }
+)
+"""The words for a line of keys, where space is short."""
+
+FETCH_WHEN: Final[Mapping[str, str]] = MappingProxyType(
+    {"variant.projector": "the model sees pictures", "variant.place": "a server can pull it"}
+)

@@ -1,0 +1,28 @@
+"""Asks whether a download of which much has come shall be given up."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ollm_tui.library.downloads.job import Job
+from ollm_tui.tui.figures import amount
+from ollm_tui.tui.modals.yes_no import YesNoDialog
+from ollm_tui.tui.widgets.download_rows import title_of
+from ollm_tui.tui.widgets.reading import Passage
+
+MUCH_BYTES: Final = 50_000_000
+"""From so much on it is asked: less has come again soon."""
+
+
+class CancelDownload(YesNoDialog):
+    """Gives whether to cancel; to pause instead is named, as that keeps everything."""
+
+    def __init__(self, job: Job, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(
+            "Cancel the download?",
+            "What has come of it is removed. Paused, it would be kept.",
+            Passage(amount(job.completed, job.total), title_of(job)),
+            yes="cancel it and remove what has come",
+            no="or Esc go on",
+            clock=clock,
+        )

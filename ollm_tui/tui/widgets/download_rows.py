@@ -1,0 +1,143 @@
+"""The lines of the list of downloads: how each job is written at a given width; pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from types import MappingProxyType
+from typing import Final
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
+from ollm_tui.tui.figures import amount, size, time_left
+from ollm_tui.tui.widgets.chrome import Piece, cut, fit
+
+_SIGNS: Final[Mapping[JobState, tuple[str, str]]] = MappingProxyType(
+    {
+        "queued": ("·", "quiet"),
+        "running": ("↓", "busy"),
+        "paused": ("‖", "warning"),
+        "done": ("✓", "done"),
+        "failed": ("✗", "error"),
+        "cancelled": ("■", "quiet"),
+    }
+)
+_WORDS: Final[Mapping[JobState, str]] = MappingProxyType(
+    {
+        "queued": "waits for its turn",
+        "running": "",
+        "paused": "paused",
+        "done": "done",
+        "failed": "failed",
+        "cancelled": "cancelled",
+    }
+)
+_LONGEST: Final = 500
+"""Characters of a name or a message that are looked at; no line shows as many."""
+_LEAST_TITLE, _MOST_TITLE = 12, 32
+_AMOUNT_CELLS: Final = 17
+_NARROW, _WIDE = 64, 100
+"""In fewer cells there is no bar; from so many on it is long, and all figures have their words."""
+_INDENT: Final = 4
+_TROUBLE_LINES: Final = 2
+
+
+def title_of(job: Job) -> str:
+    """Give what is fetched, and by whom where it is not this program."""
+    name = clean_name(job.title[:_LONGEST])
+    if isinstance(job.origin, ProviderPull) and job.origin.provider not in name:
+        return f"{name} on {clean_name(job.origin.provider[:_LONGEST])}"
+    return name
+
+
+def job_lines(job: Job, width: int) -> list[list[Piece]]:
+    """Write a job: one line, and below it what went wrong and what to do about it.
+
+    Titles, bars and figures of all jobs stand below each other.
+    """
+    sign, look = _SIGNS[job.state]
+    title_cells = max(_LEAST_TITLE, min(_MOST_TITLE, width // 3))
+    bar_cells = 0 if width < _NARROW else 10 if width < _WIDE else 20
+    line = [
+        Piece(f" {sign} ", look),
+        Piece(fit(title_of(job), title_cells)),
+        *(_bar(job, bar_cells) if bar_cells else []),
+        *_facts(job, is_wide=width >= _WIDE),
+    ]
+    return [_cut_line(line, width), *_trouble(job, width)]
+
+
+def _facts(job: Job, *, is_wide: bool) -> list[Piece]:
+    """Say how much is there, and what else is known, the surest first."""
+    parts: list[tuple[str, str]] = []
+    if job.completed or job.total is not None:
+        text = amount(job.completed, job.total)
+        parts.append((f"{text:<{_AMOUNT_CELLS}}" if is_wide else text, ""))
+    if job.state == "running":
+        parts += [(text, "quiet") for text in _pace(job, is_wide=is_wide)]
+    if word := _WORDS[job.state]:
+        parts.append((word, _SIGNS[job.state][1]))
+    if job.is_elsewhere:
+        parts.append(("in another window", "warning"))
+    if note := clean_line(job.note[:_LONGEST]).strip():
+        parts.append((note, "quiet"))
+    return [piece for text, look in parts for piece in (Piece("  "), Piece(text, look))]
+
+
+def _pace(job: Job, *, is_wide: bool) -> list[str]:
+    words = []
+    if job.bytes_per_s is not None and math.isfinite(job.bytes_per_s):
+        words.append(f"{size(max(0, round(job.bytes_per_s)))}/s")
+    if job.seconds_left is not None and math.isfinite(job.seconds_left):
+        words.append(f"{time_left(max(0.0, job.seconds_left))}{' left' if is_wide else ''}")
+    return words
+
+
+def _bar(job: Job, cells: int) -> list[Piece]:
+    if job.state == "done":
+        full = cells
+    elif job.fraction is None:
+        full = 0
+    else:
+        full = min(cells, math.floor(job.fraction * cells))
+    return [
+        Piece("  "),
+        Piece("▮" * full, "bar"),
+        Piece("▯" * (cells - full), "quiet"),
+    ]
+
+
+def _trouble(job: Job, width: int) -> list[list[Piece]]:
+    if job.trouble is None or job.state == "done":
+        return []
+    words = " ".join(filter(None, (job.trouble.message, job.trouble.hint)))
+    room = max(8, width - _INDENT)
+    lines = wrap(clean_line(words[:_LONGEST]), room) or [""]
+    if len(lines) > _TROUBLE_LINES:
+        lines = [*lines[: _TROUBLE_LINES - 1], " ".join(lines[_TROUBLE_LINES - 1 :])]
+    return [[Piece(" " * _INDENT), Piece(cut(line, room), "error")] for line in lines]
+
+
+def _cut_line(line: Sequence[Piece], width: int) -> list[Piece]:
+    """Keep what fits; the piece at the edge is cut, those behind it go."""
+    kept: list[Piece] = []
+    room = width
+    for piece in line:
+        if room <= 0:
+            break
+        short = piece if piece.width <= room else Piece(cut(piece.text, room), piece.look)
+        kept.append(short)
+        room -= piece.width
+    return kept
+
+
+def progress_word(jobs: Sequence[Job]) -> str:
+    """Say in a few cells how far the running downloads are; nothing while none runs."""
+    running = [job for job in jobs if job.state == "running" and not job.is_elsewhere]
+    if not running:
+        return ""
+    many = f"{len(running)} · " if len(running) > 1 else ""
+    completed = sum(job.completed for job in running)
+    totals = [job.total for job in running if job.total]
+    if len(totals) < len(running):
+        return f"↓ {many}{size(completed)}"
+    return f"↓ {many}{math.floor(100 * min(1.0, completed / sum(totals)))} %"

@@ -1,0 +1,261 @@
+"""The rows of the screen that finds models: what each stands for, and how it is written; pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from textual.content import Content
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.library.downloads.job import Origin
+from ollm_tui.library.fit import Verdict
+from ollm_tui.library.fitting import fit_short, fit_words
+from ollm_tui.library.hub.address import HubAddress, shown_address
+from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.tui.figures import count, parameters, size, window
+from ollm_tui.tui.model_fits import SizeFit
+from ollm_tui.tui.widgets.chrome import cut, fit
+
+LOOKS: Final[Mapping[Verdict, str]] = MappingProxyType(
+    {
+        "gpu": "$text-success",
+        "partly": "$text-warning",
+        "cpu": "$text-accent",
+        "no": "$text-error",
+        "unknown": "$text-muted",
+    }
+)
+"""The colour of a verdict."""
+LEAST_NAME: Final = 26
+"""Cells that a name keeps before a column goes."""
+_LONGEST: Final = 500
+"""Characters of a foreign text that are looked at; no line shows as many."""
+_PURPOSES_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """A model of the registry."""
+
+    entry: RegistryEntry
+    best: SizeFit | None = None
+    """The quantization that is recommended, as far as its size is known."""
+
+    @property
+    def id(self) -> str:
+        """What tells it from the others."""
+        return f"entry/{self.entry.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryRow:
+    """A repository that was named, or something in it."""
+
+    wanted: HubAddress
+    place: str
+
+    @property
+    def id(self) -> str:
+        """What tells it from the others."""
+        return f"repository/{self.wanted.repo}"
+
+
+@dataclass(frozen=True, slots=True)
+class OriginRow:
+    """Something that can be fetched as it was named: by a server, from an address, from here."""
+
+    origin: Origin
+    title: str
+    about: str
+
+    @property
+    def id(self) -> str:
+        """What tells it from the others."""
+        return f"origin/{self.about}/{self.title}"
+
+
+FindRow: TypeAlias = EntryRow | RepositoryRow | OriginRow
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows below one heading; an empty one is not shown."""
+
+    heading: str
+    rows: tuple[FindRow, ...]
+
+
+def row_content(row: FindRow, width: int) -> Content:
+    """Write one row in `width` cells; what does not fit is left out from the right."""
+    match row:
+        case EntryRow():
+            return _entry(row, width)
+        case RepositoryRow(wanted, place):
+            return _deed(shown_address(wanted), f"what there is of it at {place}", width)
+        case OriginRow():
+            return _deed(row.title, row.about, width)
+
+
+def _deed(title: str, about: str, width: int) -> Content:
+    about = clean_line(about[:_LONGEST])
+    name = cut(clean_name(title[:_LONGEST]), max(8, width - len(about) - 6))
+    return Content.assemble(("→ ", "$text-accent"), name, "  ", (about, "$text-muted")).truncate(
+        max(8, width), ellipsis=True
+    )
+
+
+def head_content(width: int) -> Content:
+    """Write the heads of the columns of models."""
+    shown, room = _columns(width)
+    names = "".join(f"  {_placed(name, _HEADS[name][0])}" for name in shown)
+    return Content.styled(f"  {fit('Model', room)}{names}", "$text-muted")
+
+
+_HEADS: Final[Mapping[str, tuple[str, int]]] = MappingProxyType(
+    {
+        "parameters": ("params", 6),
+        "size": ("size", 8),
+        "fit": ("fits", 8),
+        "downloads": ("a month", 7),
+        "licence": ("licence", 12),
+        "purposes": ("good for", 20),
+        "likes": ("likes", 5),
+        "rating": ("yours", 5),
+    }
+)
+"""The columns by their weight, with head and width."""
+_TEXTS: Final = frozenset({"licence", "purposes"})
+"""Columns that begin at the left edge of their cells; figures end at the right one."""
+
+
+def _placed(column: str, text: str) -> str:
+    cells = _HEADS[column][1]
+    if column in _TEXTS:
+        return fit(text, cells)
+    short = cut(text, cells)
+    return " " * (cells - Content(short).cell_length) + short
+
+
+def _columns(width: int) -> tuple[list[str], int]:
+    """Give the columns that fit and the cells that the name has then."""
+    shown = list(_HEADS)
+    room = width - 2
+    while shown and room - sum(_HEADS[name][1] + 2 for name in shown) < LEAST_NAME:
+        shown.pop()
+    return shown, max(8, room - sum(_HEADS[name][1] + 2 for name in shown))
+
+
+def _entry(row: EntryRow, width: int) -> Content:
+    shown, room = _columns(width)
+    name = fit(clean_name(row.entry.name[:_LONGEST]), room)
+    parts: list[str | tuple[str, str]] = [
+        ("● " if row.entry.installed else "  ", "$text-success"),
+        name,
+    ]
+    for column in shown:
+        text, look = _cell(row, column)
+        parts.append((f"  {_placed(column, text)}", look))
+    return Content.assemble(*parts)
+
+
+def _cell(row: EntryRow, column: str) -> tuple[str, str]:
+    """Give the text of a cell and its colour."""
+    if column == "fit":
+        judged = row.best.fit if row.best is not None else None
+        return (fit_short(judged), LOOKS[judged.verdict]) if judged else ("", "$text-muted")
+    look = "$text-accent" if column == "rating" else "$text-muted"
+    return _FACTS[column](row), look
+
+
+def _size(best: SizeFit) -> str:
+    return f"~{size(best.size)}" if best.is_estimate else size(best.size)
+
+
+def _counted(number: int | None) -> str:
+    return "" if number is None else count(number)
+
+
+def purposes_text(entry: RegistryEntry, most: int = _PURPOSES_SHOWN) -> str:
+    """Name what a model is good for, the best first."""
+    ranked = sorted(entry.purposes, key=lambda name: (-entry.skills.get(name, 0), name))
+    return ", ".join(clean_line(name[:_LONGEST]) for name in ranked[:most])
+
+
+_FACTS: Final[Mapping[str, Callable[[EntryRow], str]]] = MappingProxyType(
+    {
+        "parameters": lambda row: parameters(row.entry.parameters) if row.entry.parameters else "",
+        "size": lambda row: _size(row.best) if row.best else "",
+        "downloads": lambda row: _counted(row.entry.downloads),
+        "likes": lambda row: _counted(row.entry.likes),
+        "licence": lambda row: clean_line((row.entry.licence or "")[:_LONGEST]),
+        "purposes": lambda row: purposes_text(row.entry),
+        "rating": lambda row: stars(row.entry.rating),
+    }
+)
+"""What stands in each column."""
+
+
+def stars(rating: int | None) -> str:
+    """Write a person's own rating."""
+    return "★" * rating if rating else ""
+
+
+def about_row(row: FindRow | None) -> list[str]:
+    """Say what there is no column for, in at most two lines."""
+    if not isinstance(row, EntryRow):
+        return []
+    entry = row.entry
+    facts = [
+        clean_line((entry.licence or "")[:_LONGEST]),
+        f"{window(entry.context)} context" if entry.context else "",
+        purposes_text(entry, 6),
+        f"{count(entry.downloads)} downloads a month" if entry.downloads is not None else "",
+        f"{count(entry.likes)} likes" if entry.likes is not None else "",
+        f"yours {stars(entry.rating)}" if entry.rating else "",
+    ]
+    here = ", ".join(clean_name(str(ref)[:_LONGEST]) for ref in entry.installed[:3])
+    last = [
+        f"here as {here}" if here else "",
+        f"{clean_name(row.best.quantization)}: {fit_words(row.best.fit)}"
+        if row.best and row.best.fit
+        else "",
+        clean_line((entry.description or "")[:_LONGEST]) if not here else "",
+    ]
+    return [line for line in (" · ".join(filter(None, part)) for part in (facts, last)) if line]
+
+
+def best_by_purpose(rows: Sequence[EntryRow], purposes: Sequence[str], *, each: int) -> list[Group]:
+    """Group what is known from the start: for each purpose the best that fit this machine.
+
+    Each stands once, below the first purpose that it is among the best for.
+    """
+    left = [row for row in rows if row.entry.sources and _fits(row)]
+    groups = []
+    for purpose in purposes:
+        mine = [row for row in left if _serves(row, purpose)]
+        mine = sorted(mine, key=lambda row: _worth(row, purpose))[:each]
+        left = [row for row in left if row not in mine]
+        groups.append(Group(purpose, tuple(mine)))
+    return [group for group in groups if group.rows]
+
+
+_RANKS: Final[Mapping[Verdict, int]] = MappingProxyType(
+    {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
+)
+
+
+def _fits(row: EntryRow) -> bool:
+    return row.best is None or row.best.fit is None or row.best.fit.verdict != "no"
+
+
+def _serves(row: EntryRow, purpose: str) -> bool:
+    """Whether a model belongs below a purpose: what only embeds is looked for as that alone."""
+    purposes = row.entry.purposes
+    is_embedder = "embedding" in purposes and "chat" not in purposes
+    return purpose in purposes and (purpose == "embedding" or not is_embedder)
+
+
+def _worth(row: EntryRow, purpose: str) -> tuple[int, int, int]:
+    verdict: Verdict = row.best.fit.verdict if row.best and row.best.fit else "unknown"
+    return _RANKS[verdict], -row.entry.skills.get(purpose, 0), -(row.entry.parameters or 0)

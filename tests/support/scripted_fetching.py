@@ -1,0 +1,345 @@
+"""A hub, a registry and a queue of downloads that a test moves by hand, and a runtime with them."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.abc import ObjectReceiveStream
+
+from ollm_tui.library.downloads.job import Job, Origin, ProviderPull, UrlFile
+from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo, Variant
+from ollm_tui.library.machine import Gpu, Machine
+from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.runtime.places import Place
+from tests.support.scripted import ScriptedRuntime
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectSendStream
+
+GB = 1_000_000_000
+MACHINE = Machine(
+    ram_total=32 * GB, ram_free=24 * GB, gpus=(Gpu(name="GPU", total=8 * GB, free=7_600_000_000),)
+)
+LIBRARY = Place(label="this machine", folder=Path("/models"), free=212 * GB)
+OLLAMA = Place(label="Ollama", provider="local", takes_hub=True)
+
+QWEN = RegistryEntry(
+    id="qwen3-8b",
+    name="Qwen3 8B",
+    family="qwen3",
+    description="Thinks on demand.",
+    parameters=8_200_000_000,
+    context=32_768,
+    licence="apache-2.0",
+    purposes=frozenset({"chat", "reasoning", "tools"}),
+    skills={"chat": 4, "reasoning": 4, "tools": 4},
+    sizes={"Q4_K_M": 5_030_000_000, "Q8_0": 8_710_000_000},
+    origins={"huggingface": "bartowski/Qwen3-8B-GGUF", "ollama": "qwen3:8b"},
+    sources=("https://example.com/qwen3",),
+    rating=4,
+)
+CODER = RegistryEntry(
+    id="qwen2.5-coder-7b",
+    name="Qwen2.5 Coder 7B",
+    parameters=7_600_000_000,
+    context=32_768,
+    licence="apache-2.0",
+    purposes=frozenset({"code"}),
+    skills={"code": 4},
+    sizes={"Q4_K_M": 4_680_000_000},
+    origins={"huggingface": "bartowski/Qwen2.5-Coder-7B-Instruct-GGUF"},
+    sources=("https://example.com/coder",),
+    installed=(ModelRef("local", "qwen2.5-coder:7b"),),
+)
+LARGE = RegistryEntry(
+    id="llama-3.3-70b",
+    name="Llama 3.3 70B",
+    parameters=70_600_000_000,
+    context=131_072,
+    licence="llama3.3",
+    purposes=frozenset({"chat"}),
+    skills={"chat": 5},
+    sizes={"Q4_K_M": 42_500_000_000},
+    origins={"huggingface": "bartowski/Llama-3.3-70B-Instruct-GGUF", "ollama": "llama3.3:70b"},
+    sources=("https://example.com/llama",),
+)
+VISION = RegistryEntry(
+    id="gemma3-4b",
+    name="Gemma 3 4B",
+    parameters=4_300_000_000,
+    context=131_072,
+    licence="gemma",
+    purposes=frozenset({"chat", "vision"}),
+    skills={"chat": 3, "vision": 4},
+    sizes={"Q4_K_M": 2_490_000_000, "Q8_0": 4_130_000_000},
+    origins={"huggingface": "ggml-org/gemma-3-4b-it-GGUF", "ollama": "gemma3:4b"},
+    sources=("https://example.com/gemma",),
+)
+BUILT_IN = (QWEN, CODER, LARGE, VISION)
+OF_HUB = RegistryEntry(
+    id="hf:unsloth/Qwen3-4B-GGUF",
+    name="unsloth/Qwen3-4B-GGUF",
+    parameters=4_020_000_000,
+    licence="apache-2.0",
+    purposes=frozenset({"chat"}),
+    origins={"huggingface": "unsloth/Qwen3-4B-GGUF"},
+    downloads=184_231,
+    likes=512,
+)
+
+
+def hub_file(path: str, size: int = 1000) -> HubFile:
+    return HubFile(path=path, size=size, sha256="0" * 64)
+
+
+def variant(quantization: str, size: int, *, parts: int = 1, name: str = "Qwen3-8B") -> Variant:
+    files = tuple(
+        hub_file(f"{name}-{quantization}-{part + 1:05}-of-{parts:05}.gguf", size // parts)
+        for part in range(parts)
+    )
+    if parts == 1:
+        files = (hub_file(f"{name}-{quantization}.gguf", size),)
+    return Variant(name=f"{name}-{quantization}", files=files, quantization=quantization)
+
+
+QWEN_REPO = HubRepo(
+    model=HubModel(
+        repo="bartowski/Qwen3-8B-GGUF",
+        downloads=84_231,
+        likes=310,
+        licence="apache-2.0",
+        parameters=8_200_000_000,
+        context=32_768,
+    ),
+    revision="1" * 40,
+    variants=(
+        variant("BF16", 16_400_000_000, parts=2),
+        variant("Q8_0", 8_710_000_000),
+        variant("Q6_K", 6_730_000_000),
+        variant("Q4_K_M", 5_030_000_000),
+        variant("IQ3_XXS", 3_300_000_000),
+    ),
+)
+VISION_REPO = HubRepo(
+    model=HubModel(
+        repo="ggml-org/gemma-3-4b-it-GGUF", licence="gemma", gated=True, parameters=4_300_000_000
+    ),
+    revision="2" * 40,
+    variants=(
+        variant("Q8_0", 4_130_000_000, name="gemma-3-4b-it"),
+        variant("Q4_K_M", 2_490_000_000, name="gemma-3-4b-it"),
+        replace(
+            variant("F16", 851_000_000, name="mmproj-gemma-3-4b-it"),
+            kind="projector",
+        ),
+    ),
+)
+HUB_DOWN = AIError(
+    ErrorCode.SERVICE_UNAVAILABLE,
+    "huggingface.co does not answer.",
+    hint="Look at the network, or set HF_ENDPOINT.",
+)
+
+
+@dataclass
+class ScriptedHub:
+    """Answers with these repositories; `gate` holds its answers back."""
+
+    repos: Sequence[HubRepo] = (QWEN_REPO, VISION_REPO)
+    place: str = "huggingface.co"
+    problem: AIError | None = None
+    gate: anyio.Event | None = None
+    asked: list[str] = field(default_factory=list)
+
+    async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
+        return [repo.model for repo in self.repos]
+
+    async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
+        self.asked.append(repo)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.problem is not None:
+            raise self.problem
+        for known in self.repos:
+            if known.model.repo == repo:
+                return known
+        raise AIError(ErrorCode.MODEL_NOT_FOUND, f"huggingface.co has no {repo}.")
+
+    def file_url(self, repo: str, revision: str, path: str) -> str:
+        return f"https://huggingface.co/{repo}/resolve/{revision}/{path}"
+
+    def token_for(self, url: str) -> str | None:
+        return None
+
+
+@dataclass
+class ScriptedRegistry:
+    """Knows these models; what the hub says beside comes when its gate is open."""
+
+    entries: Sequence[RegistryEntry] = BUILT_IN
+    of_hub: Sequence[RegistryEntry] = (OF_HUB,)
+    problem: AIError | None = None
+    gates: dict[str, anyio.Event] = field(default_factory=dict)
+    """By the words asked for."""
+    asked: list[str] = field(default_factory=list)
+    answered: list[str] = field(default_factory=list)
+    installed: list[ModelRef] = field(default_factory=list)
+
+    async def prepare(self) -> None:
+        pass
+
+    def search(
+        self, text: str = "", *, purpose: str | None = None, limit: int = 50
+    ) -> Sequence[RegistryEntry]:
+        words = text.casefold().split()
+        return [
+            entry
+            for entry in self.entries
+            if (purpose is None or purpose in entry.purposes)
+            and all(word in f"{entry.name} {entry.id}".casefold() for word in words)
+        ][:limit]
+
+    async def search_hub(self, text: str, *, limit: int = 30) -> Sequence[RegistryEntry]:
+        self.asked.append(text)
+        if text in self.gates:
+            await self.gates[text].wait()
+        self.answered.append(text)
+        if self.problem is not None:
+            raise self.problem
+        return [*self.search(text), *self.of_hub]
+
+    def note_installed(self, models: Iterable[tuple[ModelRef, ModelInfo]]) -> None:
+        self.installed = [ref for ref, _info in models]
+
+    async def rate(self, entry_id: str, stars: int | None) -> RegistryEntry:
+        return next(entry for entry in self.entries if entry.id == entry_id)
+
+    async def note_use(self, ref: ModelRef) -> None:
+        pass
+
+
+class ScriptedDownloads:
+    """A queue in which nothing happens but what a test does."""
+
+    def __init__(self, *jobs: Job) -> None:
+        self._jobs = list(jobs)
+        self._readers: list[MemoryObjectSendStream[Job]] = []
+        self.done: list[tuple[str, str]] = []
+        self.refuses: AIError | None = None
+
+    def jobs(self) -> Sequence[Job]:
+        return tuple(self._jobs)
+
+    @property
+    def origins(self) -> list[Origin]:
+        return [job.origin for job in self._jobs]
+
+    async def add(self, origin: Origin) -> Job:
+        if self.refuses is not None:
+            raise self.refuses
+        job = Job(id=f"job-{len(self._jobs) + 1}", origin=origin, title=title_of(origin))
+        self.put(job)
+        return job
+
+    def put(self, job: Job) -> None:
+        """Let a job be there, or be as given, and tell it."""
+        places = [place for place, one in enumerate(self._jobs) if one.id == job.id]
+        if places:
+            self._jobs[places[0]] = job
+        else:
+            self._jobs.append(job)
+        for reader in self._readers:
+            reader.send_nowait(job)
+
+    async def pause(self, job_id: str) -> None:
+        self._turn("pause", job_id, state="paused")
+
+    async def resume(self, job_id: str) -> None:
+        self._turn("resume", job_id, state="queued", trouble=None)
+
+    async def cancel(self, job_id: str) -> None:
+        self._turn("cancel", job_id, state="cancelled")
+
+    async def dismiss(self, job_id: str) -> None:
+        self.done.append(("dismiss", job_id))
+        gone = self._job(job_id)
+        self._jobs = [job for job in self._jobs if job.id != job_id]
+        for reader in self._readers:
+            reader.send_nowait(gone)
+
+    def _job(self, job_id: str) -> Job:
+        return next(job for job in self._jobs if job.id == job_id)
+
+    def _turn(self, deed: str, job_id: str, **changes: object) -> None:
+        self.done.append((deed, job_id))
+        if self.refuses is not None:
+            raise self.refuses
+        self.put(replace(self._job(job_id), **changes))  # type: ignore[arg-type]  # by field names
+
+    @asynccontextmanager
+    async def changes(self) -> AsyncIterator[ObjectReceiveStream[Job]]:
+        send, receive = anyio.create_memory_object_stream[Job](100)
+        self._readers.append(send)
+        async with send, receive:
+            try:
+                yield receive
+            finally:
+                self._readers.remove(send)
+
+    @property
+    def readers(self) -> int:
+        return len(self._readers)
+
+
+def title_of(origin: Origin) -> str:
+    match origin:
+        case ProviderPull():
+            return origin.model
+        case UrlFile():
+            return origin.url
+        case _:
+            return getattr(origin, "name", "something")
+
+
+@dataclass
+class FetchingRuntime(ScriptedRuntime):
+    """A scripted runtime that finds and fetches models."""
+
+    hub: ScriptedHub = field(default_factory=ScriptedHub)
+    model_registry: ScriptedRegistry = field(default_factory=ScriptedRegistry)
+    downloads: ScriptedDownloads = field(default_factory=ScriptedDownloads)
+    this_machine: Machine = MACHINE
+    there: Sequence[Place] = (LIBRARY, OLLAMA)
+
+    async def machine(self) -> Machine:
+        return self.this_machine
+
+    async def places(self) -> Sequence[Place]:
+        return self.there
+
+
+async def no_pause(_seconds: float) -> None:
+    """Let no time pass."""
+    await anyio.sleep(0)
+
+
+class Pauses:
+    """Lets every pause last until it is ended."""
+
+    def __init__(self) -> None:
+        self._end = anyio.Event()
+        self.begun: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.begun.append(seconds)
+        await self._end.wait()
+
+    def end(self) -> None:
+        """End those that have begun."""
+        self._end.set()
+        self._end = anyio.Event()

@@ -1,0 +1,175 @@
+"""Downloads as the chat tells of them: in the status line, and when one has ended."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.library.downloads.job import Job, ProviderPull, Trouble
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.tui.screens import fetching
+from tests.support.screens import Stage, staged
+from tests.support.scripted import ScriptedCatalog
+from tests.support.scripted_fetching import FetchingRuntime, Pauses, ScriptedDownloads, no_pause
+
+HERE = Listing(
+    provider="local",
+    label="Ollama",
+    models=(ModelInfo(name="qwen3:8b"), ModelInfo(name="gemma3:12b")),
+)
+PULL = Job(
+    id="1",
+    origin=ProviderPull(provider="local", model="gemma3:12b"),
+    title="gemma3:12b",
+    state="running",
+    completed=1_000_000_000,
+    total=8_000_000_000,
+)
+DONE = replace(PULL, state="done", completed=8_000_000_000, model="local://gemma3:12b")
+FAILED = replace(
+    PULL,
+    state="failed",
+    trouble=Trouble(message="pull model manifest:\x1b[2J file does not exist", hint="Look again."),
+)
+
+
+def runtime(*jobs: Job) -> FetchingRuntime:
+    return FetchingRuntime(catalog=ScriptedCatalog(HERE), downloads=ScriptedDownloads(*jobs))
+
+
+def status_of(stage: Stage) -> str:
+    return stage.screen_text.splitlines()[-1]
+
+
+def at_once(stage: Stage) -> None:
+    assert stage.chat.desk is not None
+    stage.chat.desk.fetching.sleep = no_pause
+
+
+async def test_the_status_line_says_how_far_it_is_until_it_has_ended(tmp_path: Path) -> None:
+    running = runtime(PULL)
+    async with staged(tmp_path / "config.toml", running) as stage:
+        at_once(stage)
+        assert "↓ 12 %" in status_of(stage)
+        running.downloads.put(replace(PULL, completed=4_000_000_000))
+        await stage.settle()
+        assert "↓ 50 %" in status_of(stage)
+        running.downloads.put(DONE)
+        await stage.settle()
+        assert "↓" not in status_of(stage)
+
+
+async def test_it_goes_on_beside_an_answer(tmp_path: Path) -> None:
+    running = runtime(PULL)
+    async with staged(tmp_path / "config.toml", running, size=(120, 40)) as stage:
+        at_once(stage)
+        await stage.ask("Why is the sky blue?")
+        running.downloads.put(replace(PULL, completed=6_000_000_000))
+        await stage.settle()
+        assert "↓ 75 %" in status_of(stage)
+        stage.client.answer("Because.")
+        running.downloads.put(DONE)
+        await stage.settle()
+        assert "gemma3:12b on local is here, 8.0 GB." in stage.shown
+        assert "Because." in stage.shown
+
+
+async def test_a_finished_one_says_how_it_is_used_and_can_be_at_once(tmp_path: Path) -> None:
+    running = runtime(PULL)
+    async with staged(tmp_path / "config.toml", running, size=(120, 40)) as stage:
+        at_once(stage)
+        running.downloads.put(DONE)
+        await stage.settle()
+        assert "/model local://gemma3:12b chats with it." in stage.screen_text
+        await stage.ask("/model local://gemma3:12b")
+        assert stage.client.conversation.model == "local://gemma3:12b"
+
+
+async def test_a_failed_one_says_why_and_what_to_do(tmp_path: Path) -> None:
+    running = runtime(PULL)
+    async with staged(tmp_path / "config.toml", running, size=(120, 40)) as stage:
+        at_once(stage)
+        running.downloads.put(FAILED)
+        await stage.settle()
+        shown = stage.screen_text
+        assert "gemma3:12b on local could not be fetched." in shown
+        assert "pull model manifest:␛[2J file does not exist" in shown
+        assert "Look again. /pull shows the downloads." in shown
+
+
+async def test_what_had_ended_before_is_not_told(tmp_path: Path) -> None:
+    other = replace(PULL, id="2")
+    running = runtime(DONE, replace(FAILED, id="3"), other)
+    async with staged(tmp_path / "config.toml", running) as stage:
+        at_once(stage)
+        running.downloads.put(replace(other, completed=5_000_000_000))
+        await stage.settle()
+        assert "is here" not in stage.shown
+        assert "could not be fetched" not in stage.shown
+
+
+async def test_one_that_came_unseen_is_told_if_it_ended_since_the_start(tmp_path: Path) -> None:
+    running = runtime()
+    async with staged(tmp_path / "config.toml", running) as stage:
+        at_once(stage)
+        running.downloads.put(replace(DONE, id="old", title="old", changed_at=1.0))
+        running.downloads.put(replace(DONE, changed_at=4e9))
+        await stage.settle()
+        assert "gemma3:12b on local is here" in stage.shown
+        assert "old" not in stage.shown
+
+
+async def test_nobody_watches_while_all_rests_and_somebody_does_after_a_look_at_the_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "QUIET_S", 0.0)
+    running = runtime(replace(PULL, state="paused"))
+    async with staged(tmp_path / "config.toml", running) as stage:
+        at_once(stage)
+        assert running.downloads.readers == 0
+        await stage.ask("/pull")
+        running.downloads.put(PULL)
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert running.downloads.readers == 1
+        assert "↓ 12 %" in status_of(stage)
+        running.downloads.put(DONE)
+        await stage.settle()
+        assert "is here" in stage.shown
+        assert running.downloads.readers == 0
+
+
+async def test_what_another_program_fetches_is_its_own_business(tmp_path: Path) -> None:
+    running = runtime(replace(PULL, is_elsewhere=True))
+    async with staged(tmp_path / "config.toml", running) as stage:
+        at_once(stage)
+        assert "↓" not in status_of(stage)
+        running.downloads.put(replace(DONE, is_elsewhere=True))
+        await stage.settle()
+        assert "is here" not in stage.shown
+
+
+async def test_the_figure_is_drawn_at_most_twice_a_second(tmp_path: Path) -> None:
+    running, pauses = runtime(PULL), Pauses()
+    async with staged(tmp_path / "config.toml", running) as stage:
+        assert stage.chat.desk is not None
+        stage.chat.desk.fetching.sleep = pauses
+        for completed in (2, 3, 4):
+            running.downloads.put(replace(PULL, completed=completed * 1_000_000_000))
+            await stage.settle()
+        assert pauses.begun == [0.5]
+        assert "↓ 25 %" in status_of(stage)
+        pauses.end()
+        await stage.settle()
+        assert "↓ 50 %" in status_of(stage)
+
+
+async def test_a_model_that_came_for_this_chat_is_looked_up_anew(tmp_path: Path) -> None:
+    running = runtime(DONE)
+    async with staged(tmp_path / "config.toml", running) as stage:
+        assert stage.chat.desk is not None
+        stage.chat.desk.fetching.came_back(ModelRef("local", "gemma3:12b"))
+        await stage.settle()
+        assert stage.client.conversation.model == "local://gemma3:12b"
+        assert "gemma3:12b answers from now on." in stage.shown
