@@ -16,7 +16,7 @@ from tests.support.fake_hub import FakeHub, serve_hub
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import serve
 from tests.support.hub_repos import PIECE, FakeFile, FakeRepo
-from tests.support.hub_samples import scripted_model, shards_of
+from tests.support.hub_samples import TOKEN, scripted_model, shards_of
 
 HALF = 32 * PIECE
 
@@ -114,6 +114,26 @@ async def test_a_download_ends_with_its_runtime_and_goes_on_with_the_next(paths:
             await ended(runtime)
         whole = sum(file.size for file in shards)
         assert sum(asked.sent for asked in hub.asked if asked.to_files) == whole
+
+
+async def test_no_file_holds_a_token_or_a_signature(paths: AppPaths, tmp_path: Path) -> None:
+    file = FakeFile("Secret-Q8_0.gguf", pattern=(3_000_000, 1))
+    hub = FakeHub([FakeRepo("o/Secret", [file], private=True)])
+    hub.tokens = {TOKEN: frozenset({"o/Secret"})}
+    hub.pace = lambda _count: 30.0 if sum(one.sent for one in hub.asked) >= HALF // 2 else 0.0
+    async with serve_hub(hub):
+        environ = {"HF_ENDPOINT": hub.url, "HF_TOKEN": TOKEN}
+        async with load_runtime(Flags(), environ, paths)() as runtime:
+            await runtime.downloads.add(await origin_of(runtime, "o/Secret"))
+            with anyio.fail_after(30):
+                while not runtime.downloads.jobs()[0].completed:
+                    await anyio.sleep(0.005)
+        queries = [one.path.partition("Signature=")[2] for one in hub.asked if one.to_files]
+    assert all(queries)
+    said = b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+    assert b"o/Secret" in said
+    for secret in (TOKEN, *queries):
+        assert secret.encode() not in said
 
 
 async def test_a_pull_is_one_of_the_downloads(paths: AppPaths) -> None:
