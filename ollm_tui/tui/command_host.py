@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import Attachments, ModelDeeds, NoteKind, OfferedTool, View
 from ollm_tui.tui.capabilities import OffersTools
-from ollm_tui.tui.screens.model_views import ModelViews
 
 if TYPE_CHECKING:
     from ollm_tui.tui.screens.chat import ChatScreen
@@ -19,7 +18,7 @@ class ScreenCommandHost:
     def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
         self._screen = screen
         self._desk = desk
-        self.model_deeds: ModelDeeds = ModelViews(screen, desk)
+        self.model_deeds: ModelDeeds = desk.model_views
 
     def say(self, text: str, kind: NoteKind = "info") -> None:
         """Show a note in the transcript."""

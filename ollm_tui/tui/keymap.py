@@ -113,6 +113,8 @@ _MODELS_KEYS: Final[tuple[Key, ...]] = (
     Key("models.find", "ctrl+f", "find_models", "Find a model and fetch it", "find",
         in_palette=True),
     Key("models.downloads", "tab", "to_downloads", "Go to the downloads", "downloads"),
+    Key("models.details", "f4", "deed('show')", "All that is known of it", "details",
+        in_palette=True),
     Key("models.ask_again", "f5", "ask_again", "Look again for engines and models", "look again",
         in_palette=True),
     Key("models.load", "f6", "deed('load')", "Load it into memory", "load", "its server can",

@@ -14,6 +14,8 @@ from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.attaching import Attaching
 from ollm_tui.tui.screens.fetching import Fetching
 from ollm_tui.tui.screens.finding_files import FileSuggestions
+from ollm_tui.tui.screens.model_views import ModelViews
+from ollm_tui.tui.screens.model_work import ModelWork
 from ollm_tui.tui.screens.rewriting import Rewriting
 from ollm_tui.tui.screens.sight import PictureConsent
 from ollm_tui.tui.screens.talk import Talk
@@ -56,6 +58,8 @@ class Desk:
         self.files = FileSuggestions(self.suggest)
         self.consent = PictureConsent(screen, self)
         self.commands = COMMANDS
+        self.model_work = ModelWork(screen, self)
+        self.model_views = ModelViews(screen, self)
         self.host = ScreenCommandHost(screen, self)
         self.views = Views(screen, self)
         self.rewriting = Rewriting(screen, self)

@@ -3,17 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.details import DEEDS, Deed
-from ollm_tui.tui.figures import size
 from ollm_tui.tui.modals.choice import Choice, Choose
 from ollm_tui.tui.modals.copy_name import CopyName
-from ollm_tui.tui.modals.yes_no import YesNoDialog
+from ollm_tui.tui.modals.delete_model import DeleteModel
 from ollm_tui.tui.screens.model_work import ModelWork
 from ollm_tui.tui.widgets.model_entry import ModelEntry
-from ollm_tui.tui.widgets.reading import Passage
 
 if TYPE_CHECKING:
     from ollm_tui.tui.screens.models import ModelsScreen
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 Refusals = Mapping[Deed, str | None]
 """For each deed why it cannot be done; None where it can."""
 KEY_OF: Final[Mapping[Deed, str]] = {
+    "show": "models.details",
     "load": "models.load",
     "unload": "models.unload",
     "copy": "models.copy",
@@ -91,27 +90,37 @@ class ModelDeeds:
             case "delete":
                 if await ask(self._question(entry)):
                     self._work.delete(ref)
-            case _:
-                pass
+            case "show":
+                await self._show(entry)
 
-    def _question(self, entry: ModelEntry) -> YesNoDialog:
-        known = entry.info.size_bytes
-        amount = size(known) if known and known > 0 else "size unknown"
-        place = clean_name(self._work.place(entry.ref) or entry.label)
-        notes = [
-            "It answers in the open chat, which has no model then."
-            if self._work.is_own(entry.ref)
-            else "",
-            "It is loaded now." if entry.is_loaded else "",
-            "Nothing brings it back but fetching it again.",
-        ]
-        return YesNoDialog(
-            "Delete this model for good?",
-            "\n".join(note for note in notes if note),
-            Passage(f"{amount} · {place}", entry.ref.model),
-            yes="delete",
-            no="or Esc keeps it",
+    def _question(self, entry: ModelEntry) -> DeleteModel:
+        return DeleteModel(
+            entry.info,
+            self._work.place(entry.ref) or entry.label,
+            is_own=self._work.is_own(entry.ref),
+            is_loaded=bool(entry.is_loaded),
         )
+
+    async def _show(self, entry: ModelEntry) -> None:
+        """Show all that is known of a model, and do what is chosen there."""
+        manager, screen = self._work.manager, self._screen
+        if manager is None:
+            return
+        screen.say(f"Asking about {entry.name}…")
+        try:
+            details = await manager.show(entry.ref)
+        except AIError as error:
+            screen.say(str(error), is_error=True)
+            return
+        screen.say("")
+        if not screen.is_current:
+            return
+        page = self._work.details_page(details, await self.refusals(entry.ref))
+        answer = await screen.app.push_screen_wait(page)
+        if answer == "chat":
+            screen.chat_with(entry)
+        elif answer is not None:
+            await self.do(answer, entry)
 
     async def menu(self, entry: ModelEntry, further: Sequence[Choice]) -> str | None:
         """List all that can be done with a model, and why the rest cannot; give what is chosen."""

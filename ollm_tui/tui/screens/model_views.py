@@ -1,5 +1,7 @@
 """The details of a model beside a chat, and what is done with it from there."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,6 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.details import Deed, ModelDetails
 from ollm_tui.runtime.effective import in_chat
 from ollm_tui.tui.capabilities import ManagesModels
-from ollm_tui.tui.figures import size
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.manager_port import ModelManager
     from ollm_tui.tui.screens.chat import ChatScreen
     from ollm_tui.tui.screens.desk import Desk
-    from ollm_tui.tui.screens.model_details import DetailsAnswer
+    from ollm_tui.tui.screens.model_details import DetailsAnswer, ModelDetailsScreen
 
 _NOT_FROM_A_CHAT: Deed = "copy"
 
@@ -60,11 +61,29 @@ class ModelViews:
         manager, ref = await self._meant(name)
         if manager is None or ref is None:
             return
-        details = self._as_chatted(await manager.show(ref))
+        details = await manager.show(ref)
         refusals = {**await manager.deeds(ref)}
         key = self._screen.keymap.key_for("chat.models")
         refusals[_NOT_FROM_A_CHAT] = f"It gets a second name where all models are: {key}."
         self._open(details, refusals, section)
+
+    def page(
+        self,
+        details: ModelDetails,
+        refusals: Mapping[Deed, str | None],
+        section: str | None = None,
+    ) -> "ModelDetailsScreen":
+        """Make the screen of a model as it counts in this chat, at one of its parts."""
+        # A screen of its own, which many chats never open.
+        from ollm_tui.tui.screens.model_details import ModelDetailsScreen
+
+        return ModelDetailsScreen(
+            self._as_chatted(details),
+            refusals=refusals,
+            section=section,
+            keymap=self._screen.keymap,
+            copies=self._screen.services.copies,
+        )
 
     def _as_chatted(self, details: ModelDetails) -> ModelDetails:
         """Let the options of the chat count for the chat's own model."""
@@ -77,18 +96,9 @@ class ModelViews:
     def _open(
         self, details: ModelDetails, refusals: dict[Deed, str | None], section: str | None
     ) -> None:
-        # A screen of its own, which many chats never open.
-        from ollm_tui.tui.screens.model_details import ModelDetailsScreen
-
         if self._screen.app.screen is not self._screen:
             return
-        page = ModelDetailsScreen(
-            details,
-            refusals=refusals,
-            section=section,
-            keymap=self._screen.keymap,
-            copies=self._screen.services.copies,
-        )
+        page = self.page(details, refusals, section)
         if section is not None and not page.has(section):
             self._desk.say(f"{clean_name(details.ref.model)} brings no {section}.", "warning")
             return
@@ -125,28 +135,18 @@ class ModelViews:
             self._desk.say(f"{clean_name(ref.model)} is no longer loaded.")
 
     async def _delete(self, details: ModelDetails) -> None:
-        """Delete after a yes: the size and the place are named, and whether the chat needs it."""
+        """Delete after a yes."""
         # Not needed before somebody deletes.
-        from ollm_tui.tui.modals.yes_no import YesNoDialog
-        from ollm_tui.tui.widgets.reading import Passage
+        from ollm_tui.tui.modals.delete_model import DeleteModel
 
-        runtime = self._desk.runtime
-        if not isinstance(runtime, ManagesModels):
-            return
-        known = details.info.size_bytes
-        amount = size(known) if known and known > 0 else "size unknown"
-        is_own = self._desk.talk.model == str(details.ref)
-        own = "It answers in this chat.\n" if is_own else ""
-        question = YesNoDialog(
-            "Delete this model for good?",
-            f"{own}Nothing brings it back but fetching it again.",
-            Passage(f"{amount} · {clean_name(details.place)}", details.ref.model),
-            yes="delete",
-            no="or Esc keeps it",
+        question = DeleteModel(
+            replace(details.info, name=details.ref.model),
+            details.place,
+            is_own=self._desk.model_work.is_own(details.ref),
+            is_loaded=bool(details.info.loaded),
         )
         if await self._screen.app.push_screen_wait(question):
-            await runtime.manager.delete(details.ref)
-            self._desk.say(f"{clean_name(details.ref.model)} was deleted.")
+            self._desk.model_work.delete(details.ref)
 
     async def _meant(self, name: str) -> "tuple[ModelManager | None, ModelRef | None]":
         """Find the model that is meant, and who can do something with it; or say what lacks."""

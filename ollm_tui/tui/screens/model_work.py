@@ -1,7 +1,7 @@
 """What is being done with models: it goes on when the screen that began it is left."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,9 +12,13 @@ from ollm_tui.providers.router import same_model
 from ollm_tui.tui.capabilities import ManagesModels
 
 if TYPE_CHECKING:
+    from ollm_tui.runtime.details import Deed, ModelDetails
     from ollm_tui.runtime.manager_port import ModelManager
     from ollm_tui.tui.screens.chat import ChatScreen
     from ollm_tui.tui.screens.desk import Desk
+    from ollm_tui.tui.screens.model_details import ModelDetailsScreen
+
+    _Work = Callable[[ModelManager], Awaitable["Outcome"]]
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +31,8 @@ class Outcome:
     words: str
     hint: str | None = None
     is_error: bool = False
+    is_told: bool = False
+    """Whether the chat was told already."""
 
 
 class WorkWatcher(Protocol):
@@ -87,9 +93,9 @@ class ModelWork:
         """Bring a model into memory, for as long as `keep_alive` says."""
         name = clean_name(ref.model)
 
-        async def deed(manager: "ModelManager") -> str:
+        async def deed(manager: "ModelManager") -> Outcome:
             await manager.load(ref, keep_alive=keep_alive)
-            return f"{name} is loaded."
+            return Outcome(ref, f"{name} is loaded.")
 
         self._begin(ref, f"Loading {name}…", deed)
 
@@ -97,18 +103,18 @@ class ModelWork:
         """Drop a model from memory."""
         name = clean_name(ref.model)
 
-        async def deed(manager: "ModelManager") -> str:
+        async def deed(manager: "ModelManager") -> Outcome:
             await manager.unload(ref)
-            return f"{name} is no longer in memory."
+            return Outcome(ref, f"{name} is no longer in memory.")
 
         self._begin(ref, f"Dropping {name} from memory…", deed)
 
     def copy(self, ref: ModelRef, copy: str) -> None:
         """Give a model a second name."""
 
-        async def deed(manager: "ModelManager") -> str:
+        async def deed(manager: "ModelManager") -> Outcome:
             made = await manager.copy(ref, copy)
-            return f"{clean_name(ref.model)} is {clean_name(made.model)} too."
+            return Outcome(ref, f"{clean_name(ref.model)} is {clean_name(made.model)} too.")
 
         self._begin(ref, f"Copying {clean_name(ref.model)}…", deed)
 
@@ -116,11 +122,11 @@ class ModelWork:
         """Remove a model for good."""
         name = clean_name(ref.model)
 
-        async def deed(manager: "ModelManager") -> str:
+        async def deed(manager: "ModelManager") -> Outcome:
             place = clean_name(self.place(ref) or ref.provider)
             await manager.delete(ref)
-            self._lose(ref, f"{name} was deleted from {place}.")
-            return f"{name} was deleted from {place}."
+            words = f"{name} was deleted from {place}."
+            return Outcome(ref, words, is_told=self._lose(ref, words))
 
         self._begin(ref, f"Deleting {name}…", deed)
 
@@ -129,25 +135,30 @@ class ModelWork:
         words = f"{clean_name(ref.model)} is no longer at {clean_name(label)}."
         self._lose(ref, words)
 
+    def details_page(
+        self, details: "ModelDetails", refusals: "Mapping[Deed, str | None]"
+    ) -> "ModelDetailsScreen":
+        """Make the screen that shows a model as it counts in the open chat."""
+        return self._desk.model_views.page(details, refusals)
+
     def is_own(self, ref: ModelRef) -> bool:
         """Whether a model is that of the open chat, by this name or another of it."""
         own = self.own_model
         is_there = own is not None and own.provider == ref.provider
         return is_there and own is not None and same_model(own.model, ref.model)
 
-    def _lose(self, ref: ModelRef, words: str) -> None:
+    def _lose(self, ref: ModelRef, words: str) -> bool:
         """Tell the chat that a model is gone, if it is the one that answers; then none does."""
         if not self.is_own(ref):
-            return
+            return False
         self._desk.talk.drop_model()
         key = self._screen.keymap.key_for("chat.models")
         told = f"{words} It was this chat's model; no model is chosen now."
         self._desk.say(told, "warning", f"Press {key} to choose another.")
         self._desk.status.show_talk()
+        return True
 
-    def _begin(
-        self, ref: ModelRef, words: str, deed: "Callable[[ModelManager], Awaitable[str]]"
-    ) -> None:
+    def _begin(self, ref: ModelRef, words: str, deed: "_Work") -> None:
         manager = self.manager
         if manager is not None and ref not in self._ongoing:
             self._ongoing[ref] = words
@@ -157,11 +168,11 @@ class ModelWork:
     async def _do(
         self,
         ref: ModelRef,
-        deed: "Callable[[ModelManager], Awaitable[str]]",
+        deed: "_Work",
         manager: "ModelManager",
     ) -> None:
         try:
-            outcome = Outcome(ref, await deed(manager))
+            outcome = await deed(manager)
         except AIError as error:
             logger.info("Nothing was done with a model: %s", error)
             outcome = Outcome(ref, error.message, error.hint, is_error=True)
@@ -173,5 +184,5 @@ class ModelWork:
     def _tell(self, outcome: Outcome | None) -> None:
         if self._watcher is not None:
             self._watcher.work_changed(outcome)
-        elif outcome is not None:
+        elif outcome is not None and not outcome.is_told:
             self._desk.say(outcome.words, "error" if outcome.is_error else "info", outcome.hint)

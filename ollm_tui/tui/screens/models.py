@@ -247,7 +247,7 @@ class ModelsScreen(ShowsDownloads):
         if entry is not None:
             known = self._deeds.known(entry.ref) or {}
             memory: Deed = "unload" if entry.is_loaded else "load"
-            wanted: tuple[Deed, ...] = (memory, "delete", "copy")
+            wanted: tuple[Deed, ...] = ("show", memory, "delete", "copy")
             can = [KEY_OF[deed] for deed in wanted if known.get(deed, "") is None]
             first = ["models.chat"] if can_chat(entry.info) else []
             shown = [*first, "models.menu", "models.find", "models.back", *can, "models.sort"]
@@ -279,13 +279,14 @@ class ModelsScreen(ShowsDownloads):
     def action_chat(self) -> None:
         """Chat with the marked model."""
         if (entry := self.table.marked) is not None:
-            self._chat_with(entry)
+            self.chat_with(entry)
 
     @on(ModelTable.Chosen)
     def _chosen(self, event: ModelTable.Chosen) -> None:
-        self._chat_with(event.entry)
+        self.chat_with(event.entry)
 
-    def _chat_with(self, entry: ModelEntry) -> None:
+    def chat_with(self, entry: ModelEntry) -> None:
+        """Go back to the chat with a model, if it can chat."""
         if can_chat(entry.info):
             self.dismiss(entry.ref)
         else:

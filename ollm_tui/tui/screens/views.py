@@ -16,7 +16,6 @@ from ollm_tui.tui.modals.pick_theme import PickTheme
 from ollm_tui.tui.palette import Entry, entries
 from ollm_tui.tui.screens.context_ways import ContextWays
 from ollm_tui.tui.screens.links import Links
-from ollm_tui.tui.screens.model_work import ModelWork
 from ollm_tui.tui.screens.saved import Saved
 from ollm_tui.tui.theming import ThemeProblem
 
@@ -26,8 +25,16 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.model import ModelRef
     from ollm_tui.tui.screens.chat import ChatScreen
     from ollm_tui.tui.screens.desk import Desk
+    from ollm_tui.tui.screens.models import ModelsScreen
 
 logger = logging.getLogger(__name__)
+
+
+def _models_screen_class() -> "type[ModelsScreen]":
+    # a screen of its own, which many never open
+    from ollm_tui.tui.screens.models import ModelsScreen
+
+    return ModelsScreen
 
 
 class Views:
@@ -39,7 +46,6 @@ class Views:
         self._saved = Saved(screen, desk)
         self._context = ContextWays(screen, desk)
         self.links = Links(screen, desk)
-        self._model_work = ModelWork(screen, desk)
 
     def show(self, view: View, text: str = "") -> None:
         """Open a dialog or another screen, unless one is open."""
@@ -72,11 +78,13 @@ class Views:
         self._screen.app.push_screen(picker, self._use_model)
 
     def _manage_models(self) -> None:
-        # a screen of its own, which many never open
-        from ollm_tui.tui.screens.models import ModelsScreen
+        self._screen.run_worker(self._open_manager(), group="view", exclusive=True)
 
-        page = ModelsScreen(self._desk.runtime, self._model_work, self._screen.keymap)
-        self._screen.app.push_screen(page, self._desk.fetching.came_back)
+    async def _open_manager(self) -> None:
+        make_page = await anyio.to_thread.run_sync(_models_screen_class)
+        if self._screen.app.screen is self._screen:
+            page = make_page(self._desk.runtime, self._desk.model_work, self._screen.keymap)
+            self._screen.app.push_screen(page, self._desk.fetching.came_back)
 
     def _use_model(self, ref: "ModelRef | None") -> None:
         if ref is not None:

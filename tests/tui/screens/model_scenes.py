@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from unittest.mock import patch
 
+import anyio
+
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
@@ -115,5 +117,13 @@ async def opened(stage: Stage) -> ModelsScreen:
     """Open the models screen at a time that stands still."""
     with patch.object(models_module, "utc_now", lambda: NOW):
         await stage.pilot.press("f3")
-        await stage.settle()
+        return await arrived(stage)
+
+
+async def arrived(stage: Stage) -> ModelsScreen:
+    """Wait for the models screen, which is loaded in a thread."""
+    with anyio.fail_after(10):
+        while not isinstance(stage.app.screen, ModelsScreen):
+            await stage.pilot.pause(0.01)
+    await stage.settle()
     return page(stage)

@@ -15,8 +15,10 @@ from ollm_tui.tui.modals.armed import WAITING
 from ollm_tui.tui.modals.choice import Choose
 from ollm_tui.tui.modals.copy_name import CopyName
 from ollm_tui.tui.modals.yes_no import YesNoDialog
+from ollm_tui.tui.screens.model_details import ModelDetailsScreen
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
+from tests.support.scripted_manager import known_details
 from tests.support.scripted_models import REFUSAL, ManagingRuntime
 from tests.support.svg import SIZES, SvgSnapshot, calm
 from tests.tui.screens.model_scenes import HERE, OLLAMA, QWEN, opened, page, runtime
@@ -221,6 +223,47 @@ async def test_the_menu_does_what_is_chosen(tmp_path: Path) -> None:
         await press(stage, "end", "up", "enter")
         assert len(scripted.manager.done) + len(stage.app.screen_stack) > 2
         assert page(stage) is not None
+
+
+async def test_the_details_show_the_model_and_what_is_chosen_there_is_done(
+    tmp_path: Path,
+) -> None:
+    scripted = runtime(OLLAMA)
+    scripted.manager.details[LLAVA] = known_details(ref=LLAVA)
+    async with shown(tmp_path, scripted) as stage:
+        await press(stage, "down", "f4")
+        assert isinstance(stage.app.screen, ModelDetailsScreen)
+        assert "llava:13b" in stage.screen_text.splitlines()[0]
+        await press(stage, "escape")
+        assert stage.app.screen is page(stage)
+        await press(stage, "f4", "f9")
+        assert isinstance(stage.app.screen, CopyName)
+        await press(stage, "escape", "f4", "enter")
+        assert stage.client.conversation.model == "local://llava:13b"
+        assert len(stage.app.screen_stack) == 1
+
+
+async def test_deleting_from_the_details_of_a_chat_takes_its_model_and_says_so_once(
+    tmp_path: Path,
+) -> None:
+    scripted = runtime(OLLAMA)
+    async with staged(tmp_path / "config.toml", scripted, size=(120, 40)) as stage:
+        await stage.ask("/show")
+        await press(stage, "f8")
+        await armed(stage)
+        await press(stage, "y")
+        assert scripted.manager.done[-1] == ("delete", QWEN)
+        assert stage.client.conversation.model is None
+        assert stage.shown.count("was deleted from") == 1
+
+
+async def test_details_that_cannot_be_had_are_a_line(tmp_path: Path) -> None:
+    scripted = runtime(OLLAMA)
+    scripted.manager.fails = REFUSAL
+    async with shown(tmp_path, scripted) as stage:
+        await press(stage, "f4")
+        assert "Ollama does not answer at localhost:11434." in stage.screen_text
+        assert "Asking about" not in stage.screen_text
 
 
 async def test_a_runtime_that_manages_nothing_says_so(tmp_path: Path) -> None:

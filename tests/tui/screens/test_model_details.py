@@ -274,7 +274,7 @@ async def test_what_is_chosen_in_the_details_is_done(tmp_path: Path) -> None:
         await stage.settle()
         assert "Delete this model for good?" in stage.screen_text
         assert "5.2 GB · Ollama at http://127.0.0.1:11434" in stage.screen_text
-        assert "It answers in this chat." in stage.screen_text
+        assert "It answers in the open chat" in stage.screen_text
         await stage.pilot.press("escape")
         await stage.settle()
         await stage.ask("/show local://gemma3:4b")

@@ -12,7 +12,16 @@ from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
 from tests.support.svg import SIZES, SvgSnapshot, calm
-from tests.tui.screens.model_scenes import DOWN, HERE, OLLAMA, info, opened, page, runtime
+from tests.tui.screens.model_scenes import (
+    DOWN,
+    HERE,
+    OLLAMA,
+    arrived,
+    info,
+    opened,
+    page,
+    runtime,
+)
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 MANY = Listing(
@@ -64,7 +73,7 @@ async def test_what_fits_this_machine_is_a_column_where_it_is_known(tmp_path: Pa
 async def test_the_command_and_the_key_open_it_and_escape_goes_back(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", runtime()) as stage:
         await stage.ask("/models")
-        page(stage)
+        await arrived(stage)
         await stage.pilot.press("escape")
         await stage.settle()
         assert len(stage.app.screen_stack) == 1

@@ -1,0 +1,40 @@
+"""Asks whether a model shall be deleted: what, how large, where, and who needs it."""
+
+import time
+from collections.abc import Callable
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.tui.figures import size
+from ollm_tui.tui.modals.yes_no import YesNoDialog
+from ollm_tui.tui.widgets.reading import Passage
+
+
+class DeleteModel(YesNoDialog):
+    """Gives whether to delete it; no is the default."""
+
+    def __init__(
+        self,
+        info: ModelInfo,
+        place: str,
+        *,
+        is_own: bool,
+        is_loaded: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Ask about a model at `place`; `is_own` when it answers in the open chat."""
+        known = info.size_bytes
+        amount = size(known) if known and known > 0 else "size unknown"
+        notes = [
+            "It answers in the open chat, which has no model then." if is_own else "",
+            "It is loaded now." if is_loaded else "",
+            "Nothing brings it back but fetching it again.",
+        ]
+        super().__init__(
+            "Delete this model for good?",
+            "\n".join(note for note in notes if note),
+            Passage(f"{amount} · {clean_name(place)}", info.name),
+            yes="delete",
+            no="or Esc keeps it",
+            clock=clock,
+        )
