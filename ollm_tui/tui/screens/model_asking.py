@@ -2,11 +2,14 @@
 
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsMachine, ManagesModels
 from ollm_tui.tui.screens.model_judge import judge_for
 from ollm_tui.tui.screens.model_shelf import ModelShelf
 from ollm_tui.tui.services import Runtime
+from ollm_tui.tui.widgets.model_entry import ModelEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S: Final = 5.0
 """How long a provider may take to list its models."""
+GLANCE_S: Final = 0.2
+"""Who has moved on sooner has not looked at a model."""
 
 
 class ModelAsking:
@@ -32,6 +37,7 @@ class ModelAsking:
         self._changed = changed
         self._gone = gone
         self.is_asking = False
+        self._described: set[ModelRef] = set()
         for listing in runtime.catalog.cached():
             shelf.put(listing)
 
@@ -54,6 +60,18 @@ class ModelAsking:
             self._shelf.keep(dict.fromkeys([*kept, *answered]))
         finally:
             self.is_asking = False
+        self._changed()
+
+    async def describe(self, entry: ModelEntry) -> None:
+        """Learn what a model that is looked at can do, where its list does not say it; once."""
+        if entry.info.capability is not None or entry.ref in self._described:
+            return
+        await anyio.sleep(GLANCE_S)
+        self._described.add(entry.ref)
+        await self._runtime.catalog.describe(entry.ref)
+        for listing in self._runtime.catalog.cached():
+            if listing.provider == entry.ref.provider:
+                self._shelf.put(listing)
         self._changed()
 
     async def machine(self) -> None:

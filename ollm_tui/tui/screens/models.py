@@ -233,13 +233,14 @@ class ModelsScreen(ShowsDownloads):
         self._look_at_deeds(event.entry)
 
     def _look_at_deeds(self, entry: ModelEntry | None) -> None:
-        if entry is not None and self._deeds.known(entry.ref) is None:
+        if entry is not None:
             self._ask_for_deeds(entry)
 
     @work(exclusive=True, group="deeds")
     async def _ask_for_deeds(self, entry: ModelEntry) -> None:
         await self._deeds.refusals(entry.ref)
         self._show_keys()
+        await self._asking.describe(entry)
 
     def _show_keys(self) -> None:
         entry = self.table.marked

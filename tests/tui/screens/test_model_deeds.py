@@ -235,7 +235,7 @@ async def test_the_details_show_the_model_and_what_is_chosen_there_is_done(
         assert isinstance(stage.app.screen, ModelDetailsScreen)
         assert "llava:13b" in stage.screen_text.splitlines()[0]
         await press(stage, "escape")
-        assert stage.app.screen is page(stage)
+        assert page(stage).is_current
         await press(stage, "f4", "f9")
         assert isinstance(stage.app.screen, CopyName)
         await press(stage, "escape", "f4", "enter")

@@ -235,6 +235,23 @@ async def test_no_width_breaks_it(tmp_path: Path) -> None:
             assert "qwen3" in stage.screen_text
 
 
+async def test_what_a_marked_model_can_do_is_asked_where_no_list_says_it(tmp_path: Path) -> None:
+    scripted = runtime(OLLAMA)
+    async with staged(tmp_path / "config.toml", scripted, size=(120, 40)) as stage:
+        screen = await opened(stage)
+        unknown = ModelRef("local", "llama3.3:70b-instruct-q4_K_M")
+        before = len(scripted.catalog.described)
+        screen.table.mark_row(3)
+        assert screen.table.marked is not None
+        assert screen.table.marked.ref == unknown
+        with anyio.fail_after(10):
+            while len(scripted.catalog.described) == before:
+                await stage.pilot.pause(0.02)
+        await stage.pilot.press("up", "down", "f5")
+        await stage.settle()
+        assert scripted.catalog.described[before:] == [unknown]
+
+
 async def test_help_and_palette_name_the_keys_of_this_screen(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", runtime(), size=(120, 40)) as stage:
         await opened(stage)
