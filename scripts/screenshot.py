@@ -8,6 +8,7 @@ same until the app changes.
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -26,7 +27,7 @@ from tests.support.scripted import (
 from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads, no_pause
 from tests.support.scripted_models import ManagingRuntime, ScriptedManager
 from tests.support.svg import calm, normalised, picture
-from tests.tui.screens.model_scenes import IN_MEMORY, QWEN, opened
+from tests.tui.screens.model_scenes import IN_MEMORY, MACHINE, QWEN, opened
 
 ANSWER = """At noon sunlight crosses **little air**, so mostly the short waves are scattered \
 and reach you from everywhere. At dusk it crosses ten times as much: blue is spent on the way, \
@@ -146,6 +147,7 @@ async def find_models(stage: Stage) -> None:
     await stage.ask("/pull qwen3")
 
 
+@dataclass
 class Everything(ManagingRuntime, FetchingRuntime):
     """A runtime that manages models and fetches them."""
 
@@ -168,6 +170,7 @@ async def draw(folder: Path) -> None:
             catalog=models(),
             first=first,
             manager=manager,
+            has=MACHINE,
             downloads=ScriptedDownloads(*downloads(name)),
         )
         async with staged(folder, runtime, size=SIZE) as stage:

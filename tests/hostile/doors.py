@@ -145,7 +145,8 @@ SCENES: Mapping[str, Scene] = {
     "ollama models": Scene(
         scenes.server_models,
         _listed("picker", "models screen", "suggestions", "header")
-        | _part("what can be done with a model", "input", "note"),
+        | _part("what can be done with a model", "question before a model is deleted")
+        | _part("input", "note"),
         arguments=("--model", f"local://{MODEL}"),
         variable="OLLAMA_HOST",
         not_here=NOT_TYPED,
@@ -153,7 +154,8 @@ SCENES: Mapping[str, Scene] = {
     "model files": Scene(
         scenes.model_files,
         _listed("picker", "models screen", "suggestions", "header")
-        | _part("what can be done with a model", "input", "note", "unusable file"),
+        | _part("what can be done with a model", "question before a model is deleted")
+        | _part("input", "note", "unusable file"),
         homes.with_model_files,
         FIT_FILES,
         not_here=NOT_TYPED,

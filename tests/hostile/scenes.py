@@ -256,7 +256,7 @@ def _models_screen(visit: Visit) -> None:
     visit.look("models screen")
     for place in range(len(visit.payloads)):
         session.write(f"{place:02}")
-        visit.wait_for_match(re.compile(rf"Modified *\n..{place:02}"))
+        visit.wait_for_match(re.compile(rf"Modified.*\n..{place:02}"))
         visit.look("models screen")
         if place % 7 == 0:
             session.write(b"\x1bOQ")
@@ -265,7 +265,10 @@ def _models_screen(visit: Visit) -> None:
             session.write(b"\x1b")
             session.wait_for(lambda: "Enter do it" not in session.screen_text())
             session.write(b"\x1b[19~")
-            visit.look("what can be done with a model")
+            session.wait_for("for good?")
+            visit.look("question before a model is deleted")
+            session.write(b"\x1b")
+            session.wait_for(lambda: "for good?" not in session.screen_text())
         session.write("\x7f\x7f")
         session.wait_for("Type to filter")
     session.write(b"\x1b")
