@@ -131,9 +131,16 @@ class ModelWork:
         self._begin(ref, f"Deleting {name}…", deed)
 
     def gone(self, ref: ModelRef, label: str) -> None:
-        """Take note that a model is no longer listed where it was."""
-        words = f"{clean_name(ref.model)} is no longer at {clean_name(label)}."
-        self._lose(ref, words)
+        """Warn a chat whose model is no longer listed where it was.
+
+        It stays chosen: one server of several may be away, and asking tells what is wrong.
+        """
+        if self.is_own(ref):
+            key = self._screen.keymap.key_for("chat.models")
+            told = (
+                f"{clean_name(label)} no longer lists {clean_name(ref.model)}, this chat's model."
+            )
+            self._desk.say(told, "warning", f"Press {key} to choose another.")
 
     def details_page(
         self, details: "ModelDetails", refusals: "Mapping[Deed, str | None]"

@@ -180,9 +180,10 @@ async def test_a_model_that_is_deleted_elsewhere_is_not_lost_silently(tmp_path: 
         # the list that is known is the old one
         scripted.catalog = ScriptedCatalog(without, known=(OLLAMA,))
         await opened(stage)
-        assert stage.client.conversation.model is None
         await press(stage, "escape")
-        assert "qwen3:8b is no longer at Ollama." in stage.shown
+        assert stage.shown.count("Ollama no longer lists qwen3:8b, this chat's model.") == 1
+        # it may come back, as when one server of several is away
+        assert stage.client.conversation.model == "local://qwen3:8b"
 
 
 async def test_a_server_that_fails_takes_no_model_away(tmp_path: Path) -> None:
