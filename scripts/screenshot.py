@@ -8,6 +8,7 @@ same until the app changes.
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -146,6 +147,7 @@ async def find_models(stage: Stage) -> None:
     await stage.ask("/pull qwen3")
 
 
+@dataclass
 class Everything(ManagingRuntime, FetchingRuntime):
     """A runtime that manages models and fetches them."""
 
