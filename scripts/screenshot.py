@@ -14,6 +14,7 @@ from pathlib import Path
 import anyio
 
 from ollm_tui.library.downloads.job import Job, ProviderPull
+from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef, from_alias
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
@@ -24,7 +25,7 @@ from tests.support.scripted import (
     text,
     thinking,
 )
-from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads, no_pause
+from tests.support.scripted_fetching import MACHINE, FetchingRuntime, ScriptedDownloads, no_pause
 from tests.support.scripted_models import ManagingRuntime, ScriptedManager
 from tests.support.svg import calm, normalised, picture
 from tests.tui.screens.model_scenes import IN_MEMORY, QWEN, opened
@@ -170,6 +171,7 @@ async def draw(folder: Path) -> None:
             catalog=models(),
             first=first,
             manager=manager,
+            has=MACHINE if name == "find-models" else Machine(),
             downloads=ScriptedDownloads(*downloads(name)),
         )
         async with staged(folder, runtime, size=SIZE) as stage:
