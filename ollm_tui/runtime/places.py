@@ -1,6 +1,5 @@
 """Where a model can be fetched to: the library of this machine, and servers that pull."""
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.library.downloads.space import free_bytes
 from ollm_tui.protocol.ports import SupportsPull
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
@@ -44,7 +44,7 @@ class PlaceFinder:
 
     async def __call__(self) -> Sequence[Place]:
         """Give the library, then the servers that answer and can pull, in order of priority."""
-        free = await anyio.to_thread.run_sync(free_bytes, self._folder)
+        free = await anyio.to_thread.run_sync(room_in, self._folder)
         found = [Place(label="this machine", folder=self._folder, free=free)]
         for listing in await self._catalog.refresh(within_s=PATIENCE_S, services=False):
             adapter = self._registry.get(listing.provider)
@@ -68,11 +68,11 @@ class PlaceFinder:
         return isinstance(self._registry.get(provider), OllamaProvider)
 
 
-def free_bytes(folder: Path) -> int | None:
+def room_in(folder: Path) -> int | None:
     """Give what is free where a folder is, or will be; None where that cannot be found out."""
     for place in (folder, *folder.parents):
         try:
-            return shutil.disk_usage(place).free
+            return free_bytes(place)
         except FileNotFoundError:
             continue
         except OSError:

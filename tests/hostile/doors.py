@@ -160,6 +160,16 @@ SCENES: Mapping[str, Scene] = {
         FIT_FILES,
         not_here=NOT_TYPED,
     ),
+    "models of a hub": Scene(
+        scenes.hub_models,
+        _text("licence of a model")
+        | _listed("names of files")
+        | _part("row of a download", "error of a hub"),
+        payloads=FIT_FILES,
+        variable="HF_ENDPOINT",
+        # Whatever ends a line is a space in the one line that a licence has.
+        not_here=frozenset({"c1-next-line", "form-feed"}),
+    ),
     "remembered models": Scene(
         scenes.remembered,
         _listed("remembered suggestions") | _part("remembered model"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ollm_tui.tui.widgets.composer import PASTE_GUARD_S
 from ollm_tui.tui.widgets.paste import FOLD_OVER_LINES
+from tests.hostile.hub import FAILING, FILES, HALVES, half_of
 from tests.hostile.payloads import Payload, marked
 from tests.support.pty_session import PtySession
 from tests.support.vt import grammar
@@ -300,6 +301,67 @@ def _choose(visit: Visit, place: int, payload: Payload) -> None:
         session.wait_for("answers from now on")
         visit.look("note")
     session.wait_for("Ask anything")
+
+
+def hub_models(visit: Visit) -> None:
+    """Repositories of a hub: what a search says of them, their files, and why it fails."""
+    session, count = visit.session, len(visit.payloads)
+    visit.settle("No model was found")
+    visit.send("/pull")
+    session.wait_for("Find models")
+    for half in HALVES:
+        _search_hub(visit, half)
+        mine = [place for place in range(count) if half_of(place, count) == half]
+        session.wait_for(f"someone/{half}-{mine[0]:02}")
+        seen: set[str] = set()
+        for _row in mine:
+            session.wait_for(lambda: _told(visit) not in {"", *seen})  # noqa: B023 -- at once
+            seen.add(_told(visit))
+            visit.look("licence of a model")
+            session.write(b"\x1b[B")
+    _search_hub(visit, FILES)
+    session.wait_for("what there is of it")
+    session.write(b"\x1b[A" * count)
+    _look_into(visit)
+    session.write(b"\x1b[A" * count)
+    session.wait_for("    00")  # the first row
+    for _row in range(count):
+        visit.look("names of files")
+        session.write(b"\x1b[B")
+        threading.Event().wait(0.05)
+    visit.look("names of files")
+    session.write(b"\x1b")
+    session.wait_for(lambda: "Enter fetch" not in session.screen_text())
+    _look_into(visit)
+    session.write(b"\r")
+    session.wait_for(lambda: re.search("Downloads|refused name", session.screen_text()) is not None)
+    visit.look("row of a download")
+    _search_hub(visit, FAILING)
+    session.wait_for("known without it")
+    visit.look("error of a hub")
+    session.write(b"\x1b")
+    session.wait_for("Ask anything")
+
+
+def _look_into(visit: Visit) -> None:
+    session = visit.session
+    session.write(b"\r")
+    session.wait_for("Enter fetch")
+    session.wait_for("parameters")
+    session.wait_for(lambda: "Asking what" not in session.screen_text())
+
+
+def _search_hub(visit: Visit, words: str) -> None:
+    if "A name, owner/name" not in visit.session.screen_text():
+        visit.session.write(b"\x15")
+        visit.session.wait_for("A name, owner/name")
+    visit.session.write(words)
+
+
+def _told(visit: Visit) -> str:
+    """Give the number of the repository that the line below the list is about."""
+    found = re.search(r"^ +b([0-9]{2})", visit.session.screen_text(), re.MULTILINE)
+    return found[1] if found else ""
 
 
 # The doors of a home, of the environment and of the command line

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from tests.hostile.hub import answer_as_hub
 from tests.hostile.payloads import Payload, marked
 from tests.support.http_server import Handler, Received, Reply
 from tests.support.scripts import last_prompt
@@ -29,6 +30,8 @@ def hostile_server(payloads: Sequence[Payload]) -> Handler:
             case "GET", "/v1/models":
                 entries = [_entry(name, message) for name in ["tiny", *names]]
                 await reply.json({"object": "list", "data": entries})
+            case "GET", path if path.startswith("/api/models"):
+                await answer_as_hub(payloads, request, reply)
             case "POST", "/api/chat" | "/v1/chat/completions":
                 said = request.json().get("messages")
                 asked = last_prompt(said).rpartition("\n\n")[2]

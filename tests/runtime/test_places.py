@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.runtime.places import free_bytes
+from ollm_tui.runtime.places import room_in
 
 
 def test_what_is_free_is_known_for_a_folder_that_is_still_to_be_made(tmp_path: Path) -> None:
-    there = free_bytes(tmp_path)
+    there = room_in(tmp_path)
     assert there is not None
-    assert free_bytes(tmp_path / "not" / "yet") is not None
+    assert room_in(tmp_path / "not" / "yet") is not None
 
 
 def test_a_disk_that_cannot_be_asked_is_not_known(
@@ -21,4 +21,4 @@ def test_a_disk_that_cannot_be_asked_is_not_known(
         raise PermissionError("no")
 
     monkeypatch.setattr(shutil, "disk_usage", refuse)
-    assert free_bytes(tmp_path) is None
+    assert room_in(tmp_path) is None

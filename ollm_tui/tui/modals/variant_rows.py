@@ -23,6 +23,8 @@ _LONGEST: Final = 500
 _PROJECTORS: Final = ("F16", "BF16", "Q8_0", "F32")
 """Which picture encoder is taken, the usual one first."""
 _QUANT_CELLS: Final = 12
+_LICENCE: Final = 40
+_NO_LICENCE: Final = "licence not said"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +199,7 @@ def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[st
     facts = (
         f"{parameters(many)} parameters" if many else "",
         f"{window(trained)} context" if trained else "",
-        f"licence {clean_line(licence[:_LONGEST])}" if licence else "licence not said",
+        f"licence {cut(clean_line(licence[:_LONGEST]), _LICENCE)}" if licence else _NO_LICENCE,
         f"{count(downloads)} downloads a month" if downloads is not None else "",
         f"{count(likes)} likes" if likes is not None else "",
     )
@@ -212,7 +214,7 @@ def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
     """Write the verdict with its numbers, and what it is for."""
     context, cache = f"{window(fits.context)} context", f"{fits.kv_type} cache"
     if row is None or row.fit is None:
-        return f"For a {context} and an {cache}"
+        return f"For {context}, {cache}"
     made_of = (
         f"model {size(row.fit.weights)}, cache {size(row.fit.cache)}, "
         f"beside {size(row.fit.overhead)}"

@@ -154,6 +154,7 @@ class FindModels(ShowsDownloads):
                 for listing in runtime.catalog.cached()
                 for info in listing.models
             )
+            search.knows_installed = True
             await runtime.model_registry.prepare()
         self._show()
 

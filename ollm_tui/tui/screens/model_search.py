@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, UrlFile
+from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
 from ollm_tui.library.hub.address import (
     Address,
     HubAddress,
@@ -14,8 +14,10 @@ from ollm_tui.library.hub.address import (
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.ports import Registry
 from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.tui.figures import size
 from ollm_tui.tui.model_fits import ModelFits
 from ollm_tui.tui.widgets.find_rows import (
     EntryRow,
@@ -37,6 +39,13 @@ EACH: Final = 3
 """Models of a group while nothing is typed."""
 
 
+def _starter() -> OriginRow:
+    """Give the small model that needs no hub, for a machine without any."""
+    name = STARTER.file_name.removesuffix(".gguf")
+    about = f"the starter model, {size(STARTER.size_bytes)}, from its package"
+    return OriginRow(StarterPackage(), name, about)
+
+
 class ModelSearch:
     """Holds what is typed and what is known of it; draws nothing and waits for nobody."""
 
@@ -50,6 +59,8 @@ class ModelSearch:
         self.trouble: AIError | None = None
         """Why the hub's answer is not in the list."""
         self.is_asking = False
+        self.knows_installed = False
+        """Whether the registry was told which models are here."""
         self._from_hub: Sequence[RegistryEntry] = ()
 
     # What changes it
@@ -120,7 +131,9 @@ class ModelSearch:
         rows = [EntryRow(entry, self.fits.best_of(entry)) for entry in entries]
         if self.purpose is not None:
             return best_by_purpose(rows, (self.purpose,), each=MOST)
-        return best_by_purpose(rows, tuple(PURPOSES), each=EACH)
+        has_none = self.knows_installed and not any(entry.installed for entry in entries)
+        first = [Group("to begin with", (_starter(),))] if has_none else []
+        return [*first, *best_by_purpose(rows, tuple(PURPOSES), each=EACH)]
 
     def _entries(self) -> list[RegistryEntry]:
         """Give what fits the words: as the hub's answer has it, then what else is known."""

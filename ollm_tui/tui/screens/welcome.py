@@ -9,7 +9,7 @@ def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
     """Give the note and its hint."""
     choose = CHOOSE.format(models=models_key)
     if first.ref is None:
-        then = f"Then press {models_key}."
+        then = f"Then press {models_key}. /pull finds models and fetches them."
         hint = f"{first.advice} {then}" if first.advice else None
         return f"No model was found. {_looked(first)}".strip(), hint
     text = f"Chatting with {first.ref.model}, {first.reason}."

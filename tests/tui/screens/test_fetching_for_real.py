@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import pytest
 from textual.pilot import Pilot
 
 from ollm_tui.config.flags import Flags
@@ -183,6 +184,7 @@ class RecordedPulls(OllamaServer):
         await reply.write(body)
 
 
+@pytest.mark.slow
 @needs_corpus
 async def test_every_recorded_pull_ends_on_the_screen_as_it_ended(tmp_path: Path) -> None:
     hub, ollama = sample_hub(), RecordedPulls()

