@@ -14,7 +14,6 @@ from pathlib import Path
 import anyio
 
 from ollm_tui.library.downloads.job import Job, ProviderPull
-from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef, from_alias
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
