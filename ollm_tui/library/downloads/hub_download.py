@@ -10,10 +10,10 @@ from typing import Final
 
 import anyio.to_thread
 
+from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.downloads.leaving import leave
-from ollm_tui.library.downloads.model_file import AddressOf, is_gguf
-from ollm_tui.library.downloads.names import checked_path, refuse_twins
+from ollm_tui.library.downloads.safe_paths import checked_path, refuse_twins
 from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.hub.ports import Hub

@@ -9,12 +9,12 @@ import anyio.to_thread
 from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.disk import Disk, Surroundings
+from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, name_of, problem_of
 from ollm_tui.library.downloads.file_copy import FileCopy
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.leaving import remove_whole
 from ollm_tui.library.downloads.local_files import chosen_files
-from ollm_tui.library.downloads.model_file import AddressOf, is_gguf, name_of, problem_of
-from ollm_tui.library.downloads.names import checked_path
+from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -11,11 +11,11 @@ import pytest
 
 from ollm_tui.library.downloads import file_copy
 from ollm_tui.library.downloads.disk import Surroundings
+from ollm_tui.library.downloads.fetched_model import name_of
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.local_copy import LocalCopy
-from ollm_tui.library.downloads.model_file import name_of
 from ollm_tui.library.downloads.work import Progress
-from ollm_tui.library.sidecars import origin_of
+from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 GGUF = b"GGUF\x03\0\0\0" + bytes(16)
@@ -77,7 +77,7 @@ async def test_a_file_is_copied_in_slices_and_says_where_from(
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert [step.completed for step in library.steps] == [0, 0, 1000, 2000, 3000, 3500]
     assert {step.total for step in library.steps} == {3500}
-    assert origin_of(target) == {"fetched_from": str(tmp_path / "mine" / "tiny.gguf")}
+    assert provenance_facts(target) == {"fetched_from": str(tmp_path / "mine" / "tiny.gguf")}
 
 
 async def test_a_stopped_copy_goes_on_and_one_of_a_changed_file_begins_anew(
