@@ -66,7 +66,9 @@ class HubDownload:
 
     async def discard(self) -> None:
         """Remove what has come."""
-        await leave(await anyio.to_thread.run_sync(self._targets), self._root)
+        targets = await anyio.to_thread.run_sync(self._targets)
+        sizes = [file.size for file in self._origin.files]
+        await leave(zip(targets, sizes, strict=True), self._root)
 
     def _targets(self) -> list[Path]:
         owner, slash, name = self._origin.repo.partition("/")

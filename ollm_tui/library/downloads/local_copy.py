@@ -84,7 +84,8 @@ class LocalCopy:
             return  # the files are gone; what was copied of them cannot be told from other files
         for copy in copies:
             copy.part.unlink(missing_ok=True)
-        remove_whole([copy.target for copy in copies if _is_copy(copy)], self._root)
+        made = [copy.target for copy in copies if _is_copy(copy)]
+        remove_whole(made, made, self._root)
 
     def _checked(self) -> list[FileCopy]:
         copies = list(self._copies())

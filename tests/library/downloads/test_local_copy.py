@@ -67,6 +67,40 @@ def model(path: Path, size: int = 3500) -> bytes:
     return content
 
 
+async def test_a_file_that_came_in_its_place_meanwhile_is_left(
+    library: Library, tmp_path: Path
+) -> None:
+    model(tmp_path / "mine" / "tiny.gguf")
+    target = library.root / "tiny.gguf"
+
+    def put_there(_folder: Path) -> int:
+        model(target, size=10)
+        return 10**9
+
+    with pytest.raises(AIError, match="is at"):
+        await library.fetch(tmp_path / "mine" / "tiny.gguf", free_bytes=put_there)
+    assert target.stat().st_size == 10
+
+
+async def test_a_link_in_the_place_of_a_copy_is_not_written_through(
+    library: Library, tmp_path: Path
+) -> None:
+    model(tmp_path / "mine" / "tiny.gguf")
+    status = (tmp_path / "mine" / "tiny.gguf").stat()
+    copy = file_copy.FileCopy(
+        tmp_path / "mine" / "tiny.gguf",
+        library.root / "tiny.gguf",
+        status.st_size,
+        status.st_mtime_ns,
+    )
+    (tmp_path / "other").write_bytes(b"somebody's")
+    library.root.mkdir(parents=True)
+    copy.part.symlink_to(tmp_path / "other")
+    with pytest.raises(AIError):
+        await library.fetch(tmp_path / "mine" / "tiny.gguf")
+    assert (tmp_path / "other").read_bytes() == b"somebody's"
+
+
 async def test_a_file_is_copied_in_slices_and_says_where_from(
     library: Library, tmp_path: Path
 ) -> None:
