@@ -8,10 +8,10 @@ What a person set counts more than either.
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
+from ollm_tui.decode.json_fields import strings
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.providers.fields import strings
 from ollm_tui.providers.tool_refusal import refuses_tools
 
 ToolMode: TypeAlias = Literal["native", "react"]

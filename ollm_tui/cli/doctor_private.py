@@ -23,6 +23,12 @@ def private_checkup(found: Checkup, private: Private) -> Checkup:
         found,
         providers=tuple(_private_provider(check, private) for check in found.providers),
         quiet=tuple((_told(label, private), _told(place, private)) for label, place in found.quiet),
+        others=replace(
+            found.others,
+            folders=tuple(
+                replace(one, path=_told(one.path, private)) for one in found.others.folders
+            ),
+        ),
         model=_maybe(found.model, private),
         reason=_told(found.reason, private),
         advice=found.advice if found.is_own_advice else _maybe(found.advice, private),

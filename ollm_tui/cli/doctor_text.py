@@ -75,6 +75,16 @@ def as_json(found: Checkup, around: "Surroundings") -> JsonObject:
         "not_found": [{"label": label, "address": place} for label, place in found.quiet],
         "engine_installed": found.engine_installed,
         "starter_fetched": found.starter_fetched,
+        "other_folders": [
+            {
+                "program": one.title,
+                "path": _clean(one.path),
+                "models": one.models,
+                "listed": one.is_listed,
+            }
+            for one in found.others.folders
+        ],
+        "other_folders_setting": found.others.setting or None,
         "settings": {
             "file": around.settings_file,
             "exists": around.settings_there,

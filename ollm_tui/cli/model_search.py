@@ -9,7 +9,8 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.registry_arguments import RegistryOptions
-from ollm_tui.cli.registry_rows import entry_json, table_of
+from ollm_tui.cli.registry_rows import entry_json, judge_of, table_of
+from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -24,12 +25,12 @@ _NAMED = 5
 
 def run_search(arguments: Arguments, output: Output) -> int:
     """List what fits, the best first."""
-    found = in_runtime(arguments, output, partial(_search, arguments.registry, output))
+    found, machine = in_runtime(arguments, output, partial(_search, arguments.registry, output))
     shown = found[:MOST]
     if arguments.as_json:
         output.json([entry_json(entry) for entry in shown], indent=2)
     elif shown:
-        output.table(*table_of(shown))
+        output.table(*table_of(shown, judge_of(machine)))
     if not shown:
         output.note("No model was found. Fewer words find more.")
     elif len(found) > MOST:
@@ -50,9 +51,10 @@ def run_rate(arguments: Arguments, output: Output) -> int:
 
 async def _search(
     asked: RegistryOptions, output: Output, runtime: Runtime
-) -> Sequence[RegistryEntry]:
+) -> tuple[Sequence[RegistryEntry], Machine]:
     registry = runtime.model_registry
     beyond: list[RegistryEntry] = []
+    machine = Machine()
 
     async def ask_hub() -> None:
         try:
@@ -61,15 +63,21 @@ async def _search(
             output.error(error.message, error.hint)
             output.note("What is built in, remembered and installed was searched.")
 
+    async def look_at_machine() -> None:
+        nonlocal machine
+        machine = await runtime.machine()
+
     async with anyio.create_task_group() as group:
         group.start_soon(_note_installed, runtime)
+        group.start_soon(look_at_machine)
         if not asked.offline:
             group.start_soon(ask_hub)
     found = registry.search(asked.text, purpose=asked.purpose, limit=MOST + 1)
     # What the hub finds by words that are in none of its facts comes last.
     known = {entry.id for entry in found}
     named = [registry.entry(entry.id) or entry for entry in beyond if entry.id not in known]
-    return [*found, *(one for one in named if asked.purpose in {None, *one.purposes})]
+    fitting = [one for one in named if asked.purpose in {None, *one.purposes}]
+    return [*found, *fitting], machine
 
 
 async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:

@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from ollm_tui.cli.figures import size_text
+from ollm_tui.library.entry_fit import EntryFit
+from ollm_tui.library.fitting import fit_short
+from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.json_types import JsonObject
 
@@ -33,6 +36,26 @@ def table_of(
     filled = [(name, [_short(cell(entry)) for entry in entries]) for name, cell in columns.items()]
     known = [(name, cells) for name, cells in filled if any(cells)]
     return [name for name, _ in known], [*zip(*(cells for _, cells in known), strict=True)]
+
+
+def judge_of(machine: Machine) -> Judge | None:
+    """Give what says whether a model fits: the one to take of its sizes, and where it would run.
+
+    None where nothing is known of the machine.
+    """
+    if machine.ram_free is None and not machine.gpus:
+        return None
+    fits = EntryFit(machine)
+
+    def judge(entry: RegistryEntry) -> str:
+        best = fits.best_of(entry)
+        if best is None or best.fit is None:
+            return ""
+        verdict = fit_short(best.fit)
+        is_named = not best.is_estimate and best.fit.verdict != "no"
+        return f"{best.quantization}: {verdict}" if is_named else verdict
+
+    return judge
 
 
 def count_text(count: int | None) -> str:

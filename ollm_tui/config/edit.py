@@ -1,19 +1,15 @@
 """Change one key of the settings file and leave the rest as its owner wrote it."""
 
-import os
-import tempfile
 from collections.abc import MutableMapping
-from contextlib import suppress
 from pathlib import Path
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from ollm_tui.config.paths import private_folder
+from ollm_tui.config.private_file import write_private
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 TomlValue = str | int | float | bool | list[str]
-_PRIVATE = 0o600
 
 
 def set_key(path: Path, dotted_key: str, value: TomlValue | None) -> None:
@@ -75,18 +71,5 @@ def _parts(dotted_key: str) -> list[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    target = path.resolve()  # a link to a dotfiles folder stays a link
-    private_folder(target.parent)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".config-", suffix=".toml")
-    fresh = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.chmod(_PRIVATE)
-        fresh.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            fresh.unlink()
-        raise
+    # a link to a dotfiles folder stays a link
+    write_private(path.resolve(), text.encode())

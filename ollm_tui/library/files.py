@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ollm_tui.library.gguf import BadGGUF, GGUFHeader, read_header
+from ollm_tui.library.gguf_tables import SUFFIX
 from ollm_tui.library.model_file import ModelFile, models_in
-from ollm_tui.library.model_folders import SUFFIX, WHISPER_SUFFIX, ModelFolder
-from ollm_tui.library.names import named
+from ollm_tui.library.model_folders import WHISPER_SUFFIX, ModelFolder
+from ollm_tui.library.model_names import named
+from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.library.removal import check_removal, remove
-from ollm_tui.library.sidecars import origin_of
 from ollm_tui.library.traits import (
     WHISPER,
     all_facts_of,
@@ -77,7 +78,7 @@ class FolderLibrary:
             AIError: MODEL_NOT_FOUND.
         """
         file = self._file(name)
-        facts: JsonObject = {**origin_of(file.path), "file_sizes": _sizes(file)}
+        facts: JsonObject = {**provenance_facts(file.path), "file_sizes": _sizes(file)}
         try:
             header = read_header(file.path) if _is_gguf(file) else None
         except (BadGGUF, OSError):  # the list has the reason

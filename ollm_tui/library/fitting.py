@@ -1,13 +1,13 @@
 """Judging whether a model fits this machine, and which of its quantizations to take."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ollm_tui.library.fit import Fit, ModelShape, Verdict
 from ollm_tui.library.fit_words import fit_short, fit_words
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.memory_need import all_free, cache_of, gpu_free, overhead_of
-from ollm_tui.library.quantization import bits_of
+from ollm_tui.library.quantization import bit_class, quality_rank
 from ollm_tui.library.shapes import completed, shape_of_header, shape_of_size
 
 __all__ = [
@@ -23,8 +23,9 @@ LEAST_SHARE = 0.01
 """Less of a model in graphics memory than this is none."""
 HEADROOM = 0.9
 """The part of the free memory that a recommended model may take."""
-GOOD_BITS, BEST_BITS = 4.0, 9.0
-"""Below the first, answers suffer visibly; above the second, nothing is gained."""
+GOOD_BITS, BEST_BITS = 4, 8
+"""Of the class in the name: below the first, answers suffer visibly; above the second, nothing is
+gained."""
 
 
 def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16") -> Fit:
@@ -75,28 +76,39 @@ def recommend(
     `shape` is that of any variant, where one is known.
     """
     sized = [
-        (index, bits_of(name) or 0.0, _fit_with(size, shape, machine, context, kv_type))
+        _Variant(index, name, _fit_with(size, shape, machine, context, kv_type))
         for index, (name, size) in enumerate(variants)
         if size
     ]
-    on_gpu = [one for one in sized if _is_roomy(one[2], gpu_free(machine), {"gpu"})]
+    on_gpu = [one for one in sized if _is_roomy(one.fit, gpu_free(machine), {"gpu"})]
     anywhere = [
-        one for one in sized if _is_roomy(one[2], all_free(machine), {"gpu", "partly", "cpu"})
+        one for one in sized if _is_roomy(one.fit, all_free(machine), {"gpu", "partly", "cpu"})
     ]
     for place in (on_gpu, anywhere):
-        good = [one for one in place if one[1] >= GOOD_BITS]
-        modest = [one for one in good if one[1] < BEST_BITS]
+        good = [one for one in place if one.bits >= GOOD_BITS]
+        modest = [one for one in good if one.bits <= BEST_BITS]
         if modest:
-            return max(modest, key=_quality)[0]
+            return max(modest, key=_quality).index
         if good:
-            return min(good, key=_quality)[0]
+            return min(good, key=_quality).index
     poor = on_gpu or anywhere
-    return max(poor, key=_quality)[0] if poor else None
+    return max(poor, key=_quality).index if poor else None
 
 
-def _quality(variant: tuple[int, float, Fit]) -> tuple[float, int]:
-    _, bits, fit = variant
-    return bits, fit.weights
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    index: int
+    name: str | None
+    fit: Fit
+
+    @property
+    def bits(self) -> int:
+        return bit_class(self.name) or 0
+
+
+def _quality(variant: _Variant) -> tuple[int, int, int]:
+    # The class comes first: a kind that the order does not know is still no worse than a lower one.
+    return variant.bits, -quality_rank(variant.name), variant.fit.weights
 
 
 def _fit_with(

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-SUFFIX = ".gguf"
+from ollm_tui.library.gguf_tables import SUFFIX
+
 WHISPER_PREFIX, WHISPER_SUFFIX = "ggml-", ".bin"
 DEPTH_LIMIT = 8
 FOLDER_LIMIT = 2000

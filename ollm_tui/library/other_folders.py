@@ -46,7 +46,7 @@ def other_folders(programs: Iterable[Program], where: Surroundings) -> Sequence[
 
 
 def found_folders(where: Surroundings | None = None) -> Sequence[FoundFolder]:
-    """Give those that are there, with how much they hold. Touches the disk."""
+    """Give those that are there, with how much they hold. Touches the disk: call it in a thread."""
     known = where or Surroundings()
     return [
         FoundFolder(program=program, folder=folder, models=sum(1 for _ in models_in(folder)))

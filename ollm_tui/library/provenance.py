@@ -1,15 +1,18 @@
-"""Where a model came from, said in a small file beside its first file; `sidecars` reads it."""
+"""Where a model came from, said in a small file beside its first file."""
 
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.private_file import read_bounded, write_private
 from ollm_tui.library.sidecars import ORIGIN_ENDING
+from ollm_tui.protocol.json_types import JsonObject
 
+LARGEST: Final = 64 * 1024
+"""Bytes; a longer file is none of ours."""
 _FORMAT: Final = 1
+_FACTS: Final = {"place": "fetched_from", "revision": "revision", "licence": "licence"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +43,17 @@ def write_provenance(first_file: Path, provenance: Provenance) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    path = provenance_path(first_file)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=ORIGIN_ENDING)
+    said = {"format": _FORMAT, **asdict(provenance)}
+    write_private(provenance_path(first_file), json.dumps(said, indent=1).encode(), lasting=False)
+
+
+def provenance_facts(first_file: Path) -> JsonObject:
+    """Give where a model was fetched and under which licence, where that is said; not cleaned."""
     try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            json.dump({"format": _FORMAT, **asdict(provenance)}, file, indent=1)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+        said = json.loads(read_bounded(provenance_path(first_file), LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(said, dict):
+        return {}
+    texts = {name: said.get(key) for key, name in _FACTS.items()}
+    return {name: text for name, text in texts.items() if isinstance(text, str) and text}

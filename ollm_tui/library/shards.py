@@ -24,6 +24,11 @@ def shard_of(stem: str) -> Shard | None:
     return Shard(match[1], int(match[2]), int(match[3])) if match else None
 
 
+def part_stem(shard: Shard, part: int) -> str:
+    """Give the name without suffix that another part of the same model has."""
+    return f"{shard.name}-{part:05}-of-{shard.count:05}"
+
+
 def problem_of(parts: Collection[int], count: int) -> str | None:
     """Tell why these parts are no whole model; None when they are."""
     if len(parts) == count and all(part in parts for part in range(1, count + 1)):

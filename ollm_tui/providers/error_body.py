@@ -8,10 +8,10 @@ title at most.
 import re
 from dataclasses import dataclass, field
 
+from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.decode.sse import SSEDecoder
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
-from ollm_tui.providers.fields import as_object, objects, string
 
 MAX_MESSAGE_CHARS = 2000
 DEEPEST = 8

@@ -12,8 +12,8 @@ from http import HTTPStatus
 from types import MappingProxyType
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.providers.fields import as_object, objects, string
 
 KOBOLD_VERSION = "/api/extra/version"
 LLAMACPP_PROPS = "/props"

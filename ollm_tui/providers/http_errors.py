@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Literal, TypeAlias
 
+from ollm_tui.decode.json_fields import integer, string, strings
 from ollm_tui.decode.retry_after import retry_after
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.error_body import ErrorBody, read_error_body, read_error_value
-from ollm_tui.providers.fields import integer, string, strings
 from ollm_tui.providers.http_faults import Place, proxy_refusal
 from ollm_tui.providers.tool_refusal import refuses_tools
 

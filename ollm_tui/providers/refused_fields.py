@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from ollm_tui.decode.json_fields import string, strings
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
-from ollm_tui.providers.fields import string, strings
 from ollm_tui.providers.statuses import INVALID
 
 Path: TypeAlias = tuple[str, ...]

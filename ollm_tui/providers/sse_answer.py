@@ -12,6 +12,7 @@ States and transitions:
 from abc import ABC, abstractmethod
 from enum import Enum, auto
 
+from ollm_tui.decode.json_fields import string
 from ollm_tui.decode.json_guard import BadJson, parse_json, parse_json_objects
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.sse import ServerSentEvent, SSEDecoder
@@ -21,7 +22,6 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.providers.answer import Answer
 from ollm_tui.providers.error_body import is_markup
-from ollm_tui.providers.fields import string
 from ollm_tui.providers.http_errors import text_error
 from ollm_tui.providers.http_faults import Place, too_long, web_page
 from ollm_tui.providers.unfinished import unfinished

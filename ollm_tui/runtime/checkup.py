@@ -35,6 +35,7 @@ from ollm_tui.providers.http_errors import CHECK_KEY
 from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.first_model import can_chat
+from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.runtime.presets import is_service
 
 PATIENCE_S = 1.6
@@ -94,6 +95,8 @@ class Checkup:
     """Engines nobody configured and nobody found: label and address."""
     engine_installed: bool
     starter_fetched: bool
+    others: OtherFolders
+    """Folders of other programs with models."""
     model: str | None
     """What a new chat would begin with; None keeps one from chatting."""
     reason: str
@@ -105,7 +108,15 @@ class Checkup:
 
 async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup:
     """Ask everybody and tell what came of it."""
-    sightings, silent = await _ask(runtime, within_s)
+    others = OtherFolders()
+
+    async def look_at_folders() -> None:
+        nonlocal others
+        others = await runtime.other_folders()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(look_at_folders)
+        sightings, silent = await _ask(runtime, within_s)
     listings = _listings(runtime)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
     model, reason, advice, is_own_advice = await _first(runtime, listings)
@@ -128,6 +139,7 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
         ),
         engine_installed=engine_available(),
         starter_fetched=starter is not None,
+        others=others,
         model=model,
         reason=reason,
         advice=advice,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ollm_tui.runtime.checkup import Checkup, ProviderCheck
+from ollm_tui.runtime.other_models import count_of
 
 ARROW: Final = "->"
 _WORDS: Final[Mapping[str, str]] = {"ok": "ok", "empty": "--", "absent": "--", "failed": "!!"}
@@ -72,6 +73,12 @@ def engine_lines(found: Checkup) -> Iterator[str]:
     else:
         yield "-- starter model: not fetched"
         yield "   -> `ollm models starter` fetches a small one."
+    for folder in found.others.folders:
+        listed = ", which are listed" if folder.is_listed and folder.models else ""
+        sign = "ok" if listed or not folder.models else "--"
+        yield f"{sign} {folder.title}: {folder.path} holds {count_of(folder.models)}{listed}"
+    if found.others.setting:
+        yield f"   -> `{found.others.setting}` below [embedded] has them listed."
 
 
 def result_lines(found: Checkup) -> Iterator[str]:

@@ -2,16 +2,16 @@
 
 import json
 import logging
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ollm_tui.config.paths import private_folder
+from ollm_tui.config.private_file import read_bounded, write_private
 
 RECENT_LIMIT = 12
 MODES_LIMIT = 200
+LARGEST = 1024 * 1024
+"""Bytes; a longer file is none of ours."""
 logger = logging.getLogger(__name__)
 
 
@@ -42,10 +42,10 @@ class Choices:
 def load_choices(path: Path) -> Choices:
     """Read choices; a file that is missing or unreadable counts as none."""
     try:
-        data: object = json.loads(path.read_text("utf-8"))
+        data: object = json.loads(read_bounded(path, LARGEST))
     except FileNotFoundError:
         return Choices()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         logger.warning("Remembered choices are unreadable: %s", type(error).__name__)
         return Choices()
     kept = data if isinstance(data, dict) else {}
@@ -59,19 +59,8 @@ def load_choices(path: Path) -> Choices:
 
 def save_choices(path: Path, choices: Choices) -> None:
     """Write choices whole or not at all, for this user only."""
-    private_folder(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            kept = {
-                "recent_models": list(choices.recent_models),
-                "tool_modes": dict(choices.tool_modes),
-            }
-            json.dump(kept, file)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    kept = {"recent_models": list(choices.recent_models), "tool_modes": dict(choices.tool_modes)}
+    write_private(path, json.dumps(kept).encode(), lasting=False)
 
 
 def _strings(value: object) -> tuple[str, ...]:

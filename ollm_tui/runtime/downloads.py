@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ollm_tui.providers.fetcher import HttpFetcher
     from ollm_tui.providers.registry import ProviderRegistry
     from ollm_tui.providers.router import Router
+    from ollm_tui.runtime.other_models import OtherFolders
 
 FOLDER: Final = "downloads"
 GO_ON_AFTER_S: Final = 1.0
@@ -51,6 +52,7 @@ logger = logging.getLogger(__name__)
 class FetchesModels:
     """The face of a runtime for those who look for models and fetch them."""
 
+    config: "AppConfig"
     paths: "AppPaths"
     fetching: "Fetching"
 
@@ -86,6 +88,13 @@ class FetchesModels:
         from ollm_tui.library.machine_probe import find_machine
 
         return await find_machine()
+
+    async def other_folders(self) -> "OtherFolders":
+        """Look which folders of other programs hold models."""
+        # loaded by those who have no model to show
+        from ollm_tui.runtime.other_models import look_for_folders
+
+        return await look_for_folders(self.config.embedded.other_folders)
 
 
 class Fetching:

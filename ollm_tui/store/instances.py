@@ -4,7 +4,6 @@ A lock of the kernel needs no heartbeat, cannot be left behind by a crash, and i
 process id that was given out again. The lock files lie in a folder beside the database.
 """
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -12,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.file_lock import is_named, open_lock, try_lock
 from ollm_tui.store.files import make_folder
 
-_PRIVATE: Final = 0o600
 _OPENING: Final = "opening"
 _ENDING: Final = ".lock"
 _POLL_S: Final = 0.01
@@ -36,8 +35,8 @@ class Instances:
         """
         make_folder(self._folder)
         while self._held is None:
-            descriptor = _open(self._file(self.own))
-            if _lock(descriptor) and _is_named(descriptor, self._file(self.own)):
+            descriptor = open_lock(self._file(self.own))
+            if try_lock(descriptor) and is_named(descriptor, self._file(self.own)):
                 self._held = descriptor
             else:  # somebody has just swept the file away as left behind
                 os.close(descriptor)
@@ -61,7 +60,7 @@ class Instances:
         except OSError:
             return False
         try:
-            if not _lock(descriptor):
+            if not try_lock(descriptor):
                 return True
             self._file(name).unlink(missing_ok=True)
             return False
@@ -77,10 +76,10 @@ class Instances:
             OSError: the lock file cannot be made.
         """
         make_folder(self._folder)
-        descriptor = _open(self._folder / _OPENING)
+        descriptor = open_lock(self._folder / _OPENING)
         try:
             until = time.monotonic() + patience_s
-            while not _lock(descriptor):
+            while not try_lock(descriptor):
                 if time.monotonic() > until:
                     raise TimeoutError("another program is opening the database")
                 time.sleep(_POLL_S)
@@ -90,26 +89,3 @@ class Instances:
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}{_ENDING}"
-
-
-def _open(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE)
-    os.fchmod(descriptor, _PRIVATE)
-    return descriptor
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: then nobody can be told apart from the dead
-        return True
-    return True
-
-
-def _is_named(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except OSError:
-        return False

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ollm_tui.library.registry.ports import Registry
     from ollm_tui.protocol.errors import AIError
     from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.other_models import OtherFolders
     from ollm_tui.runtime.places import Place
     from ollm_tui.tokens.budget import WayOut
     from ollm_tui.tokens.limits import WindowSource
@@ -234,6 +235,15 @@ class KnowsMachine(Protocol):
 
     async def machine(self) -> "Machine":
         """Look; what cannot be found out is None in it, and nothing is raised."""
+        ...
+
+
+@runtime_checkable
+class KnowsOtherFolders(Protocol):
+    """Knows where other programs of this machine keep models."""
+
+    async def other_folders(self) -> "OtherFolders":
+        """Look; what cannot be seen in time is left out."""
         ...
 
 

@@ -1,83 +1,18 @@
-"""Whether models fit this machine, as the screens ask it: by sizes, for a window and a cache."""
+"""Whether models fit this machine, as the screens ask it: for a window and a cache to choose."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ollm_tui.library.fit import Fit
-from ollm_tui.library.fitting import fit_of, recommend, shape_of_size
-from ollm_tui.library.machine import Machine
-from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.shapes import BYTES_A_PARAMETER
+from ollm_tui.library.entry_fit import EntryFit
 
-USUAL_CONTEXT: Final = 8_192
-"""Tokens that verdicts are for until somebody says otherwise."""
-USUAL: Final = "Q4_K_M"
-"""The quantization that most repositories have and most people take."""
 CONTEXTS: Final = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144)
 CACHES: Final = ("f16", "q8_0", "q4_0")
 """How the key/value cache can be kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class SizeFit:
-    """A quantization with its size and its verdict; None while the machine is not known."""
-
-    quantization: str
-    size: int
-    fit: Fit | None
-    is_estimate: bool = False
-    """Whether the size is a guess from the number of parameters."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFits:
-    """Judges for one machine, one window and one kind of cache."""
-
-    machine: Machine | None = None
-    context: int = USUAL_CONTEXT
-    kv_type: str = CACHES[0]
-
-    def of_size(self, size: int, parameters: int | None, trained: int | None = None) -> Fit | None:
-        """Judge a model of which the size is known, and perhaps how many parameters it has."""
-        if self.machine is None:
-            return None
-        shape = shape_of_size(size, parameters=parameters)
-        return fit_of(shape, self.machine, context=self._context(trained), kv_type=self.kv_type)
-
-    def best(
-        self,
-        sizes: Sequence[tuple[str | None, int | None]],
-        parameters: int | None,
-        trained: int | None = None,
-    ) -> int | None:
-        """Give the place of the one to take, of (quantization, bytes) each; None if none fits."""
-        known = [size for _name, size in sizes if size]
-        if self.machine is None or not known:
-            return None
-        shape = shape_of_size(max(known), parameters=parameters) if parameters else None
-        context = self._context(trained)
-        return recommend(sizes, self.machine, context=context, shape=shape, kv_type=self.kv_type)
-
-    def best_of(self, entry: RegistryEntry) -> SizeFit | None:
-        """Give what to take of a model of the registry; where nothing fits, the smallest.
-
-        Without sizes a usual quantization is guessed from the number of parameters.
-        """
-        sizes = sorted(entry.sizes.items(), key=lambda item: item[1])
-        if not sizes and entry.parameters:
-            size = int(entry.parameters * BYTES_A_PARAMETER)
-            return SizeFit(
-                USUAL, size, self.of_size(size, entry.parameters, entry.context), is_estimate=True
-            )
-        if not sizes:
-            return None
-        place = self.best(sizes, entry.parameters, entry.context)
-        name, size = sizes[place or 0]
-        return SizeFit(name, size, self.of_size(size, entry.parameters, entry.context))
-
-    def _context(self, trained: int | None) -> int:
-        return min(self.context, trained or self.context)
+class ModelFits(EntryFit):
+    """The judge whose window and cache a person changes."""
 
     def with_context(self, steps: int) -> "ModelFits":
         """Go to a larger or a smaller window."""

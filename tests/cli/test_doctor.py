@@ -83,6 +83,27 @@ def test_what_is_missing_has_a_next_step_and_the_exit_code_says_so(
     assert done.stderr == ""
 
 
+def test_folders_of_other_programs_are_told_with_the_setting_that_adds_them(
+    ollm: Ollm, home: Mapping[str, str], tmp_path: Path
+) -> None:
+    studio = Path(home["HOME"]) / ".lmstudio" / "models" / "ada"
+    studio.mkdir(parents=True)
+    for name in ("one.gguf", "two.gguf"):
+        (studio / name).write_bytes(b"GGUF")
+    found = report(ollm, home)
+    assert found["other_folders"] == [
+        {"program": "LM Studio", "path": "~/.lmstudio/models", "models": 2, "listed": False}
+    ]
+    assert found["other_folders_setting"] == 'other_folders = ["lmstudio"]'
+    text = " ".join(ollm("doctor", **home).stdout.split())
+    assert "-- LM Studio: ~/.lmstudio/models holds 2 models -> " in text
+    assert '`other_folders = ["lmstudio"]` below [embedded] has them listed.' in text
+    file = settings(tmp_path, '[embedded]\nother_folders = ["lmstudio"]\n')
+    text = " ".join(ollm("doctor", "--config", file, **home).stdout.split())
+    assert "ok LM Studio: ~/.lmstudio/models holds 2 models, which are listed" in text
+    assert "has them listed." not in text
+
+
 def test_an_ollama_without_models_is_told_how_to_get_one(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:

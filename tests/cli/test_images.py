@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.providers.fields import as_object, objects
+from ollm_tui.decode.json_fields import as_object, objects
 from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import FakeOllama
 from tests.support.fake_anthropic import fake_anthropic

@@ -1,21 +1,24 @@
 """`ollm models search` and `rate`: found, ordered, rated, from the command line."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.registry_rows import count_text, table_of
+from ollm_tui.cli.registry_rows import count_text, judge_of, table_of
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubModel
+from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime import model_registry
+from ollm_tui.runtime.downloads import FetchesModels
 from tests.hostile.payloads import PAYLOADS
 from tests.library.test_registry import ListedHub
 from tests.support.fake_ollama import OllamaServer
@@ -39,7 +42,18 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> ListedHub:
 
 
 @pytest.fixture
-def models(hub: ListedHub, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run on a machine with a card of 24 GB, of which all is free."""
+
+    async def look(_self: object) -> Machine:
+        card = Gpu(name="card", total=24 * 10**9, free=24 * 10**9)
+        return Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,))
+
+    monkeypatch.setattr(FetchesModels, "machine", look)
+
+
+@pytest.fixture
+def models(hub: ListedHub, machine: None, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
     with in_thread(OllamaServer().answer) as served:
 
         def run(*arguments: str) -> tuple[int, str, str]:
@@ -60,11 +74,11 @@ def test_a_search_asks_the_hub_and_merges_what_is_here(models: Run, hub: ListedH
     assert hub.asked == [("phi-4", 30)]
     head, first, *_ = out.splitlines()
     assert head.split() == [
-        "MODEL", "PARAMETERS", "LICENCE", "PURPOSES", "SIZES", "OLLAMA", "DOWNLOADS",
+        "MODEL", "PARAMETERS", "LICENCE", "PURPOSES", "SIZES", "OLLAMA", "DOWNLOADS", "FITS",
     ]  # fmt: skip
     assert first.split() == [
         "phi-4", "14.7B", "mit", "chat", "reasoning", "Q4_K_M", "9.1", "GB,", "Q8_0", "15.6", "GB",
-        "phi4:14b", "123.5k",
+        "phi4:14b", "123.5k", "Q8_0:", "GPU",
     ]  # fmt: skip
     assert listed(out)[-1] == "hf:new/Thing-3B-GGUF", "what the hub alone finds is last"
 
@@ -72,7 +86,7 @@ def test_a_search_asks_the_hub_and_merges_what_is_here(models: Run, hub: ListedH
 def test_a_model_of_a_server_is_found_with_its_address(models: Run) -> None:
     code, out, _ = models("search", "thinker", "--offline")
     assert (code, listed(out)) == (0, ["local://thinker:latest"])
-    assert out.splitlines()[0].split()[-1] == "HERE"
+    assert out.splitlines()[0].split()[-2:] == ["HERE", "FITS"]
 
 
 def test_offline_nobody_is_asked_and_what_was_said_before_is_found(
@@ -188,6 +202,27 @@ def test_a_judge_of_the_machine_has_a_column_and_unknown_ones_have_none() -> Non
     assert (head[-1], rows[0][-1]) == ("FITS", "GPU")
     long = RegistryEntry(id="x" * 500, name="x", installed=(ModelRef("local", "x"),))
     assert table_of([long])[1][0][0] == "x" * 59 + "…"
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"sizes": {"Q4_K_M": 5 * 10**9, "Q6_K": 7 * 10**9, "F16": 16 * 10**9}}, "Q6_K: GPU"),
+        ({"sizes": {"Q4_K_M": 20 * 10**9, "Q2_K": 11 * 10**9}}, "Q4_K_M: 52 % GPU"),
+        ({"sizes": {"Q4_K_M": 80 * 10**9, "Q8_0": 150 * 10**9}}, "too big"),
+        ({"parameters": 8 * 10**9}, "GPU"),
+        ({}, ""),
+    ],
+)
+def test_the_size_to_take_is_judged(facts: Mapping[str, Any], said: str) -> None:
+    card = Gpu(name="card", total=12 * 10**9, free=12 * 10**9)
+    judge = judge_of(Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,)))
+    assert judge is not None
+    assert judge(RegistryEntry(id="a", name="a", **facts)) == said
+
+
+def test_nothing_is_judged_where_the_machine_is_not_known() -> None:
+    assert judge_of(Machine(ram_total=10)) is None
 
 
 def test_counts_are_short() -> None:

@@ -15,12 +15,12 @@ from ollama._types import ChatRequest
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from pydantic import TypeAdapter
 
+from ollm_tui.decode.json_fields import as_object, objects
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.anthropic import to_wire as anthropic
 from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
-from ollm_tui.providers.fields import as_object, objects
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
 from ollm_tui.providers.openai_compatible.kobold import KoboldProvider

@@ -245,7 +245,7 @@ READERS: Mapping[str, str] = {
     "library/machine_linux.py": "numbers of the kernel; the name of a card, which is never shown",
     "library/run_program.py": "numbers of a driver; the name of a card, which is never shown",
     "library/model_folders.py": "model files",
-    "library/sidecars.py": "where a model was fetched: shown as the details of an engine are",
+    "library/provenance.py": "where a model was fetched: shown as the details of an engine are",
     "library/registry/curated.py": "the program's own list",
     "library/registry/json_file.py": "ratings, uses, a hub: tests/cli/test_model_search.py",
     "library/starter.py": "checked against a known sum; shows words of its own",

@@ -12,11 +12,15 @@ READS = {"read_text", "read_bytes", "scandir", "glob", "iterdir", "stdin", "read
     "fetchall",
     "fetchone",
     "pieces",
+    "read_bounded",
 }
 WRITES = {"write", "print", "copy_to_clipboard", "write_text", "write_bytes", "set_title"} | {
     "writelines",
     "dump",
+    "write_private",
 }
+FUNCTIONS = {"read_bounded", "write_private"}
+"""Of `config.private_file`; the others are methods."""
 NOT_FROM_OUTSIDE = {
     # `read` is a method of their own there.
     "commands/options.py",
@@ -26,6 +30,8 @@ NOT_FROM_OUTSIDE = {
     "tui/screens/chat.py",
     # `pieces` is a list of its own there.
     "tui/widgets/transcript_source.py",
+    # For others, which are named by it.
+    "config/private_file.py",
     # Files that come with the program.
     "store/migrate.py",
     "tokens/encodings.py",
@@ -36,6 +42,8 @@ NOT_FROM_OUTSIDE = {
 NOT_TO_THE_OUTSIDE = {
     # `write` is a method of their own there.
     "decode/react_text.py",
+    # For others, which are named by it.
+    "config/private_file.py",
     # Into a text in memory.
     "providers/anthropic/schema_answer.py",
 }
@@ -45,8 +53,18 @@ def users(names: set[str]) -> Iterator[str]:
     """Give the modules that use an attribute of one of these names."""
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
-        if any(isinstance(node, ast.Attribute) and node.attr in names for node in ast.walk(tree)):
+        if any(_used(node) in names for node in ast.walk(tree)):
             yield path.relative_to(PACKAGE).as_posix()
+
+
+def _used(node: ast.AST) -> str | None:
+    match node:
+        case ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=ast.Name(id=name)) if name in FUNCTIONS:
+            return name
+        case _:
+            return None
 
 
 def test_every_module_that_reads_from_outside_is_tried() -> None:

@@ -18,7 +18,6 @@ from ollm_tui.library.fitting import (
 from ollm_tui.library.gguf import GGUFHeader
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.memory_need import all_free, cache_of, gpu_free
-from ollm_tui.library.quantization import bits_of
 
 GB = 10**9
 LLAMA_8B = ModelShape(
@@ -311,13 +310,25 @@ def test_what_is_recommended_fits(
         assert fit_of(shape_of_size(size), given, context=4096).verdict in ("gpu", "partly", "cpu")
 
 
-def test_quantizations_are_in_the_order_of_their_quality() -> None:
-    order = (
-        "IQ1_S IQ2_XXS IQ2_XS Q2_K IQ3_XXS Q3_K_S Q3_K_M Q3_K_L IQ4_XS Q4_K_S Q4_K_M UD-Q4_K_XL "
-        "Q5_K_S Q5_K_M Q6_K Q8_0 F16 BF16 F32"
-    )
-    bits = [bits_of(name) for name in order.split()]
-    assert None not in bits
-    assert bits == sorted(bits, key=lambda value: value or 0)
-    assert bits_of("q4_k_m") == bits_of("Q4_K_M")
-    assert bits_of("strange") is None
+@pytest.mark.parametrize("name", ["Q4_0", "Q4_K_S", "IQ4_XS", "IQ4_NL", "MXFP4", "UD-Q4_K_XL"])
+def test_any_of_four_bits_on_the_card_goes_before_more_beside_it(name: str) -> None:
+    offered = [(name, int(4.4 * GB)), ("Q8_0", int(8.5 * GB))]
+    assert recommend(offered, machine(60, 7), context=4096, shape=LLAMA_8B) == 0
+
+
+@pytest.mark.parametrize("name", ["Q3_K_M", "Q3_K_L", "UD-Q3_K_XL", "IQ3_M", "TQ2_0", "odd", None])
+def test_fewer_bits_on_the_card_do_not_whatever_their_mean(name: str | None) -> None:
+    offered = [(name, int(4.4 * GB)), ("Q8_0", int(8.5 * GB))]
+    assert recommend(offered, machine(60, 7), context=4096, shape=LLAMA_8B) == 1
+
+
+@pytest.mark.parametrize(
+    ("better", "other"),
+    [("Q4_K_M", "Q4_1"), ("Q5_K_M", "Q5_0"), ("UD-Q4_K_XL", "Q4_K_XL"), ("Q6_K", "Q5_1"),
+     ("Q8_K_XL", "Q8_0"), ("IQ4_XS", "Q3_K_L"), ("Q4_K_OF_A_FORK", "Q3_K_XL")],
+)  # fmt: skip
+def test_of_two_the_better_quality_is_recommended(better: str, other: str) -> None:
+    for offered in ([(better, 4 * GB), (other, 4 * GB)], [(other, 4 * GB), (better, 4 * GB)]):
+        place = recommend(offered, machine(60, 24), context=4096)
+        assert place is not None
+        assert offered[place][0] == better

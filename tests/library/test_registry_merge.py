@@ -11,7 +11,7 @@ from ollm_tui.library.registry.curated import load_curated
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.known import HubFacts, Known, Opinions, Rating, Use
 from ollm_tui.library.registry.merge import merge, rated_as
-from ollm_tui.library.registry.names import hub_repo_in, model_key, parameters_in
+from ollm_tui.library.registry.model_keys import hub_repo_in, model_key, parameters_in
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from tests.library.registry_strategies import CURATED, known
 

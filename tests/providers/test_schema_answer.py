@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.decode.json_fields import objects
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
@@ -22,7 +23,6 @@ from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
 from ollm_tui.providers.anthropic.schema_answer import SchemaAnswerStream
 from ollm_tui.providers.anthropic.to_wire import chat_body
-from ollm_tui.providers.fields import objects
 from ollm_tui.providers.http_faults import Place
 from tests.support.cuts import cuts
 

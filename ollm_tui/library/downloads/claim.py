@@ -2,11 +2,8 @@
 
 import os
 from pathlib import Path
-from typing import Final
 
-from ollm_tui.library.downloads.kernel_lock import is_named, try_lock
-
-_PRIVATE: Final = 0o600
+from ollm_tui.config.file_lock import is_named, open_lock, try_lock
 
 
 class Claim:
@@ -28,7 +25,7 @@ def take_claim(path: Path) -> Claim | None:
     Raises:
         OSError: the file cannot be made.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
+    descriptor = open_lock(path)
     if try_lock(descriptor) and is_named(descriptor, path):
         return Claim(descriptor)
     os.close(descriptor)
@@ -38,7 +35,7 @@ def take_claim(path: Path) -> Claim | None:
 def is_claimed(path: Path) -> bool:
     """Whether somebody holds a lock; makes no file."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -56,7 +56,8 @@ class FileCopy:
         for left in self.target.parent.glob(f"{self._parts}*.part"):
             if left != self.part:
                 left.unlink(missing_ok=True)
-        descriptor = os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(self.part, flags, _PRIVATE)
         try:
             done = min(os.fstat(descriptor).st_size, self.size) // SLICE * SLICE
             os.ftruncate(descriptor, done)
@@ -85,11 +86,14 @@ class FileCopy:
         """Give the whole copy its name.
 
         Raises:
+            FileExistsError: another file has taken its place meanwhile.
             OSError: the file has changed meanwhile.
         """
         status = self.source.stat()
         if (status.st_size, status.st_mtime_ns) != (self.size, self.modified_ns):
             self.part.unlink(missing_ok=True)
             raise OSError(f"{clean_name(self.source.name)} changed while it was copied")
+        if os.path.lexists(self.target):
+            raise FileExistsError("another file of that name has come meanwhile")
         os.utime(self.part, ns=(self.modified_ns, self.modified_ns))
         self.part.replace(self.target)

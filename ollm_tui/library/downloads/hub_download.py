@@ -10,10 +10,10 @@ from typing import Final
 
 import anyio.to_thread
 
+from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.downloads.leaving import leave
-from ollm_tui.library.downloads.model_file import AddressOf, is_gguf
-from ollm_tui.library.downloads.names import checked_path, refuse_twins
+from ollm_tui.library.downloads.safe_paths import checked_path, refuse_twins
 from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.hub.ports import Hub
@@ -66,7 +66,9 @@ class HubDownload:
 
     async def discard(self) -> None:
         """Remove what has come."""
-        await leave(await anyio.to_thread.run_sync(self._targets), self._root)
+        targets = await anyio.to_thread.run_sync(self._targets)
+        sizes = [file.size for file in self._origin.files]
+        await leave(zip(targets, sizes, strict=True), self._root)
 
     def _targets(self) -> list[Path]:
         owner, slash, name = self._origin.repo.partition("/")

@@ -9,13 +9,14 @@ import json
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.paths import private_folder
+from ollm_tui.config.private_file import read_bounded, write_private
 from ollm_tui.library.downloads.claim import Claim, is_claimed, take_claim
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.library.downloads.record import OtherVersion, from_record, to_record
@@ -25,6 +26,8 @@ LOCK_ENDING: Final = ".lock"
 DAMAGED: Final = ".damaged"
 LARGEST_RECORD: Final = 1024 * 1024
 MOST_RECORDS: Final = 1000
+MOST_ENTRIES: Final = 20_000
+"""Of the folder, that are looked at: a record has a lock beside it, and may be set aside."""
 _ID: Final = re.compile(r"[0-9a-z-]{1,64}")
 
 logger = logging.getLogger(__name__)
@@ -59,7 +62,8 @@ class JobFolder:
 
     def _ids(self) -> list[str]:
         try:
-            names = [entry.name for entry in os.scandir(self._folder)]
+            with os.scandir(self._folder) as entries:
+                names = [entry.name for entry in islice(entries, MOST_ENTRIES)]
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -72,13 +76,9 @@ class JobFolder:
         """Read one download, whoever holds it; None when there is none that can be read."""
         path = self._file(job_id, ENDING)
         try:
-            with path.open("rb") as file:
-                text = file.read(LARGEST_RECORD + 1)
-            if len(text) > LARGEST_RECORD:
-                raise ValueError("too long")  # noqa: TRY301 -- as everything else that is wrong
-            job, is_whole = from_record(json.loads(text))
+            job, is_whole = from_record(json.loads(read_bounded(path, LARGEST_RECORD)))
             if job.id != job_id:
-                raise ValueError("of another name")  # noqa: TRY301 -- as above
+                raise ValueError("of another name")  # noqa: TRY301 -- as everything that is wrong
         except FileNotFoundError:
             return None
         except OtherVersion:
@@ -103,17 +103,7 @@ class JobFolder:
         Raises:
             OSError: it cannot be kept.
         """
-        private_folder(self._folder)
-        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=ENDING)
-        try:
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                json.dump(to_record(job), file)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self._file(job.id, ENDING))
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_private(self._file(job.id, ENDING), json.dumps(to_record(job)).encode())
 
     def claim(self, job_id: str) -> Claim | None:
         """Take a download in hand; None while another program has it.

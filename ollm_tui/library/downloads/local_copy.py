@@ -9,12 +9,12 @@ import anyio.to_thread
 from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.disk import Disk, Surroundings
+from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, name_of, problem_of
 from ollm_tui.library.downloads.file_copy import FileCopy
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.leaving import remove_whole
 from ollm_tui.library.downloads.local_files import chosen_files
-from ollm_tui.library.downloads.model_file import AddressOf, is_gguf, name_of, problem_of
-from ollm_tui.library.downloads.names import checked_path
+from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -84,7 +84,8 @@ class LocalCopy:
             return  # the files are gone; what was copied of them cannot be told from other files
         for copy in copies:
             copy.part.unlink(missing_ok=True)
-        remove_whole([copy.target for copy in copies if _is_copy(copy)], self._root)
+        made = [copy.target for copy in copies if _is_copy(copy)]
+        remove_whole(made, made, self._root)
 
     def _checked(self) -> list[FileCopy]:
         copies = list(self._copies())

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.model_file import is_gguf
-from ollm_tui.library.shards import shard_of
+from ollm_tui.library.downloads.fetched_model import is_gguf
+from ollm_tui.library.shards import part_stem, shard_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MOST_FILES: Final = 1000
@@ -54,10 +54,9 @@ def _with_parts(file: Path) -> list[Path]:
     shard = shard_of(file.stem) if is_gguf(file) else None
     if shard is None:
         return [file]
-    numbers = range(1, min(shard.count, MOST_FILES + 1) + 1)
     parts = [
-        file.with_name(f"{shard.name}-{number:05}-of-{shard.count:05}{file.suffix}")
-        for number in numbers
+        file.with_name(part_stem(shard, number) + file.suffix)
+        for number in range(1, min(shard.count, MOST_FILES + 1) + 1)
     ]
     for part in parts:
         if not part.is_file():

@@ -95,7 +95,7 @@ def origin_to_record(origin: Origin) -> JsonObject:
             return {"type": "pull", "provider": origin.provider, "model": origin.model}
 
 
-def origin_of(record: JsonMapping) -> tuple[Origin, bool]:
+def origin_from_record(record: JsonMapping) -> tuple[Origin, bool]:
     """Read an origin, and whether all of it was kept.
 
     Raises:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
+from ollm_tui.config.private_file import write_private
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
 VERSION: Final = 1
 MOST_BYTES: Final = 64 * 1024
-_PRIVATE: Final = 0o600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +59,9 @@ def save_state(path: Path, state: PartState) -> None:
     Raises:
         OSError: it cannot be written; the old one is still there.
     """
-    new = new_state_path(path)
-    new.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(new, flags, _PRIVATE)
-    try:
-        left = json.dumps({"version": VERSION} | asdict(state)).encode()
-        while left:
-            left = left[os.write(descriptor, left) :]
-    finally:
-        os.close(descriptor)
-    new.replace(path)
+    data = json.dumps({"version": VERSION} | asdict(state)).encode()
+    # A kill leaves the new one under a name that is known and removed with the rest.
+    write_private(path, data, by_way_of=new_state_path(path), lasting=False)
 
 
 def new_state_path(path: Path) -> Path:

@@ -3,7 +3,7 @@
 from typing import Final, get_args
 
 from ollm_tui.library.downloads.job import Job, JobState, Trouble
-from ollm_tui.library.downloads.origin_record import origin_of, origin_to_record
+from ollm_tui.library.downloads.origin_record import origin_from_record, origin_to_record
 from ollm_tui.library.downloads.record_fields import (
     count_or_none,
     mapping,
@@ -48,7 +48,7 @@ def from_record(value: JsonValue) -> tuple[Job, bool]:
     record = mapping(value, "download")
     if record.get("format") != FORMAT:
         raise OtherVersion("of another version")
-    origin, is_whole = origin_of(mapping(record.get("origin"), "origin"))
+    origin, is_whole = origin_from_record(mapping(record.get("origin"), "origin"))
     trouble = record.get("trouble")
     job = Job(
         id=text(record, "id"),

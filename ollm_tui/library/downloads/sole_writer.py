@@ -4,13 +4,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
 
+from ollm_tui.config.file_lock import is_named, open_lock, try_lock
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.kernel_lock import is_named, try_lock
 from ollm_tui.protocol.errors import AIError, ErrorCode
-
-_PRIVATE: Final = 0o600
 
 
 @contextmanager
@@ -31,9 +28,8 @@ def sole_writer(path: Path, file_name: str) -> Iterator[None]:
 
 
 def _held(path: Path, file_name: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     while True:
-        descriptor = os.open(path, flags, _PRIVATE)
+        descriptor = open_lock(path)
         if not try_lock(descriptor):
             os.close(descriptor)
             raise AIError(

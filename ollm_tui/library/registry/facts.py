@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.known import HubFacts
-from ollm_tui.library.registry.names import parameters_in
+from ollm_tui.library.registry.model_keys import parameters_in
 from ollm_tui.library.registry.purposes import purposes_of_capability, purposes_of_tags
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 

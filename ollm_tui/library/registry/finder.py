@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.names import hub_repo_in, model_key, untagged
+from ollm_tui.library.registry.model_keys import hub_repo_in, model_key, untagged
 
 _NEAR = 0.15
 """How far a size may be off: engines round, and some count the embeddings twice."""

@@ -1,17 +1,18 @@
 """A small JSON file of several programs: whole or not at all, and one writer at a time."""
 
-import fcntl
+import errno
 import json
 import logging
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.file_lock import open_lock, try_lock
 from ollm_tui.config.paths import private_folder
+from ollm_tui.config.private_file import read_bounded, write_private
 from ollm_tui.protocol.json_types import JsonObject
 
 logger = logging.getLogger(__name__)
@@ -54,38 +55,20 @@ def update_object(path: Path, change: Callable[[JsonObject], JsonObject]) -> Jso
             logger.warning("%s was damaged (%s): now %s", path.name, reason, aside.name)
             kept = {}
         changed = change(kept)
-        _write(path, changed)
+        write_private(path, json.dumps(changed).encode())
         return changed
 
 
 def _parsed(path: Path) -> JsonObject:
-    with path.open("rb") as file:
-        raw = file.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        raise ValueError("too large")
-    value: object = json.loads(raw)
+    value: object = json.loads(read_bounded(path, LARGEST))
     if not isinstance(value, dict):
         raise ValueError("no object")  # noqa: TRY004 -- as any other damage
     return value
 
 
-def _write(path: Path, value: JsonObject) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(value, file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    # A lock of the kernel ends with its process: nothing is left behind by a crash.
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = open_lock(path)
     try:
         _wait_for(descriptor)
         yield
@@ -95,12 +78,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _wait_for(descriptor: int) -> None:
     ends = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > ends:
-                raise
-            time.sleep(_POLL_S)
-        else:
-            return
+    while not try_lock(descriptor):
+        if time.monotonic() > ends:
+            raise BlockingIOError(errno.EAGAIN, "another program has it in hand")
+        time.sleep(_POLL_S)

@@ -14,7 +14,7 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.facts import filled, hub_entry, installed_entry
 from ollm_tui.library.registry.finder import Finder
 from ollm_tui.library.registry.known import HubFacts, Known, Opinions, Rating, Use, newest
-from ollm_tui.library.registry.names import model_key
+from ollm_tui.library.registry.model_keys import model_key
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
 KeyOf: TypeAlias = Callable[[str], str]

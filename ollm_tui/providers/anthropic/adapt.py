@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import as_object, positive, string
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
-from ollm_tui.providers.fields import as_object, positive, string
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.refused_fields import refused_fields
 from ollm_tui.providers.statuses import INVALID

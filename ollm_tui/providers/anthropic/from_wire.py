@@ -7,12 +7,12 @@ the `type` in its data, because relays drop the `event:` line. `message_stop` en
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import as_object, integer, objects, string
 from ollm_tui.decode.json_guard import dump_or_reason
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import ToolCallDelta
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
-from ollm_tui.providers.fields import as_object, integer, objects, string
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.sse_answer import SSEAnswer

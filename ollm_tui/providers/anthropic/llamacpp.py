@@ -1,12 +1,12 @@
 """What llama.cpp's Messages endpoint wants otherwise: it passes over what it does not know."""
 
+from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.anthropic.adapt import Limits
 from ollm_tui.providers.anthropic.provider import AnthropicProvider
 from ollm_tui.providers.anthropic.schema_answer import ANSWER, SchemaAnswerStream
-from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.loading import has_loaded_after

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from ollm_tui.decode.json_fields import as_object, objects, positive, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.providers.anthropic.adapt import Limits
-from ollm_tui.providers.fields import as_object, objects, positive, string
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt", "tool_use"})
 _FEATURES = {"thinking": "thinking", "structured_outputs": "json_mode"}

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from ollm_tui.config.hosts import url_origin
 from ollm_tui.config.presets import SERVICES
+from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
@@ -16,7 +17,6 @@ from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read
 from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
 from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.default_keys import with_default_keys
-from ollm_tui.providers.fields import as_object, positive
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.left_out import Say, unsaid

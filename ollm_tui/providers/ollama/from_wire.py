@@ -4,6 +4,7 @@ The only end of an answer is a line with `done: true`; the message on that line 
 `error` line may follow any other at status 200.
 """
 
+from ollm_tui.decode.json_fields import as_object, integer, number, string
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
 from ollm_tui.decode.think_tags import ThinkTags
@@ -13,7 +14,6 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.providers.answer import Answer
-from ollm_tui.providers.fields import as_object, integer, number, string
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Place, too_long
 from ollm_tui.providers.unfinished import unfinished

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.providers.fields import as_object, integer, objects, positive, string, strings
 
 _FEATURES: Mapping[str, str] = MappingProxyType(
     {"tools": "tool_use", "insert": "infill", "thinking": "thinking"}

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.ollama.models import read_running
 from ollm_tui.providers.ollama.refusals import unknown_here

@@ -6,12 +6,12 @@ status of the answer is 200.
 
 import re
 
+from ollm_tui.decode.json_fields import integer, string
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.fields import integer, string
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Place, too_long
 from ollm_tui.providers.unfinished import unfinished

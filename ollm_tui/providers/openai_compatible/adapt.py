@@ -6,10 +6,10 @@ too, and that is said; what gives the answer its form is not, and the refusal st
 
 from collections.abc import Collection, Iterable, Mapping
 
+from ollm_tui.decode.json_fields import objects, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
-from ollm_tui.providers.fields import objects, string
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.refused_fields import Path, refused_fields, without
 from ollm_tui.providers.statuses import INVALID

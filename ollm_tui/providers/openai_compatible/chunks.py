@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from ollm_tui.decode.json_fields import as_object, integer, number, objects, string
 from ollm_tui.decode.tool_deltas import ToolCallDelta, read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.providers.answer import Answer
-from ollm_tui.providers.fields import as_object, integer, number, objects, string
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 

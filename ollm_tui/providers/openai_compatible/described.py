@@ -4,9 +4,9 @@ OpenRouter and llama.cpp name modalities, Mistral has switches, Together has a t
 says nothing leaves it unknown, which is not the same as nothing.
 """
 
+from ollm_tui.decode.json_fields import as_object, string, strings
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
-from ollm_tui.providers.fields import as_object, string, strings
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt"})
 TEXT = frozenset({"text"})

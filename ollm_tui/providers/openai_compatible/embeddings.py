@@ -5,12 +5,12 @@ from contextlib import ExitStack
 
 import anyio
 
+from ollm_tui.decode.json_fields import LARGEST, as_object, integer, objects
 from ollm_tui.protocol.blocks import EmbeddingContent, TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.fields import LARGEST, as_object, integer, objects
 from ollm_tui.providers.pictures import unsendable
 from ollm_tui.providers.transport import Transport
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import anyio
 
+from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.fields import as_object, positive
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.described import TEXT
 from ollm_tui.providers.openai_compatible.kobold_stream import KoboldStream

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.openai_compatible.llamacpp_models import (
     read_router,
     read_statuses,

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.providers.fields import as_object, integer, objects, positive, string
 from ollm_tui.providers.openai_compatible.described import CHAT_FEATURES, TEXT
 from ollm_tui.providers.openai_compatible.models import read_models
 

@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 import anyio
 
+from ollm_tui.decode.json_fields import as_object, integer, objects, string
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, PullProgress
-from ollm_tui.providers.fields import as_object, integer, objects, string
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.openai_compatible.llamacpp_models import (
     FAILED,

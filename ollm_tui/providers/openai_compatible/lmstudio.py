@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
 from urllib.parse import quote
 
+from ollm_tui.decode.json_fields import as_object, integer, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelInfo, PullProgress
-from ollm_tui.providers.fields import as_object, integer, string
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.openai_compatible.lmstudio_models import read_instances, read_lmstudio

@@ -6,9 +6,9 @@ a model was made for; the window in use belongs to its loaded instance.
 
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.providers.fields import as_object, integer, objects, positive, string, strings
 from ollm_tui.providers.openai_compatible.described import CHAT_FEATURES, TEXT
 
 _OURS = MappingProxyType({"context_length": "num_ctx"})

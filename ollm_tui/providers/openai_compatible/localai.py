@@ -5,9 +5,9 @@ from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import quote
 
+from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, PullProgress
-from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.openai_compatible.localai_models import (
     failure_of,
     read_described,

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import as_object, number, objects, positive, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
-from ollm_tui.providers.fields import as_object, number, objects, positive, string, strings
 from ollm_tui.providers.openai_compatible.described import CHAT_FEATURES, TEXT
 
 _CHATS = frozenset({"chat", "completion", "edit"})

@@ -4,9 +4,9 @@ It tells names; the window stands beside them as `max_model_len` (vLLM), `contex
 (OpenRouter, Together), `context_window` (Groq) or `max_context_length` (Mistral), if anywhere.
 """
 
+from ollm_tui.decode.json_fields import as_object, objects, positive, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.providers.fields import as_object, objects, positive, string
 from ollm_tui.providers.openai_compatible.described import can_chat, described
 
 

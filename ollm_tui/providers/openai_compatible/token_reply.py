@@ -1,8 +1,8 @@
 """Numbers of tokens in the replies of servers that count."""
 
+from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
-from ollm_tui.providers.fields import as_object, positive
 
 
 def tokens_told(reply: JsonValue, key: str) -> int:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.fields import as_object, string
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.to_wire import wire_think

@@ -10,6 +10,7 @@ from textual.events import Resize
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.modals.filter_list import FilterList
 from ollm_tui.tui.modals.model_rows import (
@@ -24,6 +25,7 @@ from ollm_tui.tui.services import Catalog
 
 if TYPE_CHECKING:
     from ollm_tui.providers.catalog import Listing
+    from ollm_tui.tui.capabilities import KnowsOtherFolders
 
 AIRY = 30
 """From so many rows on the sections stand apart."""
@@ -39,8 +41,16 @@ class PickModel(FilterList[ModelRef | None]):
         Binding("f5", "ask_again", "Look again", show=False, priority=True)
     ]
 
-    def __init__(self, catalog: Catalog, current: str | None, recents: Sequence[str]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        current: str | None,
+        recents: Sequence[str],
+        others: "KnowsOtherFolders | None" = None,
+    ) -> None:
         super().__init__()
+        self._others = others
+        self._beside = ""
         self._catalog = catalog
         self._current = current
         self._recents = recents
@@ -62,6 +72,9 @@ class PickModel(FilterList[ModelRef | None]):
                 self._show(mark=self.marked)
         self._is_asking = False
         self._show(mark=self.marked)
+        if self._others is not None and not self._shown:
+            self._beside = (await self._others.other_folders()).words
+            self._show(mark=self.marked)
 
     def action_ask_again(self) -> None:
         """Look for engines and ask for their models anew."""
@@ -115,6 +128,7 @@ class PickModel(FilterList[ModelRef | None]):
             query = self.query_text
             none = f"No model matches {query!r}." if query else "No model was found."
             lines.append(f"{none} Esc close")
+            lines += [clean_line(self._beside)] if self._beside and not query else []
         else:
             lines.append("Enter use · F5 look again · Esc close · ● loaded · ? assumed · ! set")
         return "\n".join(lines)

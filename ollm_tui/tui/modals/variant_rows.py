@@ -8,13 +8,14 @@ from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
+from ollm_tui.library.entry_fit import USUAL
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.runtime.places import Place
 from ollm_tui.tui.figures import count, parameters, size, window
-from ollm_tui.tui.model_fits import USUAL, ModelFits
+from ollm_tui.tui.model_fits import ModelFits
 from ollm_tui.tui.widgets.chrome import cut, fit
 from ollm_tui.tui.widgets.find_rows import LOOKS
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.capabilities import KnowsMachine, ManagesModels
+from ollm_tui.tui.capabilities import KnowsMachine, KnowsOtherFolders, ManagesModels
 from ollm_tui.tui.screens.model_judge import judge_for
 from ollm_tui.tui.screens.model_shelf import ModelShelf
 from ollm_tui.tui.services import Runtime
@@ -38,6 +38,8 @@ class ModelAsking:
         self._gone = gone
         self.is_asking = False
         self._described: set[ModelRef] = set()
+        self.beside = ""
+        """What other programs have, in a sentence."""
         for listing in runtime.catalog.cached():
             shelf.put(listing)
 
@@ -89,6 +91,12 @@ class ModelAsking:
             return self._runtime.manager.place(ref)
         except AIError:  # its provider has gone from the settings
             return None
+
+    async def folders(self) -> None:
+        """Look what other programs have, where there is no model to show."""
+        if isinstance(self._runtime, KnowsOtherFolders) and not self._shelf.entries():
+            self.beside = (await self._runtime.other_folders()).words
+            self._changed()
 
     async def memory(self) -> None:
         """Ask what is in memory."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from ollm_tui.library.entry_fit import USUAL_CONTEXT
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import fit_of, shape_of_size
 from ollm_tui.library.machine import Machine
@@ -11,8 +12,6 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.tui.screens.model_shelf import Judge
 
-USUAL_CONTEXT: Final = 8192
-"""Tokens that a verdict is for where nobody knows the window; an engine takes no more unasked."""
 _ADDRESS: Final = re.compile(r"[a-z]+://\S+")
 
 

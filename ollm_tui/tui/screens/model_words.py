@@ -85,8 +85,9 @@ def empty_words(
     is_asking: bool,
     again_key: str,
     find_key: str | None = None,
+    beside: str = "",
 ) -> str:
-    """Say why the table is empty, and how to get a model."""
+    """Say why the table is empty, and how to get a model; `beside` is what else there is."""
     has_models = any(listing.models for listing in listings)
     if has_models:
         return f"No model matches {clean_line(query)!r}."
@@ -98,6 +99,8 @@ def empty_words(
         f"{'Or start' if find else 'Start'} an engine, `ollama serve` in another terminal, "
         f"and press {again_key};\nthen `ollm models pull qwen3:4b` fetches a model."
     )
+    if beside:
+        steps = f"{steps}\n\n{clean_line(beside)}"
     if any(listing.problem is not None for listing in listings):
         return f"No provider that answers has a model.\n\n{steps}"
     return f"No model is installed.\n\n{steps}"

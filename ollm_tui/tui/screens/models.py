@@ -133,6 +133,7 @@ class ModelsScreen(ShowsDownloads):
     async def _ask(self, *, anew: bool = False) -> None:
         await self._asking.lists(anew=anew)
         self._ask_for_memory()
+        await self._asking.folders()
 
     def _listed(self) -> None:
         """Show what has come; what can be done with a model may have changed with it."""
@@ -201,6 +202,7 @@ class ModelsScreen(ShowsDownloads):
             is_asking=self._asking.is_asking,
             again_key=self.keymap.key_for("models.ask_again"),
             find_key=self.keymap.key_for("models.find"),
+            beside=self._asking.beside,
         )
 
     def _write(self, where: str, text: str) -> None:

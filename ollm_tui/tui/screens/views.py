@@ -8,6 +8,7 @@ import anyio.to_thread
 from ollm_tui.commands.host import View
 from ollm_tui.config.edit import set_key
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.keymap import EDITING
 from ollm_tui.tui.modals.command_palette import Palette
 from ollm_tui.tui.modals.help import Help
@@ -74,7 +75,8 @@ class Views:
 
     def _pick_model(self) -> None:
         runtime = self._desk.runtime
-        picker = PickModel(runtime.catalog, self._desk.talk.model, runtime.recent_models())
+        others = runtime if isinstance(runtime, KnowsOtherFolders) else None
+        picker = PickModel(runtime.catalog, self._desk.talk.model, runtime.recent_models(), others)
         self._screen.app.push_screen(picker, self._use_model)
 
     def _manage_models(self) -> None:

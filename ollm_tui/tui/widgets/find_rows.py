@@ -9,12 +9,12 @@ from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Origin
+from ollm_tui.library.entry_fit import SizeFit
 from ollm_tui.library.fit import Verdict
 from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.address import HubAddress, shown_address
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.tui.figures import count, parameters, size, window
-from ollm_tui.tui.model_fits import SizeFit
 from ollm_tui.tui.widgets.chrome import cut, fit
 
 LOOKS: Final[Mapping[Verdict, str]] = MappingProxyType(

@@ -14,7 +14,7 @@ from ollm_tui.library.downloads.url_download import UrlDownload
 from ollm_tui.library.downloads.work import Progress
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile
-from ollm_tui.library.sidecars import origin_of
+from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.fake_hub import FakeHub, serve_hub
@@ -84,7 +84,7 @@ async def test_all_parts_are_one_download(tmp_path: Path) -> None:
     files = {Path(file.path).name: file for file in here.server.repos[3].files}
     for name in names:
         assert (folder / name).read_bytes() == b"".join(files[name].pieces(0, files[name].size))
-    assert origin_of(folder / names[0]) == {
+    assert provenance_facts(folder / names[0]) == {
         "fetched_from": LARGE, "revision": origin.revision, "licence": "llama3.1",
     }  # fmt: skip
     total = SIZE * 5 // 2
@@ -203,7 +203,7 @@ async def test_a_file_at_an_address_is_put_under_its_own_name(tmp_path: Path) ->
         assert await work.title() == "My Model.gguf"
         assert await work.run(here.steps.append) == "embedded://My Model.gguf"
         assert here.left() == {"My Model.gguf", "My Model.gguf.origin.json"}
-        said = origin_of(here.root / "My Model.gguf")["fetched_from"]
+        said = provenance_facts(here.root / "My Model.gguf")["fetched_from"]
         assert said == f"{url.partition('#')[0]}"
         await work.discard()
         assert len(here.left()) == 2

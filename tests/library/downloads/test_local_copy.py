@@ -11,11 +11,11 @@ import pytest
 
 from ollm_tui.library.downloads import file_copy
 from ollm_tui.library.downloads.disk import Surroundings
+from ollm_tui.library.downloads.fetched_model import name_of
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.local_copy import LocalCopy
-from ollm_tui.library.downloads.model_file import name_of
 from ollm_tui.library.downloads.work import Progress
-from ollm_tui.library.sidecars import origin_of
+from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 GGUF = b"GGUF\x03\0\0\0" + bytes(16)
@@ -67,6 +67,40 @@ def model(path: Path, size: int = 3500) -> bytes:
     return content
 
 
+async def test_a_file_that_came_in_its_place_meanwhile_is_left(
+    library: Library, tmp_path: Path
+) -> None:
+    model(tmp_path / "mine" / "tiny.gguf")
+    target = library.root / "tiny.gguf"
+
+    def put_there(_folder: Path) -> int:
+        model(target, size=10)
+        return 10**9
+
+    with pytest.raises(AIError, match="is at"):
+        await library.fetch(tmp_path / "mine" / "tiny.gguf", free_bytes=put_there)
+    assert target.stat().st_size == 10
+
+
+async def test_a_link_in_the_place_of_a_copy_is_not_written_through(
+    library: Library, tmp_path: Path
+) -> None:
+    model(tmp_path / "mine" / "tiny.gguf")
+    status = (tmp_path / "mine" / "tiny.gguf").stat()
+    copy = file_copy.FileCopy(
+        tmp_path / "mine" / "tiny.gguf",
+        library.root / "tiny.gguf",
+        status.st_size,
+        status.st_mtime_ns,
+    )
+    (tmp_path / "other").write_bytes(b"somebody's")
+    library.root.mkdir(parents=True)
+    copy.part.symlink_to(tmp_path / "other")
+    with pytest.raises(AIError):
+        await library.fetch(tmp_path / "mine" / "tiny.gguf")
+    assert (tmp_path / "other").read_bytes() == b"somebody's"
+
+
 async def test_a_file_is_copied_in_slices_and_says_where_from(
     library: Library, tmp_path: Path
 ) -> None:
@@ -77,7 +111,7 @@ async def test_a_file_is_copied_in_slices_and_says_where_from(
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert [step.completed for step in library.steps] == [0, 0, 1000, 2000, 3000, 3500]
     assert {step.total for step in library.steps} == {3500}
-    assert origin_of(target) == {"fetched_from": str(tmp_path / "mine" / "tiny.gguf")}
+    assert provenance_facts(target) == {"fetched_from": str(tmp_path / "mine" / "tiny.gguf")}
 
 
 async def test_a_stopped_copy_goes_on_and_one_of_a_changed_file_begins_anew(

@@ -8,9 +8,11 @@ and `qwen3:8b` all give `qwen-3-8b`. A word that makes another model of it stays
 import re
 from typing import Final
 
+from ollm_tui.library.gguf_tables import SUFFIX
+from ollm_tui.library.shards import shard_of
+
 LONGEST: Final = 300
 """Characters of a name that are looked at; what is longer is told apart by its beginning."""
-_PART: Final = re.compile(r"-\d{5}-of-\d{5}$")
 _QUANTIZATION: Final = re.compile(
     r"(?<![a-z0-9])(?:ud[-_])?"
     r"(?:i?q[1-8](?:_[a-z0-9]{1,4}){0,3}|b?f16|bf16|fp16|f32|fp32|mxfp4(?:_moe)?|tq[12]_0)"
@@ -33,7 +35,9 @@ def model_key(name: str) -> str:
     """Give the key of a name; two spellings of one model have the same."""
     whole = name[:LONGEST].casefold().strip()
     text = whole.rpartition("/")[2] or whole
-    text = _PART.sub("", text.removesuffix(".gguf"))
+    text = text.removesuffix(SUFFIX)
+    shard = shard_of(text)
+    text = shard.name if shard else text
     text = _PUBLISHER.sub("", _QUANTIZATION.sub("", text))
     words = [word.strip(".") for word in _SEPARATORS.split(_JOINTS.sub("-", text))]
     return "-".join([word for word in words if word and word not in _NOISE]) or whole

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.library.downloads.names import (
+from ollm_tui.library.downloads.safe_paths import (
     MOST_NAME_BYTES,
     checked_name,
     checked_path,

@@ -2,12 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from ollm_tui.library.gguf import BadGGUF, read_header
+from ollm_tui.library.gguf_tables import SUFFIX
 from ollm_tui.library.shards import shard_of
-
-SUFFIX: Final = ".gguf"
 
 AddressOf: TypeAlias = Callable[[Path], Awaitable[str | None]]
 """Gives the address to chat with the model whose first file this is; None where nothing runs it."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.library.gguf_tables import FILE_TYPES
-from ollm_tui.library.hub.quantization import bits_per_weight, quality_rank, quantization_of
+from ollm_tui.library.quantization import bit_class, bits_per_weight, quality_rank, quantization_of
 
 LLAMA_CPP = [
     kind.name.removeprefix("MOSTLY_").removeprefix("ALL_")
@@ -68,6 +68,36 @@ def test_bits_fall_with_quality() -> None:
     assert bits == sorted(bits, reverse=True)
     assert bits_per_weight("ud-q4_k_xl") == bits_per_weight("Q4_K_XL")
     assert bits_per_weight("nonsense") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("Q4_K_M", 4),
+        ("iq4_nl", 4),
+        ("MXFP4_MOE", 4),
+        ("NVFP4", 4),
+        ("UD-Q3_K_XL", 3),
+        ("Q3_K_L", 3),
+        ("TQ1_0", 1),
+        ("Q8_K_XL", 8),
+        ("FP8", 8),
+        ("FP16", 16),
+        ("BF16", 16),
+        ("F32", 32),
+        ("Q4_OF_A_FORK", 4),
+        ("odd", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_class_is_the_number_in_the_name(name: str | None, bits: int | None) -> None:
+    assert bit_class(name) == bits
+
+
+@pytest.mark.parametrize("name", LLAMA_CPP)
+def test_the_mean_is_near_the_class(name: str) -> None:
+    assert -0.1 <= (bits_per_weight(name) or 0) - (bit_class(name) or 0) < 1.5
 
 
 @given(st.text(max_size=60))

@@ -1,0 +1,81 @@
+"""Which folders of other programs hold models that could be listed here, told with the setting."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio
+from anyio import to_thread
+
+from ollm_tui.library.other_folders import TITLES, FoundFolder, found_folders
+
+PATIENCE_S = 1.5
+"""What the look at the disk may take; a home on a network may hang."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherFolder:
+    """One folder that is there."""
+
+    title: str
+    """The program's name for people."""
+    path: str
+    models: int
+    is_listed: bool
+    """Whether the settings say that its models are listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherFolders:
+    """All of them."""
+
+    folders: tuple[OtherFolder, ...] = ()
+    setting: str = ""
+    """What to write below [embedded] to have them all listed; empty when nothing is to be added."""
+
+    @property
+    def words(self) -> str:
+        """Say what could be added and how, in one sentence; empty when there is nothing."""
+        parts = [
+            f"{one.title}'s folder holds {count_of(one.models)}"
+            for one in self.folders
+            if one.models and not one.is_listed
+        ]
+        if not parts:
+            return ""
+        what = "it is" if len(parts) == 1 else "they are"
+        return f"{', '.join(parts)}: {what} searched with {self.setting} below [embedded]."
+
+
+def count_of(models: int) -> str:
+    """Write how many models there are."""
+    return f"{models or 'no'} {'model' if models == 1 else 'models'}"
+
+
+async def look_for_folders(listed: Sequence[str]) -> OtherFolders:
+    """Look what other programs have; nothing where the disk does not answer in time.
+
+    `listed` are the programs whose folders are searched already.
+    """
+    with anyio.move_on_after(PATIENCE_S):
+        # Only reads, and ends by itself: a thread that is not waited for does no harm.
+        return told(await to_thread.run_sync(found_folders, abandon_on_cancel=True), listed)
+    return OtherFolders()
+
+
+def told(found: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
+    """Put what was found into words."""
+    more = {one.program for one in found if one.models} - set(listed)
+    named = [*dict.fromkeys(listed), *(program for program in TITLES if program in more)]
+    return OtherFolders(
+        folders=tuple(
+            OtherFolder(
+                title=TITLES[one.program],
+                path=str(one.folder.path),
+                models=one.models,
+                is_listed=one.program in listed,
+            )
+            for one in found
+        ),
+        setting=f"other_folders = {json.dumps(named)}" if more else "",
+    )
