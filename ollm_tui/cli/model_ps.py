@@ -4,13 +4,14 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.figures import duration_text, size_text
+from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.output import OK, Output
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.in_memory import gpu_share_of, memory_of
+from ollm_tui.tui.figures import time_left
 
 _HEAD = ("MODEL", "MEMORY", "ON GPU", "CONTEXT", "UNTIL", "PLACE")
 _FOR_EVER_S = 10 * 365 * 86_400
@@ -80,4 +81,4 @@ def until_text(expires_at: object, now: datetime | None = None) -> str:
         return ""
     if left > _FOR_EVER_S:
         return "for ever"
-    return f"in {duration_text(left)}" if left > 0 else "now"
+    return f"in {time_left(left)}" if left > 0 else "now"

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from ollm_tui.cli.figures import duration_text, size_text
+from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.output import Output
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.library.downloads.pull_sum import PullSum
 from ollm_tui.protocol.model import ModelRef, PullProgress
+from ollm_tui.tui.figures import time_left
 
 REDRAW_S = 0.1
 STEP_PERCENT = 10
@@ -163,7 +164,7 @@ def _line(whole: PullSum, step: PullProgress) -> str:
     if whole.bytes_per_s is not None:
         parts.append(f"{size_text(whole.bytes_per_s)}/s")
     if whole.seconds_left is not None:
-        parts.append(f"{duration_text(whole.seconds_left)} left")
+        parts.append(f"{time_left(whole.seconds_left)} left")
     return "  ".join(parts)
 
 
