@@ -1,80 +1,48 @@
-"""`ollm models pull`: a download by any provider that can, watched and stopped."""
+"""`ollm models pull`: a model by any provider that can, or of a hub, an address or this machine."""
 
-import time
-
-import anyio
+from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_runtime import Stopped, in_runtime, named
-from ollm_tui.cli.output import OK, Output
-from ollm_tui.cli.pull_report import (
-    GO_ON,
-    LOOK_AGAIN,
-    REDRAW_S,
-    JsonReport,
-    LiveReport,
-    PlainReport,
-    PullReport,
-)
-from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.model import ModelRef
-from ollm_tui.providers.operations import pulling
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.cli.model_fetch import fetch
+from ollm_tui.cli.model_runtime import Stopped, in_runtime_heard
+from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.provider_pull import ProviderFetch
+from ollm_tui.cli.pull_choice import choose
+from ollm_tui.cli.pull_meant import meant
+from ollm_tui.cli.stop import Stop
+from ollm_tui.library.downloads.job import Job
+from ollm_tui.library.hub.address import HubAddress
 from ollm_tui.runtime.compose import Runtime
-
-
-class _Pull:
-    """One download; what is known of it when a signal ends the run."""
-
-    def __init__(self, arguments: Arguments, output: Output) -> None:
-        self._arguments = arguments
-        self._output = output
-        self.report: PullReport | None = None
-        self.advice = LOOK_AGAIN
-
-    async def run(self, runtime: Runtime) -> PullReport:
-        """Have the model fetched, and give what is to be told the end."""
-        adapter, ref = await runtime.manager.provider_for(named(self._arguments.name))
-        self.report = report = _report(self._output, ref, as_json=self._arguments.as_json)
-        settings = runtime.config.providers.get(adapter.name)
-        if settings is not None and settings.kind == "ollama":
-            self.advice = GO_ON  # it stops when nobody looks
-        try:
-            with single_error():
-                async with anyio.create_task_group() as group:
-                    group.start_soon(_tick, report)
-                    async with pulling(adapter, ref.model) as progress:
-                        async for step in progress:
-                            report.progress(step)
-                    group.cancel_scope.cancel()
-        except AIError:
-            report.failed()
-            raise
-        return report
 
 
 def run_pull(arguments: Arguments, output: Output) -> int:
     """Have a model fetched; a signal stops it cleanly, and the next run goes on."""
-    pull = _Pull(arguments, output)
+    pull = ProviderFetch(arguments, output)
     try:
-        report = in_runtime(arguments, output, pull.run)
+        code = in_runtime_heard(arguments, output, partial(_pull, arguments, output, pull))
     except Stopped:
-        if pull.report is not None:
-            pull.report.stopped(pull.advice)
+        pull.stopped()
         raise
-    report.done()
-    return OK
+    pull.done()
+    return code
 
 
-async def _tick(report: PullReport) -> None:
-    """Keep the shown state fresh when the server falls silent after a burst."""
-    while True:
-        await anyio.sleep(REDRAW_S)
-        report.tick()
+async def _pull(
+    arguments: Arguments, output: Output, pull: ProviderFetch, runtime: Runtime, stop: Stop
+) -> int:
+    wanted = meant(arguments, runtime)
+    if isinstance(wanted, str):
+        await pull.run(wanted, runtime)
+        return OK
+    if isinstance(wanted, HubAddress):
+        wanted = await choose(wanted, arguments, runtime, output)
+    stop.answering = True  # from now on a signal pauses the download
+    job = await fetch(runtime.downloads, wanted, stop.signal, arguments, output)
+    return code_of(job, stop)
 
 
-def _report(output: Output, ref: ModelRef, *, as_json: bool) -> PullReport:
-    if as_json:
-        return JsonReport(output, ref)
-    kind = LiveReport if output.is_watched else PlainReport
-    return kind(output, ref, time.monotonic)
+def code_of(job: Job, stop: Stop) -> int:
+    """Give the exit code of a download's end."""
+    if job.state == "done":
+        return OK
+    return stop.exit_code if stop.number is not None else ERROR

@@ -10,7 +10,7 @@ import anyio
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import Output, UsageError
 from ollm_tui.cli.settings import load_for
-from ollm_tui.cli.stop import stopping
+from ollm_tui.cli.stop import Stop, stopping
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.errors import AIError
@@ -19,6 +19,7 @@ from ollm_tui.runtime.found import FoundModel
 
 T = TypeVar("T")
 Work = Callable[[Runtime], Awaitable[T]]
+HeardWork = Callable[[Runtime, Stop], Awaitable[T]]
 
 
 class Stopped(Exception):
@@ -36,17 +37,31 @@ def in_runtime(arguments: Arguments, output: Output, work: Work[T]) -> T:
         AIError: what the work raised.
         Stopped: a signal came first.
     """
+
+    async def deaf(runtime: Runtime, _stop: Stop) -> T:
+        return await work(runtime)
+
+    return in_runtime_heard(arguments, output, deaf)
+
+
+def in_runtime_heard(arguments: Arguments, output: Output, work: HeardWork[T]) -> T:
+    """Do something that may hear for itself that a signal came: see `Stop.answering`.
+
+    Raises:
+        AIError: what the work raised.
+        Stopped: a signal came first, and the work did not hear it.
+    """
     loaded = load_for(default_paths(), os.environ, arguments.flags, output)
     return anyio.run(partial(_in_runtime, loaded, work))
 
 
-async def _in_runtime(loaded: LoadedConfig, work: Work[T]) -> T:
+async def _in_runtime(loaded: LoadedConfig, work: HeardWork[T]) -> T:
     failure: AIError | None = None
     results: list[T] = []
     with stopping() as stop:
         async with open_runtime(loaded, default_paths()) as runtime:
             try:
-                results.append(await work(runtime))
+                results.append(await work(runtime, stop))
             except AIError as error:  # as itself, not in a group of what closes here
                 failure = error
     if failure is not None:

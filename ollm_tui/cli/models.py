@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_deeds import run_copy, run_load, run_unload
 from ollm_tui.cli.model_delete import run_delete
+from ollm_tui.cli.model_downloads import run_downloads
 from ollm_tui.cli.model_list import run_list
 from ollm_tui.cli.model_ps import run_ps
 from ollm_tui.cli.model_pull import run_pull
@@ -43,6 +44,7 @@ _ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
     "rate": run_rate,
     "show": run_show,
     "pull": run_pull,
+    "downloads": run_downloads,
     "rm": run_delete,
     "cp": run_copy,
     "ps": run_ps,

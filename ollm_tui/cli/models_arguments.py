@@ -9,6 +9,7 @@ from typing import Any
 from ollm_tui.cli.registry_arguments import add_rate, add_search
 
 ABOUT = "list, fetch and manage models"
+DEEDS = ("pause", "resume", "cancel")
 SORTS = ("name", "size", "modified", "context", "provider")
 SECTIONS: Mapping[str, str] = {
     "template": "its chat template",
@@ -18,6 +19,10 @@ SECTIONS: Mapping[str, str] = {
     "modelfile": "its Modelfile",
 }
 _NAMED = "a model's name, or provider://name"
+_FETCHED = (
+    "owner/name of Hugging Face with or without :QUANT, a link, a URL, a path, `starter`; or a "
+    "name for --provider, without it for local, or provider://name"
+)
 _Names = tuple[tuple[str, str, str], ...]
 _ACTIONS: tuple[tuple[str, str, _Names], ...] = (
     ("list", "the models of every provider that answers", ()),
@@ -34,9 +39,10 @@ _ACTIONS: tuple[tuple[str, str, _Names], ...] = (
     ),
     (
         "pull",
-        "have the server fetch a model; repeated, a broken download goes on",
-        (("name", "NAME", f"{_NAMED}; without a provider, --provider or local is meant"),),
+        "fetch a model: into the library, or by its server; repeated, a broken download goes on",
+        (("name", "NAME", _FETCHED),),
     ),
+    ("downloads", "what is being downloaded, and what waits", ()),
     ("rm", "delete a model from its server, after asking", (("name", "NAME", _NAMED),)),
     (
         "cp",
@@ -58,6 +64,9 @@ class ModelOptions:
     sort: str | None = None
     section: str | None = None
     keep_alive: str | None = None
+    quant: str | None = None
+    deed: str | None = None
+    job: str | None = None
 
 
 def add_models(
@@ -112,6 +121,21 @@ def _show(action: argparse.ArgumentParser) -> None:
         )
 
 
+def _pull(action: argparse.ArgumentParser) -> None:
+    about = "the quantization to take, such as Q4_K_M; without it the best that fits is"
+    action.add_argument("--quant", metavar="NAME", help=about)
+    action.add_argument(
+        "-y", "--yes", action="store_true", help="take the recommended quantization without asking"
+    )
+
+
+def _downloads(action: argparse.ArgumentParser) -> None:
+    about = f"{', '.join(DEEDS)}; without one they are listed"
+    action.add_argument("deed", metavar="DEED", nargs="?", choices=DEEDS, help=about)
+    about = "which one: its id, or a part of id or name that only one has"
+    action.add_argument("job", metavar="ID", nargs="?", help=about)
+
+
 def _rm(action: argparse.ArgumentParser) -> None:
     action.add_argument("-y", "--yes", action="store_true", help="delete without asking")
 
@@ -130,6 +154,8 @@ def _starter(action: argparse.ArgumentParser) -> None:
 _MORE = {
     "search": add_search,
     "rate": add_rate,
+    "pull": _pull,
+    "downloads": _downloads,
     "list": _list,
     "show": _show,
     "rm": _rm,

@@ -66,7 +66,7 @@ class Runtime(FetchesModels):
         self.catalog = catalog
         self.router = Router(registry, catalog)
         self.scout = scout
-        self.manager = Manager(loaded, registry, catalog, self.router, scout)
+        self.manager = Manager(loaded, registry, catalog, self.router, scout, machine=self.machine)
         self.places = PlaceFinder(registry, catalog, self.config, paths.models_dir)
         """Gives where models can be fetched to."""
         self._choices_file = paths.state_dir / "choices.json"

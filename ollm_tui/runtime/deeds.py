@@ -52,9 +52,9 @@ def _down(place: str, listing: Listing | None) -> str | None:
 
 def _hindered(deed: Deed, adapter: ProviderAdapter, info: ModelInfo) -> str | None:
     """Say what about the model itself stands in the way."""
-    protected, problem = info.details.get("protected"), info.details.get("problem")
-    if deed == "delete" and isinstance(protected, str):
-        return protected
+    kept, problem = info.details.get("why_kept"), info.details.get("problem")
+    if deed == "delete" and isinstance(kept, str):
+        return kept
     if deed == "load" and isinstance(problem, str):
         return f"{info.name} cannot be used: {problem}."
     if deed == "load" and info.loaded is True and not isinstance(adapter, SupportsLoadFor):

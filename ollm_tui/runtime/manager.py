@@ -1,15 +1,17 @@
 """`Manager`: what the command line and the screens ask of the models that are there."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from ollm_tui.chat.context import LOADS_WITH_WINDOW
 from ollm_tui.config.load import LoadedConfig
+from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsShow
 from ollm_tui.providers import operations
+from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.embedded.failures import not_installed
 from ollm_tui.providers.embedded.provider import engine_available
@@ -37,7 +39,10 @@ class Manager:
         catalog: ModelCatalog,
         router: Router,
         scout: EngineScout,
+        machine: Callable[[], Awaitable[Machine]] | None = None,
     ) -> None:
+        """Work on what a runtime has; `machine` looks at this one, without it nothing is judged."""
+        self._machine = machine
         self._loaded = loaded
         self._registry = registry
         self._catalog = catalog
@@ -56,8 +61,7 @@ class Manager:
         listing = next((one for one in listings if one.provider == adapter.name), None)
         info = self._catalog.find(ModelRef(adapter.name, ref.model))
         found = reasons(adapter, self._finder.place_of(adapter), listing, info)
-        settings = self._loaded.config.providers.get(adapter.name)
-        if settings and settings.kind == "embedded" and found["load"] is None:
+        if self._is_embedded(adapter) and found["load"] is None:
             return found | {"load": None if engine_available() else not_installed().message}
         return found
 
@@ -93,13 +97,20 @@ class Manager:
         """
         found = await self._finder.at(ref)
         raw, corrected = await self._asked(found)
-        return described(
+        details = described(
             found,
             raw,
             corrected,
             self._loaded,
             loads_with_window=found.ref.provider in LOADS_WITH_WINDOW,
         )
+        is_ours = self._is_embedded(found.adapter)
+        if self._machine is None or not (is_ours or self._is_here(found.adapter)):
+            return details
+        # Judging a model takes more modules than all else here.
+        from ollm_tui.runtime.model_fit import with_fit
+
+        return await with_fit(details, self._machine, owns_path=is_ours)
 
     async def delete(self, ref: ModelRef) -> None:
         """Remove a model for good.
@@ -161,6 +172,15 @@ class Manager:
     async def in_memory(self, *, within_s: float = PATIENCE_S) -> InMemory:
         """Give the models in memory, and who could not tell theirs."""
         return await ask_all(self._catalog, self._registry.get, within_s=within_s)
+
+    def _is_embedded(self, adapter: ProviderAdapter) -> bool:
+        settings = self._loaded.config.providers.get(adapter.name)
+        return settings is not None and settings.kind == "embedded"
+
+    def _is_here(self, adapter: ProviderAdapter) -> bool:
+        """Whether a server runs on this machine."""
+        address = self._scout.address_of(adapter.name)
+        return address is not None and is_loopback(address)
 
     def _known(self, ref: ModelRef) -> ProviderAdapter:
         adapter = self._registry.resolve(ref.provider)

@@ -97,6 +97,11 @@ class DownloadQueue:
         """Give all that is known, the oldest first."""
         return [entry.job for entry in self._roster.entries()]
 
+    async def known(self) -> Sequence[Job]:
+        """Give what `jobs` does, as soon as the folder was read."""
+        await self._is_open.wait()
+        return self.jobs()
+
     @asynccontextmanager
     async def changes(self) -> AsyncIterator[AsyncIterator[Job]]:
         """Give each job as it changes; see the port."""

@@ -71,7 +71,7 @@ async def test_every_section_says_what_is_known_and_by_whom(tmp_path: Path) -> N
         "trained     40,960 tokens",
         "temperature  0.2  ~/.config/ollm/config.toml:7, options.temperature, instead of",
         "top_p        -  the default of Ollama",
-        "verdict          fits partly on the GPU, 80 % of it",
+        "verdict          partly: 80 % on the GPU, 6.8 of 26 GB free",
         "needs            6.8 GB",
         "NVIDIA GeForce RTX 3050, 6.0 GB  5.5 GB free",
         "stop         <|im_end|>",

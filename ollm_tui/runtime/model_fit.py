@@ -1,0 +1,74 @@
+"""Whether a model that is here fits this machine, from its file or from what its server tells."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from ollm_tui.library.fit import Fit, ModelShape
+from ollm_tui.library.fitting import fit_of, shape_of_header, shape_of_size
+from ollm_tui.library.gguf import BadGGUF, read_header
+from ollm_tui.library.machine import Machine
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.runtime.details import ModelDetails
+from ollm_tui.tokens.limits import ASSUMED_WINDOW
+
+PATIENCE_S = 2.5
+"""What the look at the machine may take."""
+
+
+async def with_fit(
+    details: ModelDetails, machine: Callable[[], Awaitable[Machine]], *, owns_path: bool
+) -> ModelDetails:
+    """Add whether a model fits; what cannot be found out in time is left out.
+
+    `owns_path` tells whether the path in the details is one of this machine. A model in memory is
+    not judged: what is free is what it has left.
+    """
+    if not details.info.size_bytes or details.info.loaded:
+        return details
+    with anyio.move_on_after(PATIENCE_S):
+        return replace(details, fit=await _fit(details, await machine(), owns_path=owns_path))
+    return details
+
+
+async def _fit(details: ModelDetails, machine: Machine, *, owns_path: bool) -> Fit:
+    size = max(0, details.info.size_bytes or 0)
+    shape = None
+    if owns_path and details.path is not None:
+        shape = await to_thread.run_sync(_shape_of_file, Path(details.path), size)
+    window = details.context.tokens if details.context is not None else ASSUMED_WINDOW
+    return fit_of(shape or shape_told(details.info, size), machine, context=window)
+
+
+def _shape_of_file(path: Path, size: int) -> ModelShape | None:
+    try:
+        return shape_of_header(read_header(path), size)
+    except (BadGGUF, OSError):  # the list has the reason
+        return None
+
+
+def shape_told(info: ModelInfo, size: int) -> ModelShape:
+    """Give the shape that a server tells of; what it leaves out is guessed from the size."""
+    told = info.details.get("shape")
+    shape: JsonObject = told if isinstance(told, dict) else {}
+    parameters = _number(info.details, "parameter_count")
+    if not shape:
+        return shape_of_size(size, parameters=parameters)
+    return ModelShape(
+        weights=size,
+        layers=_number(shape, "layers"),
+        kv_heads=_number(shape, "kv_heads"),
+        key_length=_number(shape, "key_length"),
+        value_length=_number(shape, "value_length"),
+        parameters=parameters,
+        context_trained=_number(info.details, "context_trained"),
+    )
+
+
+def _number(told: JsonMapping, key: str) -> int | None:
+    value = told.get(key)
+    return value if isinstance(value, int) and value > 0 else None
