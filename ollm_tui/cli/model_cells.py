@@ -3,18 +3,12 @@
 from collections.abc import Collection
 
 from ollm_tui.cli.figures import size_text
-from ollm_tui.library.fit import Fit, Verdict
+from ollm_tui.library.fit import Fit
+from ollm_tui.library.fit_words import fit_words
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.model import ModelInfo
 
 _YES_NO = {True: "yes", False: "no"}
-VERDICTS: dict[Verdict, str] = {
-    "gpu": "fits the GPU",
-    "partly": "fits partly on the GPU",
-    "cpu": "fits the CPU's memory",
-    "no": "does not fit",
-    "unknown": "unknown",
-}
 _KINDS = ("audio", "image", "video")
 
 
@@ -50,23 +44,8 @@ def modalities_text(kinds: Collection[str]) -> str:
 
 
 def fit_text(fit: Fit | None) -> str:
-    """Give the verdict with its numbers."""
-    if fit is None or fit.verdict == "unknown":
+    """Give the verdict with its numbers, and what takes the memory."""
+    if fit is None:
         return ""
-    about = "about " if fit.is_estimate else ""
-    parts = f"{size_text(fit.weights)} model, {size_text(fit.cache)} context"
-    share = f", {round(100 * fit.gpu_share)} % on the GPU" if fit.verdict == "partly" else ""
-    needs = f"needs {about}{size_text(fit.needed)}: {parts} of {fit.context} tokens"
-    return f"{VERDICTS[fit.verdict]}{share}; {needs}; {_memory(fit)}"
-
-
-def _memory(fit: Fit) -> str:
-    """Give what there is."""
-    machine = fit.machine
-    have = []
-    if machine.gpus:
-        have.append(f"{size_text(sum(gpu.total for gpu in machine.gpus))} on the GPU")
-    if machine.ram_total is not None:
-        free = "" if machine.ram_free is None else f" ({size_text(machine.ram_free)} free)"
-        have.append(f"{size_text(machine.ram_total)} RAM{free}")
-    return f"there is {' and '.join(have)}" if have else "this machine does not tell its memory"
+    parts = f"{size_text(fit.weights)} model, {size_text(fit.cache)} context of {fit.context}"
+    return f"{fit_words(fit)}; {parts} tokens"

@@ -10,7 +10,7 @@ from ollm_tui.cli.provider_pull import ProviderFetch
 from ollm_tui.cli.pull_choice import choose
 from ollm_tui.cli.pull_meant import meant
 from ollm_tui.cli.stop import Stop
-from ollm_tui.library.downloads.job import Job
+from ollm_tui.library.downloads.job import Job, Origin
 from ollm_tui.library.hub.address import HubAddress
 from ollm_tui.runtime.compose import Runtime
 
@@ -34,10 +34,13 @@ async def _pull(
     if isinstance(wanted, str):
         await pull.run(wanted, runtime)
         return OK
+    origin: Origin
     if isinstance(wanted, HubAddress):
-        wanted = await choose(wanted, arguments, runtime, output)
+        origin = await choose(wanted, arguments, runtime, output)
+    else:
+        origin = wanted
     stop.answering = True  # from now on a signal pauses the download
-    job = await fetch(runtime.downloads, wanted, stop.signal, arguments, output)
+    job = await fetch(runtime.downloads, origin, stop.signal, arguments, output)
     return code_of(job, stop)
 
 

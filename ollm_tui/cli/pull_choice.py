@@ -1,4 +1,4 @@
-"""Which quantization of a repository is fetched: the one named, the one chosen, or the best here."""
+"""Which quantization of a repository is fetched: the one named, chosen, or the best here."""
 
 import sys
 from collections.abc import Sequence
@@ -58,8 +58,8 @@ def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[
     if wanted is not None or address.path is not None:
         found = matching(repo.variants, path=address.path, quantization=wanted)
     else:
-        models = [one for one in repo.variants if one.kind == "model"]
-        found = models or [one for one in repo.variants if one.kind != "projector"]
+        models = tuple(one for one in repo.variants if one.kind == "model")
+        found = models or tuple(one for one in repo.variants if one.kind != "projector")
     if not found:
         there = ", ".join(dict.fromkeys(v.quantization or v.name for v in repo.variants))
         hint = f"There are: {there}." if there else "It holds no model files."

@@ -43,7 +43,7 @@ def context_facts(
 def _engines_word(info: ModelInfo, asked: EffectiveValue | None) -> str:
     if info.loaded:
         return "as it is loaded"
-    if asked is not None and asked.layer == "model" and _number(asked) == info.context:
+    if asked is not None and asked.layer in ("model", "engine") and _number(asked) == info.context:
         return asked.source
     return "as the server says"
 

@@ -1,21 +1,14 @@
 """Whether a model fits this machine, in words and numbers; pure."""
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from ollm_tui.library.fit_words import fit_words
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.widgets.sheet_lines import Fact
 
 if TYPE_CHECKING:
-    from ollm_tui.library.fit import Fit, Verdict
-
-VERDICTS: Final[Mapping["Verdict", str]] = {
-    "gpu": "fits the GPU",
-    "partly": "fits partly on the GPU",
-    "cpu": "fits the memory, without a GPU",
-    "no": "does not fit",
-    "unknown": "not known",
-}
+    from ollm_tui.library.fit import Fit
 
 
 def fit_facts(fit: "Fit | None") -> Iterator[Fact]:
@@ -24,8 +17,7 @@ def fit_facts(fit: "Fit | None") -> Iterator[Fact]:
         return
     about = "about " if fit.is_estimate else ""
     note = "estimated from its size" if fit.is_estimate else ""
-    share = f", {round(100 * fit.gpu_share)} % of it" if fit.verdict == "partly" else ""
-    yield Fact(name="verdict", value=f"{VERDICTS[fit.verdict]}{share}", note=note)
+    yield Fact(name="verdict", value=fit_words(fit), note=note)
     yield Fact(name="needs", value=f"{about}{size(fit.needed)}")
     yield Fact(name="  weights", value=size(fit.weights))
     cache = f"{fit.context:,} tokens as {fit.kv_type}"

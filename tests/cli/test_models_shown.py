@@ -200,7 +200,7 @@ def test_a_fit_is_a_verdict_with_its_numbers() -> None:
         is_estimate=True,
     )
     assert fit_text(fit) == (
-        "fits partly on the GPU, 70 % on the GPU; needs about 10.5 GB: 9.0 GB model, 1.0 GB "
-        "context of 8192 tokens; there is 8.0 GB on the GPU and 16.0 GB RAM (9.0 GB free)"
+        "partly: 70 % on the GPU, about 10 of 17 GB free; "
+        "9.0 GB model, 1.0 GB context of 8192 tokens"
     )
     assert fit_text(None) == ""
