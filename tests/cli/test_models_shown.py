@@ -200,7 +200,7 @@ def test_a_fit_is_a_verdict_with_its_numbers() -> None:
         is_estimate=True,
     )
     assert fit_text(fit) == (
-        "partly: 70 % on the GPU, about 10 of 17 GB free; "
+        "partly: 70 % on the GPU, about 10 of 16 GB free; "
         "9.0 GB model, 1.0 GB context of 8192 tokens"
     )
     assert fit_text(None) == ""
