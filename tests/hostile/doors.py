@@ -146,7 +146,7 @@ SCENES: Mapping[str, Scene] = {
         scenes.server_models,
         _listed("picker", "models screen", "suggestions", "header")
         | _part("what can be done with a model", "question before a model is deleted")
-        | _part("input", "note"),
+        | _part("details of a model", "input", "note"),
         arguments=("--model", f"local://{MODEL}"),
         variable="OLLAMA_HOST",
         not_here=NOT_TYPED,
@@ -155,7 +155,7 @@ SCENES: Mapping[str, Scene] = {
         scenes.model_files,
         _listed("picker", "models screen", "suggestions", "header")
         | _part("what can be done with a model", "question before a model is deleted")
-        | _part("input", "note", "unusable file"),
+        | _part("details of a model", "input", "note", "unusable file"),
         homes.with_model_files,
         FIT_FILES,
         not_here=NOT_TYPED,

@@ -22,6 +22,7 @@ from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_ollama import FOR_EVER, OllamaServer
 from tests.support.fake_vllm import fake_vllm
 from tests.support.http_server import Handler, Server, serve
+from tests.support.hub_samples import scripted_model
 from tests.support.providers import ScriptedProvider
 
 if TYPE_CHECKING:
@@ -219,6 +220,53 @@ async def test_a_pool_can_what_all_its_members_can(paths: AppPaths) -> None:
             assert [fake.kept["thinker:latest"] for fake in fakes] == ["10m", "10m"]
             await manager.delete(ref)
     assert not any("tiny:latest" in fake.models for fake in fakes)
+
+
+async def test_a_model_of_this_machine_is_judged_by_the_shape_that_its_server_tells(
+    paths: AppPaths,
+) -> None:
+    async with managed(paths) as (runtime, _, _):
+        asleep = await runtime.manager.show(ModelRef("local", "thinker:latest"))
+        awake = await runtime.manager.show(TINY)
+    assert asleep.fit is not None
+    assert (asleep.fit.context, asleep.fit.weights) == (2048, 1000)
+    assert not asleep.fit.is_estimate
+    # 2,048 tokens in 4 layers, 2 heads of 32 values for keys and as many for values, 2 bytes each
+    assert asleep.fit.cache == 2048 * 4 * 2 * (32 + 32) * 2
+    assert awake.fit is None, "what is free is what it has left"
+
+
+async def test_a_file_of_another_program_is_kept_and_says_why(
+    paths: AppPaths, tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    paths.models_dir.mkdir(parents=True)
+    model = scripted_model()
+    (theirs / "other.gguf").write_bytes(model)
+    (paths.models_dir / "own.gguf").write_bytes(model)
+    settings = f'[embedded]\nmodel_folders = ["{theirs}"]\n'
+    async with managed(paths, settings=settings) as (runtime, _, _):
+        manager = runtime.manager
+        await runtime.catalog.listing("embedded")
+        own, other = ModelRef("embedded", "own"), ModelRef("embedded", "other")
+        assert (await manager.deeds(own))["delete"] is None
+        why = (await manager.deeds(other))["delete"]
+        assert why
+        with pytest.raises(AIError) as caught:
+            await manager.delete(other)
+        assert caught.value.hint == why
+        details = await manager.show(own)
+        assert details.path == str(paths.models_dir / "own.gguf")
+        assert details.template is not None
+        assert details.fit is not None
+        assert not details.fit.is_estimate
+        assert value(details, "num_ctx") == ("4096", "the default of embedded.context")
+        assert details.context is not None
+        assert details.context.source == "the default of embedded.context"
+        await manager.delete(own)
+    assert not (paths.models_dir / "own.gguf").exists()
+    assert (theirs / "other.gguf").exists()
 
 
 async def test_what_changed_is_asked_for_anew(paths: AppPaths) -> None:
