@@ -30,7 +30,7 @@ async def choose(
     Raises:
         AIError: there is nothing of this name, or nothing that fits here.
     """
-    repo = await runtime.hub.repo(address.repo, revision=address.revision)
+    repo = await _repo(address, runtime)
     wanted = arguments.models.quant or address.quantization
     found = _usable(repo, address, wanted)
     variant = found[0]
@@ -46,6 +46,17 @@ async def choose(
         licence=repo.model.licence,
         kind=variant.kind,
     )
+
+
+async def _repo(address: HubAddress, runtime: Runtime) -> HubRepo:
+    try:
+        return await runtime.hub.repo(address.repo, revision=address.revision)
+    except AIError as error:
+        if error.code != ErrorCode.MODEL_NOT_FOUND:
+            raise
+        # Servers have models of such names too.
+        hint = f"{error.hint or ''} A server's own is named with it: local://{address.repo}."
+        raise AIError(error.code, error.message, hint=hint.strip()) from error
 
 
 def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[Variant]:

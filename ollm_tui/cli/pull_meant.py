@@ -16,7 +16,7 @@ Meant: TypeAlias = HubAddress | UrlFile | LocalFiles | StarterPackage | str
 
 
 def meant(arguments: Arguments, runtime: Runtime) -> Meant:
-    """Tell what is meant; a provider that is named takes the name as it is.
+    """Tell what is meant; a provider or host that is named takes the name as it is.
 
     Raises:
         UsageError: nothing is.
@@ -24,7 +24,8 @@ def meant(arguments: Arguments, runtime: Runtime) -> Meant:
     text = named(arguments.name)
     ref = ModelRef.parse(text)
     is_provider = ref is not None and runtime.registry.resolve(ref.provider) is not None
-    if is_provider or arguments.flags.provider is not None:
+    flags = arguments.flags
+    if is_provider or flags.provider is not None or flags.host is not None:
         return text
     if text == STARTER:
         return StarterPackage(wheel=arguments.wheel)

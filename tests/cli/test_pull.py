@@ -109,7 +109,7 @@ def test_a_file_of_this_machine_or_of_any_server_comes_into_the_library(
     ("written", "code", "sentence"),
     [
         ([SMALL, "--quant", "Q99"], 1, "has nothing Q99. There are: Q8_0, Q6_K"),
-        (["nobody/none"], 1, "is not on"),
+        (["nobody/none"], 1, "named with it: local://nobody/none."),
         (["another/Gated-8B-GGUF", "--quant", "Q4_K_M"], 1, "set a token"),
         (["https://huggingface.co/datasets/a/b"], 2, "This page of the hub is not a model's."),
         ([" "], 2, "The model's name is empty."),
@@ -130,9 +130,10 @@ def test_a_provider_that_is_named_gets_the_name_as_it_is(
 ) -> None:
     server = OllamaServer()
     with in_thread(server.answer) as running:
-        for written in (["hf.co/a/b:q4", "--provider", "local"], ["local://hf.co/a/b:q8"]):
+        names = (["hf.co/a/b:q4", "--provider", "local"], ["local://hf.co/a/b:q8"], ["a/b"])
+        for written in names:
             assert main(["models", "pull", *written, "--host", running.url]) == 0
-    assert {"hf.co/a/b:q4", "hf.co/a/b:q8"} <= set(server.models)
+    assert {"hf.co/a/b:q4", "hf.co/a/b:q8", "a/b:latest"} <= set(server.models)
     assert hub.asked == []
     capsys.readouterr()
 

@@ -1,13 +1,16 @@
 """A sheet of sections to scroll and search: only rows that are looked at are painted."""
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 import anyio.lowlevel
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import var
@@ -20,6 +23,7 @@ from ollm_tui.tui.widgets.transcript_strips import restyled_all
 
 SLICE_S: Final = 0.008
 """How long laying out may keep the screen waiting at a time."""
+PAUSE_S: Final = 0.002
 MOST_ROWS: Final = 200_000
 """What is below is not shown: nobody reads so far, and copying has all of it."""
 _BAR: Final = "▌"
@@ -119,7 +123,7 @@ class Sheet(ScrollView, can_focus=True):
                 self._coming = iter(())
                 self._is_whole = True
                 break
-            if count % 32 == 31 and self._clock() > until:
+            if count % 8 == 7 and self._clock() > until:
                 break
         else:
             self._is_whole = True
@@ -127,10 +131,12 @@ class Sheet(ScrollView, can_focus=True):
         self._reach()
         self.refresh()
         if not self._is_whole:
-            self.call_later(self._go_on_in_turn, width)
+            # Messages alone would follow each other without a turn for anybody else.
+            frame = events.Callback(callback=partial(self._go_on_in_turn, width))
+            asyncio.get_running_loop().call_later(PAUSE_S, self.post_message, frame)
 
     def _go_on_in_turn(self, width: int) -> None:
-        if width == self._width and not self._is_whole:
+        if self.is_attached and width == self._width and not self._is_whole:
             self._go_on()
 
     def _reach(self) -> None:

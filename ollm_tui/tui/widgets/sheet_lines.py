@@ -122,8 +122,8 @@ def _pieces(text: str) -> Iterator[str]:
         return
     start, end = 0, len(text.rstrip("\n"))
     while start <= end:
-        feed = text.find("\n", start, end)
-        stop = end if feed < 0 else feed
+        feed = text.find("\n", start, min(end, start + PIECE + 1))
+        stop = feed if feed >= 0 else end
         if stop - start > PIECE:
             yield _cleaned(text[start : start + PIECE])
             start += PIECE
