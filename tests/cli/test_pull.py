@@ -207,7 +207,14 @@ def wait_for_half(process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("it ended before half of it was there")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        signal.SIGKILL,
+    ],
+)
 def test_a_download_that_was_stopped_goes_on_with_the_same_command(
     slow_hub: FakeHub, tmp_path: Path, number: signal.Signals
 ) -> None:
