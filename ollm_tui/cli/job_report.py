@@ -2,11 +2,12 @@
 
 from typing import Protocol
 
-from ollm_tui.cli.figures import duration_text, size_text
+from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.output import Output
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.tui.figures import time_left
 
 BAR = 20
 STEP_PERCENT = 10
@@ -123,7 +124,7 @@ def _line(job: Job) -> str:
     if job.bytes_per_s is not None and job.state == "running":
         parts.insert(1, f"{size_text(job.bytes_per_s)}/s")
         if job.seconds_left is not None:
-            parts.insert(2, f"{duration_text(job.seconds_left)} left")
+            parts.insert(2, f"{time_left(job.seconds_left)} left")
     return "  ".join(parts) or job.state
 
 

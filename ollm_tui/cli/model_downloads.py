@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.figures import duration_text, size_text
+from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.job_report import job_to_json
 from ollm_tui.cli.model_fetch import go_on
 from ollm_tui.cli.model_pull import code_of
@@ -15,6 +15,7 @@ from ollm_tui.library.downloads.job import Job
 from ollm_tui.library.downloads.queue import DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.compose import Runtime
+from ollm_tui.tui.figures import time_left
 
 _HEAD = ("ID", "STATE", "MODEL", "SO FAR", "OF", "NOTE")
 
@@ -75,7 +76,7 @@ def _row(job: Job) -> tuple[str, ...]:
 def _note(job: Job) -> str:
     if job.trouble is not None:
         return job.trouble.message
-    left = f"{duration_text(job.seconds_left)} left" if job.seconds_left is not None else ""
+    left = f"{time_left(job.seconds_left)} left" if job.seconds_left is not None else ""
     elsewhere = "another program has it" if job.is_elsewhere else ""
     return ", ".join(part for part in (job.note, left, elsewhere) if part)
 
