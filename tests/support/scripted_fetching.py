@@ -217,7 +217,12 @@ class ScriptedRegistry:
         self.installed = [ref for ref, _info in models]
 
     async def rate(self, entry_id: str, stars: int | None) -> RegistryEntry:
-        return next(entry for entry in self.entries if entry.id == entry_id)
+        rated = next(entry for entry in self.entries if entry.id == entry_id)
+        if self.problem is not None:
+            raise self.problem
+        new = replace(rated, rating=stars)
+        self.entries = [new if entry is rated else entry for entry in self.entries]
+        return new
 
     async def note_use(self, ref: ModelRef) -> None:
         pass

@@ -28,9 +28,11 @@ from ollm_tui.tui.keymap import Keymap
 from ollm_tui.tui.model_fits import ModelFits
 from ollm_tui.tui.screens.downloading import ShowsDownloads, Sleep
 from ollm_tui.tui.screens.model_choosing import ModelChoosing
+from ollm_tui.tui.screens.model_rating import rate
 from ollm_tui.tui.screens.model_search import ModelSearch
 from ollm_tui.tui.services import Runtime
 from ollm_tui.tui.widgets.find_rows import (
+    EntryRow,
     FindRow,
     Group,
     about_row,
@@ -44,7 +46,7 @@ PAUSE_S: Final = 0.4
 LEAST_LETTERS: Final = 2
 """Fewer are not worth a question to the hub."""
 _BEST: Final = "the best that fit this machine"
-_HINTS: Final = ("choose", "purpose", "downloads", "again", "close", "help")
+_HINTS: Final = ("choose", "purpose", "rate", "downloads", "again", "close", "help")
 
 
 class FindModels(ShowsDownloads):
@@ -97,6 +99,8 @@ class FindModels(ShowsDownloads):
         self._search: ModelSearch | None = None
         self._rows: dict[str, FindRow] = {}
         self._said = ""
+        self._said_of: str | None = None
+        """The row that was marked then: what was said goes when another one is."""
         self._has_moved = False
 
     def compose(self) -> ComposeResult:
@@ -190,6 +194,17 @@ class FindModels(ShowsDownloads):
             self._search.next_purpose()
             self._show(anew=True)
 
+    @work(group="rating", exclusive=True)
+    async def action_rate(self) -> None:
+        """Say how good the marked model is."""
+        row, runtime = self._marked, self._runtime
+        if not isinstance(runtime, KnowsModels) or not isinstance(row, EntryRow):
+            self._say("Only a model that is listed by name can be rated.")
+            return
+        said = await rate(self.app, runtime.model_registry, row.entry)
+        self._show()
+        self._say(said)
+
     # Showing
 
     def on_resize(self, _event: Resize) -> None:
@@ -249,11 +264,12 @@ class FindModels(ShowsDownloads):
 
     @on(OptionList.OptionHighlighted)
     def _look_closer(self) -> None:
-        self._said = ""
+        if self._marked_id != self._said_of:
+            self._said = ""
         self._say_what_happens()
 
     def _say(self, words: str) -> None:
-        self._said = words
+        self._said, self._said_of = words, self._marked_id
         self._say_what_happens()
 
     def _say_what_happens(self) -> None:

@@ -382,6 +382,50 @@ async def test_help_lists_the_keys_of_the_screen(tmp_path: Path) -> None:
 # How it looks
 
 
+# Rating
+
+
+def rating_of(stage: Stage, name: str) -> int | None:
+    entries = fetching_runtime(stage).model_registry.entries
+    return next(entry.rating for entry in entries if entry.name == name)
+
+
+async def test_the_marked_model_is_rated_and_the_rating_taken_back(tmp_path: Path) -> None:
+    async with finding(tmp_path, text="gemma 3 4b") as stage:
+        await stage.pilot.press("f6")
+        await stage.settle()
+        assert "How do you like Gemma 3 4B?" in stage.screen_text
+        assert "Take back" not in stage.screen_text
+        await stage.pilot.press("down", "enter")
+        await stage.settle()
+        assert rating_of(stage, "Gemma 3 4B") == 4
+        assert "Gemma 3 4B has 4 of 5 now." in stage.screen_text
+        assert "★★★★" in stage.screen_text
+        await stage.pilot.press("f6", "end", "enter")
+        await stage.settle()
+        assert rating_of(stage, "Gemma 3 4B") is None
+        assert "Gemma 3 4B has no rating now." in stage.screen_text
+
+
+async def test_a_rating_that_cannot_be_kept_is_told_and_nothing_is_rated_unasked(
+    tmp_path: Path,
+) -> None:
+    full = AIError(ErrorCode.INTERNAL_ERROR, "The disk is full.", hint="Make room.")
+    runtime = FetchingRuntime(model_registry=ScriptedRegistry(problem=full, of_hub=()))
+    async with finding(tmp_path, runtime, text="qwen3 8b") as stage:
+        await stage.pilot.press("f6", "escape")
+        await stage.settle()
+        assert rating_of(stage, "Qwen3 8B") == 4
+        assert "of 5" not in stage.screen_text
+        await stage.pilot.press("f6", "enter")
+        await stage.settle()
+        assert "The disk is full. Make room." in stage.screen_text
+    async with finding(tmp_path, text="https://files.example.com/x.gguf") as stage:
+        await stage.pilot.press("f6")
+        await stage.settle()
+        assert "Only a model that is listed by name can be rated." in stage.screen_text
+
+
 def down() -> FetchingRuntime:
     registry = ScriptedRegistry(problem=HUB_DOWN)
     return FetchingRuntime(model_registry=registry, hub=ScriptedHub(problem=HUB_DOWN))
