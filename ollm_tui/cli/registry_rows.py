@@ -76,6 +76,7 @@ def entry_json(entry: RegistryEntry) -> JsonObject:
         "family": entry.family,
         "description": entry.description,
         "parameters": entry.parameters,
+        "active_parameters": entry.active_parameters,
         "context": entry.context,
         "licence": entry.licence,
         "purposes": [*sorted(entry.purposes)],

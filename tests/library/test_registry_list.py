@@ -51,7 +51,8 @@ def test_the_list_has_a_date_and_a_model_once() -> None:
 
 @each
 def test_an_entry_is_complete_and_says_where_it_is_from(raw: dict[str, Any]) -> None:
-    assert raw.keys() - {"context", "sizes"} == NEEDED
+    assert raw.keys() - {"active_parameters", "context", "sizes"} == NEEDED
+    assert 0 < raw.get("active_parameters", 1) < raw["parameters"]
     assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*", raw["id"])
     assert raw["licence"] in FREE | WITH_TERMS
     assert raw["purposes"]

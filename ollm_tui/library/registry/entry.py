@@ -19,6 +19,8 @@ class RegistryEntry:
     family: str | None = None
     description: str | None = None
     parameters: int | None = None
+    active_parameters: int | None = None
+    """Those that work at a time in a mixture of experts; None where all do."""
     context: int | None = None
     """The window it was trained with, in tokens."""
     licence: str | None = None

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.known import HubFacts
-from ollm_tui.library.registry.model_keys import parameters_in
+from ollm_tui.library.registry.model_keys import active_parameters_in, parameters_in
 from ollm_tui.library.registry.purposes import purposes_of_capability, purposes_of_tags
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
@@ -17,6 +17,7 @@ def hub_entry(facts: HubFacts) -> RegistryEntry:
         name=model.repo,
         family=model.architecture,
         parameters=model.parameters,
+        active_parameters=active_parameters_in(model.repo),
         context=model.context,
         licence=model.licence,
         purposes=purposes_of_tags(model.tags),
@@ -38,6 +39,7 @@ def installed_entry(ref: ModelRef, info: ModelInfo) -> RegistryEntry:
         family=_text(info.details.get("family")),
         description=info.description,
         parameters=parameters_in(info.details.get("parameter_size")),
+        active_parameters=active_parameters_in(info.name),
         context=trained if isinstance(trained, int) and trained > 1 else None,
         purposes=purposes_of_capability(info.capability),
         sizes={quantization: size} if quantization and size is not None else {},
@@ -60,6 +62,7 @@ def filled(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -> R
         family=entry.family or other.family,
         description=entry.description or other.description,
         parameters=entry.parameters if entry.parameters is not None else other.parameters,
+        active_parameters=entry.active_parameters or other.active_parameters,
         context=entry.context if entry.context is not None else other.context,
         licence=entry.licence or other.licence,
         purposes=entry.purposes or other.purposes,

@@ -28,6 +28,7 @@ _JOINTS: Final = re.compile(r"(?<=[a-z]{2})(?=\d)|(?<=\d)(?=[a-z]{2})")
 _NOISE: Final = frozenset({"gguf", "latest", "imat", "imatrix", "i1", "meta", "ggml"})
 _HUB_HOSTS: Final = ("hf.co/", "huggingface.co/")
 _SIZE: Final = re.compile(r"^\s*(\d{1,6}(?:\.\d{1,6})?)\s*([kmbt])", re.IGNORECASE)
+_ACTIVE: Final = re.compile(r"(?<![a-z0-9.])a(\d{1,3}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE)
 _UNITS: Final = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 
@@ -65,3 +66,9 @@ def parameters_in(text: object) -> int | None:
     """Read a count as engines write it: `8.2B`, `137M`."""
     match = _SIZE.match(text[:32]) if isinstance(text, str) else None
     return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
+
+
+def active_parameters_in(name: str) -> int | None:
+    """Read how many parameters work at a time, where a name says so: `Qwen3-30B-A3B`."""
+    match = _ACTIVE.search(name[:LONGEST])
+    return round(float(match[1]) * _UNITS["b"]) or None if match else None

@@ -14,6 +14,7 @@ from ollm_tui.library.fit import Verdict
 from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.address import HubAddress, shown_address
 from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.library.suggestions import place_of
 from ollm_tui.tui.figures import count, parameters, size, window
 from ollm_tui.tui.widgets.chrome import cut, fit
 
@@ -234,15 +235,10 @@ def best_by_purpose(rows: Sequence[EntryRow], purposes: Sequence[str], *, each: 
     groups = []
     for purpose in purposes:
         mine = [row for row in left if _serves(row, purpose)]
-        mine = sorted(mine, key=lambda row: _worth(row, purpose))[:each]
+        mine = sorted(mine, key=lambda row: place_of(row.entry, row.best, purpose))[:each]
         left = [row for row in left if row not in mine]
         groups.append(Group(purpose, tuple(mine)))
     return [group for group in groups if group.rows]
-
-
-_RANKS: Final[Mapping[Verdict, int]] = MappingProxyType(
-    {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
-)
 
 
 def _fits(row: EntryRow) -> bool:
@@ -254,8 +250,3 @@ def _serves(row: EntryRow, purpose: str) -> bool:
     purposes = row.entry.purposes
     is_embedder = "embedding" in purposes and "chat" not in purposes
     return purpose in purposes and (purpose == "embedding" or not is_embedder)
-
-
-def _worth(row: EntryRow, purpose: str) -> tuple[int, int, int]:
-    verdict: Verdict = row.best.fit.verdict if row.best and row.best.fit else "unknown"
-    return _RANKS[verdict], -row.entry.skills.get(purpose, 0), -(row.entry.parameters or 0)
