@@ -10,9 +10,11 @@ from typing import Final
 
 import anyio.to_thread
 
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.downloads.leaving import leave
+from ollm_tui.library.downloads.part_file import forget_record
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_twins
 from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
 from ollm_tui.library.downloads.work import Progress, Report
@@ -59,16 +61,32 @@ class HubDownload:
                 url=url, size=file.size, sha256=file.sha256, token=self._hub.token_for(url)
             )
             sums.begin(number)
-            await transfer(self._fetcher, source, target, report=sums.take)
-        await anyio.to_thread.run_sync(write_provenance, targets[0], self._provenance(targets))
+            await transfer(self._fetcher, source, target, report=sums.take, keeps_record=True)
+        await anyio.to_thread.run_sync(self._finish, targets)
         is_model = self._origin.kind == "model" and is_gguf(targets[0])
         return await self._address_of(targets[0]) if is_model else None
 
     async def discard(self) -> None:
         """Remove what has come."""
         targets = await anyio.to_thread.run_sync(self._targets)
-        sizes = [file.size for file in self._origin.files]
-        await leave(zip(targets, sizes, strict=True), self._root)
+        await leave(targets, self._root)
+
+    def _finish(self, targets: Sequence[Path]) -> None:
+        """Say where all of it is from.
+
+        Raises:
+            AIError: a part was removed while the others came.
+        """
+        gone = next((target for target in targets if not target.is_file()), None)
+        if gone is not None:
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"{clean_name(gone.name)} was removed while the rest came.",
+                hint="Go on with the download to have it again, or cancel it.",
+            )
+        write_provenance(targets[0], self._provenance(targets))
+        for target in targets:
+            forget_record(target)
 
     def _targets(self) -> list[Path]:
         owner, slash, name = self._origin.repo.partition("/")

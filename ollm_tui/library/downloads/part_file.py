@@ -79,8 +79,8 @@ class PartFile:
         """Read some more for the sum; gives whether it is of the whole file."""
         return self.sum.catch_up(self._descriptor, self.written)
 
-    def publish(self) -> None:
-        """Give the file its name, for good.
+    def publish(self, *, keeps_record: bool = False) -> None:
+        """Give the file its name, for good; see `came_whole` for the record.
 
         Raises:
             FileExistsError: another file has taken it meanwhile.
@@ -89,9 +89,13 @@ class PartFile:
         self._named()
         if os.path.lexists(self._target):
             raise FileExistsError("another file of that name has come meanwhile")
+        if keeps_record and self.state is not None:
+            self._synced = self.written
+            self._save(replace(self.state, size=self.written))
         part_path(self._target).replace(self._target)
         sync_folder(self._target.parent)
-        state_path(self._target).unlink(missing_ok=True)
+        if not keeps_record:
+            forget_record(self._target)
 
     def close(self) -> None:
         """Let go of the file; one of which nothing has come is removed."""
@@ -99,7 +103,7 @@ class PartFile:
             if os.fstat(self._descriptor).st_size == 0:
                 with suppress(OSError):
                     self._named()
-                    remove(self._target)
+                    remove_rest(self._target, has_record=came_whole(self._target))
         finally:
             os.close(self._descriptor)
 
@@ -179,6 +183,31 @@ def remove(target: Path) -> None:
     part_path(target).unlink(missing_ok=True)
     state_path(target).unlink(missing_ok=True)
     new_state_path(state_path(target)).unlink(missing_ok=True)
+
+
+def remove_rest(target: Path, *, has_record: bool) -> None:
+    """Remove what is of no use any more; the record of a whole file is its giver's to forget."""
+    if has_record:
+        part_path(target).unlink(missing_ok=True)
+    else:
+        remove(target)
+
+
+def came_whole(target: Path) -> bool:
+    """Whether the file that is there is the very one whose record was kept when it came."""
+    state = load_state(state_path(target))
+    try:
+        found = target.lstat()
+        rest = part_path(target).lstat().st_size if os.path.lexists(part_path(target)) else 0
+    except OSError:
+        return False
+    is_that = state is not None and found.st_size == state.done == state.size
+    return is_that and not rest and stat.S_ISREG(found.st_mode)
+
+
+def forget_record(target: Path) -> None:
+    """Take away what was written down about a file that is whole."""
+    state_path(target).unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -12,10 +13,12 @@ from ollm_tui.library.downloads.disk import Disk, Surroundings
 from ollm_tui.library.downloads.part_file import (
     PartFile,
     Write,
+    forget_record,
     open_part,
     part_path,
     recorded,
     remove,
+    remove_rest,
     sole_part,
     state_path,
 )
@@ -35,11 +38,14 @@ async def transfer(
     *,
     report: Callable[[Step], None],
     around: Surroundings | None = None,
+    keeps_record: bool = False,
 ) -> Path:
     """Have the file at `target`, whole and checked; what an earlier run left is gone on with.
 
     A failure or a cancellation keeps what has come beside the target: see `partial_size` and
-    `discard`. `target` must have been checked by `safe_paths`.
+    `discard`. `target` must have been checked by `safe_paths`. With `keeps_record` it stays written
+    down that this file came so, until `forget_record`: a later run knows it without a sum, and
+    `came_whole` tells it from a file that somebody else has put there.
 
     Raises:
         AIError: CONFLICT when another instance is at it or another file is there, and whatever
@@ -54,7 +60,9 @@ async def transfer(
             part = await disk.run(_open, held, target, around.write)
             if not await _is_there(source, target, disk, report):
                 await Run(fetcher, source, part, disk, report).finish()
-                await disk.run(part.publish)
+                await disk.run(partial(part.publish, keeps_record=keeps_record))
+            elif not keeps_record:
+                await disk.run(forget_record, target)
         finally:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(held.close)
@@ -114,7 +122,7 @@ async def _is_there(
         await disk.run(_refuse)
     if wanted is not None and await _sum_of(target, size, disk, report) != wanted:
         await disk.run(_refuse)
-    await disk.run(remove, target)
+    await disk.run(partial(remove_rest, target, has_record=left is not None))
     report(Step(completed=size, total=size))
     return True
 

@@ -10,6 +10,7 @@ from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, problem
 from ollm_tui.library.downloads.job import UrlFile
 from ollm_tui.library.downloads.leaving import leave
 from ollm_tui.library.downloads.origin_record import without_secrets
+from ollm_tui.library.downloads.part_file import came_whole, forget_record
 from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.transfer import Source, Step, transfer
 from ollm_tui.library.downloads.work import Progress, Report
@@ -60,13 +61,13 @@ class UrlDownload:
             )
             has_begun = True
 
-        await transfer(self._fetcher, source, target, report=take)
+        await transfer(self._fetcher, source, target, report=take, keeps_record=True)
         await anyio.to_thread.run_sync(self._accept, target)
         return await self._address_of(target) if is_gguf(target) else None
 
     async def discard(self) -> None:
-        """Remove what has come; a whole file of that name was there before."""
-        await leave([(await anyio.to_thread.run_sync(self._target), None)], self._root)
+        """Remove what has come; a file of that name that was there before stays."""
+        await leave([await anyio.to_thread.run_sync(self._target)], self._root)
 
     def _target(self) -> Path:
         try:
@@ -88,7 +89,9 @@ class UrlDownload:
     def _accept(self, target: Path) -> None:
         problem = problem_of(target)
         if problem is not None:
-            target.unlink(missing_ok=True)
+            if came_whole(target):  # else somebody has put it there
+                target.unlink(missing_ok=True)
+            forget_record(target)
             raise AIError(
                 ErrorCode.BAD_REQUEST,
                 f"What came is not a usable GGUF file: {problem}.",
@@ -97,3 +100,4 @@ class UrlDownload:
         place = without_secrets(self._origin.url)
         said = Provenance(place=place, files=(target.name,), fetched_at=time.time())
         write_provenance(target, said)
+        forget_record(target)

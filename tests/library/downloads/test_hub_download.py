@@ -1,5 +1,6 @@
 """Files of a hub and files at addresses: where they go, what is told, and what is refused."""
 
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ import pytest
 
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, UrlFile
+from ollm_tui.library.downloads.transfer import Source, transfer
 from ollm_tui.library.downloads.url_download import UrlDownload
 from ollm_tui.library.downloads.work import Progress
 from ollm_tui.library.hub.client import HubClient
@@ -146,6 +148,61 @@ async def test_cancelling_removes_all_parts_but_not_what_an_earlier_download_bro
         assert here.left() == whole
 
 
+async def test_without_sums_a_later_run_knows_the_parts_that_came(tmp_path: Path) -> None:
+    shards = shards_of("Big-Q8_0", 3, 2_000_000)
+    server = FakeHub([FakeRepo("o/Big", shards)], pace=lambda _count: 0.0005)
+    async with place(tmp_path, server) as here:
+        told = await here.origin("o/Big", "Big-Q8_0")
+        origin = replace(told, files=tuple(replace(one, sha256=None) for one in told.files))
+        with anyio.CancelScope() as scope:
+
+            def stop(step: Progress) -> None:
+                if step.completed > 4_500_000:
+                    scope.cancel()
+
+            await here.work(origin).run(stop)
+        for _ in range(2):  # the record outlives a run that only looked
+            with anyio.CancelScope() as scope:
+                await here.work(origin).run(lambda _step: scope.cancel())
+        assert await here.work(origin).run(here.steps.append) is not None
+        assert here.left() == {
+            *(f"o--Big/{file.path}" for file in shards),
+            f"o--Big/{shards[0].path}.origin.json",
+        }
+
+
+async def test_a_file_of_that_size_that_was_there_before_survives_a_cancelled_download(
+    tmp_path: Path,
+) -> None:
+    (shard, *_) = shards_of("Big-Q8_0", 1, 2_000_000)
+    async with place(tmp_path, FakeHub([FakeRepo("o/Big", [shard])])) as here:
+        origin = await here.origin("o/Big", "Big-Q8_0")
+        own = here.root / "o--Big" / shard.path
+        own.parent.mkdir(parents=True)
+        own.write_bytes(b"mine" * (shard.size // 4))
+        with pytest.raises(AIError, match="already"):
+            await here.work(origin).run(here.steps.append)
+        await here.work(origin).discard()
+        assert own.read_bytes() == b"mine" * (shard.size // 4)
+
+
+async def test_a_part_that_was_deleted_while_the_others_came_is_told(tmp_path: Path) -> None:
+    shards = shards_of("Big-Q8_0", 2, 2_000_000)
+    server = FakeHub([FakeRepo("o/Big", shards)], pace=lambda _count: 0.0005)
+    async with place(tmp_path, server) as here:
+        origin = await here.origin("o/Big", "Big-Q8_0")
+        first = here.root / "o--Big" / shards[0].path
+
+        def delete(step: Progress) -> None:
+            if step.completed > 2_500_000:
+                first.unlink(missing_ok=True)
+
+        with pytest.raises(AIError, match="was removed while the rest came"):
+            await here.work(origin).run(delete)
+        assert await here.work(origin).run(here.steps.append) is not None
+        assert first.stat().st_size == shards[0].size
+
+
 async def test_a_token_goes_to_the_hub_alone_and_opens_what_is_gated(tmp_path: Path) -> None:
     async with place(tmp_path, sample_hub(SIZE), TOKEN) as here:
         origin = await here.origin(GATED, "Gated-8B-Q8_0")
@@ -207,6 +264,32 @@ async def test_a_file_at_an_address_is_put_under_its_own_name(tmp_path: Path) ->
         assert said == f"{url.partition('#')[0]}"
         await work.discard()
         assert len(here.left()) == 2
+
+
+async def test_a_file_that_came_whole_as_the_program_ended_is_not_taken_for_anothers(
+    tmp_path: Path,
+) -> None:
+    server = FakeHub([FakeRepo("o/n", [FakeFile("m.gguf", scripted_model())])])
+    async with place(tmp_path, server) as here:
+        (commit,) = server.repos[0].commits
+        url = here.hub.file_url("o/n", commit, "m.gguf")
+        source, target = Source(url=url), here.root / "m.gguf"
+        await transfer(here.fetcher, source, target, report=lambda _: None, keeps_record=True)
+        assert await here.file(url).run(here.steps.append) == "embedded://m.gguf"
+        assert here.left() == {"m.gguf", "m.gguf.origin.json"}
+
+
+async def test_what_is_no_model_is_only_removed_where_it_came(tmp_path: Path) -> None:
+    note = b"a note of mine" * 100
+    async with place(tmp_path, FakeHub([FakeRepo("o/n", [FakeFile("m.gguf", note)])])) as here:
+        (commit,) = here.server.repos[0].commits
+        here.root.mkdir()
+        (here.root / "m.gguf").write_bytes(note)
+        sum_of_it = hashlib.sha256(note).hexdigest()
+        work = here.file(here.hub.file_url("o/n", commit, "m.gguf"), sum_of_it)
+        with pytest.raises(AIError, match="not a usable GGUF file"):
+            await work.run(here.steps.append)
+        assert here.left() == {"m.gguf"}
 
 
 async def test_a_page_in_place_of_a_model_is_not_kept(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, UrlFile
+from ollm_tui.library.downloads.part_file import state_path
+from ollm_tui.library.downloads.part_state import PartState, save_state
 from ollm_tui.library.downloads.url_download import UrlDownload
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile
@@ -40,12 +42,20 @@ async def test_a_file_of_that_name_that_was_there_before_stays(tmp_path: Path) -
     assert not (tmp_path / "m.gguf.part").exists()
 
 
-async def test_whole_files_of_a_repository_go_and_others_stay(tmp_path: Path) -> None:
+def came(file: Path, size: int) -> None:
+    """Put a file there as a transfer leaves it that keeps its record."""
+    file.write_bytes(bytes(size))
+    save_state(state_path(file), PartState(url="https://hub.example/m", size=size, done=size))
+
+
+async def test_whole_files_that_came_go_and_those_of_others_stay(tmp_path: Path) -> None:
     folder = tmp_path / "owner--name" / "sub"
     folder.mkdir(parents=True)
-    (folder / "0.gguf").write_bytes(bytes(10))
-    (folder / "1.gguf").write_bytes(bytes(11))
-    (folder / "2.gguf").write_bytes(bytes(12))
+    came(folder / "0.gguf", 10)
+    (folder / "1.gguf").write_bytes(bytes(20))  # of the right size, but nobody says it came
+    came(folder / "2.gguf", 12)
+    (folder / "2.gguf").write_bytes(bytes(13))  # another has taken its place
+    came(folder / "3.gguf", 40)
     await of_hub(tmp_path, 10, 20, None, 40).discard()
     assert sorted(path.name for path in folder.iterdir()) == ["1.gguf", "2.gguf"]
 
@@ -56,7 +66,7 @@ async def test_what_an_earlier_download_has_brought_whole_stays(
 ) -> None:
     file = tmp_path / "owner--name" / "sub" / "0.gguf"
     file.parent.mkdir(parents=True)
-    file.write_bytes(bytes(10))
+    came(file, 10)
     if is_said:
         write_provenance(file, Provenance(place="owner/name"))
     await of_hub(tmp_path, 10).discard()
