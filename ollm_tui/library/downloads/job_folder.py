@@ -51,11 +51,11 @@ class JobFolder:
         self._folder = folder
 
     def all(self) -> list[FoundJob]:
-        """Read every download, the oldest first; a damaged file is set aside."""
+        """Read the downloads, of very many the newest; a damaged one is set aside."""
         return list(self._found())
 
     def _found(self) -> Iterator[FoundJob]:
-        for job_id in self._ids()[:MOST_RECORDS]:
+        for job_id in self._ids()[-MOST_RECORDS:]:
             found = self.find(job_id)
             if found is not None:
                 yield replace(found, is_held=is_claimed(self._file(job_id, LOCK_ENDING)))

@@ -43,7 +43,9 @@ def same(one: Origin, other: Origin) -> bool:
 def _key(origin: Origin) -> Hashable:
     match origin:
         case HubFiles():
-            return "hub", origin.repo.casefold(), origin.name
+            # Two quantizations may have one name, each in a folder of its own.
+            folders = frozenset(file.path.rpartition("/")[0] for file in origin.files)
+            return "hub", origin.repo.casefold(), origin.name, origin.kind, folders
         case UrlFile():
             return "url", without_secrets(origin.url)
         case LocalFiles():

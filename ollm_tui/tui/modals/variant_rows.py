@@ -58,7 +58,8 @@ class VariantRow:
     @property
     def id(self) -> str:
         """What tells it from the others."""
-        return self.variant.name if self.variant is not None else self.quantization or ""
+        # The name alone would not do: two may have the same, each in a folder of its own.
+        return self.variant.files[0].path if self.variant is not None else self.quantization or ""
 
     def has(self, path: str) -> bool:
         """Whether a file of the repository belongs to it."""

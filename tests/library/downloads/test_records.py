@@ -2,6 +2,7 @@
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,22 @@ def test_who_has_one_in_hand_is_seen_by_everybody(tmp_path: Path) -> None:
     other.remove("0-a")
     again.release()
     assert list(folder.iterdir()) == []
+
+
+def test_one_name_in_two_folders_of_a_repository_is_two_downloads() -> None:
+    def of(path: str, revision: str = "a") -> HubFiles:
+        return HubFiles(repo="o/n", revision=revision, name="m", files=(HubFile(path=path),))
+
+    assert not same(of("Q4_K_M/m.gguf"), of("Q8_0/m.gguf"))
+    assert same(of("Q4_K_M/m.gguf"), of("Q4_K_M/m.gguf", "b"))
+    assert not same(of("m.gguf"), replace(of("m.bin"), kind="whisper"))
+
+
+def test_of_too_many_downloads_the_newest_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ollm_tui.library.downloads.job_folder.MOST_RECORDS", 3)
+    folder = JobFolder(tmp_path)
+    for number in range(5):
+        folder.keep(Job(id=f"{number}", origin=StarterPackage(), title="t"))
+    assert [found.job.id for found in folder.all()] == ["2", "3", "4"]

@@ -10,13 +10,14 @@ import pytest
 from textual.app import App
 
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
-from ollm_tui.library.hub.repo import HubRepo
+from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo
+from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.places import Place
 from ollm_tui.tui.keymap import Keymap
 from ollm_tui.tui.modals.pick_variant import PickVariant
-from ollm_tui.tui.modals.variant_rows import Offer
+from ollm_tui.tui.modals.variant_rows import Offer, rows_of
 from ollm_tui.tui.model_fits import ModelFits
 from tests.support.screens import Stage, staged
 from tests.support.scripted_fetching import (
@@ -273,3 +274,11 @@ async def test_it_looks_as_drawn(
         calm(dialog.app)
         await dialog.stage.settle()
         svg_snapshot(dialog.app)
+
+
+def test_one_name_in_two_folders_is_two_rows() -> None:
+    files = (HubFile(path="Q4_K_M/m.gguf", size=4), HubFile(path="Q8_0/m.gguf", size=8))
+    model = HubModel(repo="o/n")
+    repo = HubRepo(model=model, revision="1" * 40, variants=variants_of(files))
+    rows = rows_of(Offer(repo="o/n"), repo, ModelFits(None))
+    assert len({row.id for row in rows}) == 2
