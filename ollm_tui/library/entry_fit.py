@@ -8,7 +8,7 @@ from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import fit_of, recommend, shape_of_size
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.shapes import BYTES_A_PARAMETER
+from ollm_tui.library.shapes import BYTES_A_PARAMETER, keeps_cache
 
 USUAL_CONTEXT: Final = 8_192
 """Tokens that verdicts are for until somebody says otherwise; an engine takes no more unasked."""
@@ -35,11 +35,17 @@ class EntryFit:
     context: int = USUAL_CONTEXT
     kv_type: str = "f16"
 
-    def of_size(self, size: int, parameters: int | None, trained: int | None = None) -> Fit | None:
+    def of_size(
+        self,
+        size: int,
+        parameters: int | None,
+        trained: int | None = None,
+        family: str | None = None,
+    ) -> Fit | None:
         """Judge a model of which the size is known, and perhaps how many parameters it has."""
         if self.machine is None:
             return None
-        shape = shape_of_size(size, parameters=parameters)
+        shape = shape_of_size(size, parameters=parameters, family=family)
         return fit_of(shape, self.machine, context=self._context(trained), kv_type=self.kv_type)
 
     def best(
@@ -47,12 +53,15 @@ class EntryFit:
         sizes: Sequence[tuple[str | None, int | None]],
         parameters: int | None,
         trained: int | None = None,
+        family: str | None = None,
     ) -> int | None:
         """Give the place of the one to take, of (quantization, bytes) each; None if none fits."""
         known = [size for _name, size in sizes if size]
         if self.machine is None or not known:
             return None
-        shape = shape_of_size(max(known), parameters=parameters) if parameters else None
+        is_known = parameters is not None or not keeps_cache(family)
+        guess = shape_of_size(max(known), parameters=parameters, family=family)
+        shape = guess if is_known else None
         context = self._context(trained)
         return recommend(sizes, self.machine, context=context, shape=shape, kv_type=self.kv_type)
 
@@ -64,14 +73,15 @@ class EntryFit:
         sizes = sorted(entry.sizes.items(), key=lambda item: item[1])
         if not sizes and entry.parameters:
             size = int(entry.parameters * BYTES_A_PARAMETER)
-            return SizeFit(
-                USUAL, size, self.of_size(size, entry.parameters, entry.context), is_estimate=True
-            )
+            return SizeFit(USUAL, size, self._fit(entry, size), is_estimate=True)
         if not sizes:
             return None
-        place = self.best(sizes, entry.parameters, entry.context)
+        place = self.best(sizes, entry.parameters, entry.context, entry.family)
         name, size = sizes[place or 0]
-        return SizeFit(name, size, self.of_size(size, entry.parameters, entry.context))
+        return SizeFit(name, size, self._fit(entry, size))
+
+    def _fit(self, entry: RegistryEntry, size: int) -> Fit | None:
+        return self.of_size(size, entry.parameters, entry.context, entry.family)
 
     def _context(self, trained: int | None) -> int:
         return min(self.context, trained or self.context)

@@ -1,11 +1,14 @@
 """The shape of a model's memory: read off its header, or guessed from its size."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from ollm_tui.library.fit import ModelShape
 from ollm_tui.library.gguf import GGUFHeader
 from ollm_tui.library.gguf_header import LAYER_LIMIT
+from ollm_tui.library.traits import kind_of
 
 BYTES_A_PARAMETER = 0.6
 """Of the usual quantizations, Q4_K_M and near it."""
@@ -14,6 +17,11 @@ WINDOWED_OF: Mapping[str, int] = MappingProxyType(
 )
 """Architectures in which every n-th layer sees everything and the others a window, where the file
 does not say so itself; as llama.cpp has it in its code."""
+_WITHOUT_CACHE = re.compile(
+    r"bert|whisper|t5encoder|gemma-?embedding|embeddinggemma|^(?:bge|mxbai-embed|nomic-embed)",
+    re.IGNORECASE,
+)
+"""Families and architectures that read all at once and keep nothing between two tokens."""
 _TYPICAL: tuple[tuple[float, int, int, int, int], ...] = (
     (0.5e9, 32, 5, 64, 960),
     (2.5e9, 28, 8, 128, 2048),
@@ -32,6 +40,8 @@ def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
 
     What the header leaves out stays None, and `fit_of` fills it in as an estimate.
     """
+    if not keeps_cache(header.architecture) or kind_of(header) is not None:
+        return _without_cache(shape_of_size(size, parameters=header.parameters or None))
     layers, heads = header.block_count, header.head_count
     head_length = header.embedding_length // heads if header.embedding_length and heads else None
     is_compressed = header.key_length_mla is not None
@@ -53,8 +63,21 @@ def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
     )
 
 
-def shape_of_size(size: int, *, parameters: int | None = None) -> ModelShape:
-    """Guess the shape of a model of which only the size in bytes is known."""
+def keeps_cache(family: str | None) -> bool:
+    """Whether models of a family keep keys and values; unknown ones do."""
+    return family is None or _WITHOUT_CACHE.search(family) is None
+
+
+def _without_cache(shape: ModelShape) -> ModelShape:
+    return replace(shape, kv_heads=0, key_length=0, value_length=0)
+
+
+def shape_of_size(
+    size: int, *, parameters: int | None = None, family: str | None = None
+) -> ModelShape:
+    """Guess the shape of a model of which only the size in bytes is known, and perhaps its kind."""
+    if not keeps_cache(family):
+        return _without_cache(shape_of_size(size, parameters=parameters))
     count = parameters or int(size / BYTES_A_PARAMETER)
     _, layers, kv_heads, head_length, embedding = next(row for row in _TYPICAL if count <= row[0])
     return ModelShape(

@@ -11,6 +11,7 @@ from ollm_tui.library.fit import Fit, ModelShape
 from ollm_tui.library.fitting import fit_of, shape_of_header, shape_of_size
 from ollm_tui.library.gguf import BadGGUF, read_header
 from ollm_tui.library.machine import Machine
+from ollm_tui.library.shapes import keeps_cache
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ModelDetails
@@ -56,8 +57,8 @@ def shape_told(info: ModelInfo, size: int) -> ModelShape:
     told = info.details.get("shape")
     shape: JsonObject = told if isinstance(told, dict) else {}
     parameters = _number(info.details, "parameter_count")
-    if not shape:
-        return shape_of_size(size, parameters=parameters)
+    if not shape or not keeps_cache(_family(info)):
+        return shape_of_size(size, parameters=parameters, family=_family(info))
     return ModelShape(
         weights=size,
         layers=_number(shape, "layers"),
@@ -67,6 +68,11 @@ def shape_told(info: ModelInfo, size: int) -> ModelShape:
         parameters=parameters,
         context_trained=_number(info.details, "context_trained"),
     )
+
+
+def _family(info: ModelInfo) -> str | None:
+    family = info.details.get("kind") or info.details.get("family")
+    return family if isinstance(family, str) else None
 
 
 def _number(told: JsonMapping, key: str) -> int | None:

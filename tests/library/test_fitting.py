@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fit import Fit, ModelShape
 from ollm_tui.library.fitting import (
     fit_of,
@@ -18,6 +19,7 @@ from ollm_tui.library.fitting import (
 from ollm_tui.library.gguf import GGUFHeader
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.memory_need import all_free, cache_of, gpu_free
+from ollm_tui.library.registry.curated import load_curated
 
 GB = 10**9
 LLAMA_8B = ModelShape(
@@ -332,3 +334,27 @@ def test_of_two_the_better_quality_is_recommended(better: str, other: str) -> No
         place = recommend(offered, machine(60, 24), context=4096)
         assert place is not None
         assert offered[place][0] == better
+
+
+@pytest.mark.parametrize(
+    "family", ["bert", "nomic-bert", "jina-bert-v2", "whisper", "embeddinggemma", "gemma-embedding"]
+)
+def test_what_reads_all_at_once_keeps_no_cache(family: str) -> None:
+    of_file = fit_of(shape_of_header(header(architecture=family), GB), machine(9.8), context=8192)
+    of_size = fit_of(shape_of_size(GB, family=family), machine(9.8), context=8192)
+    assert of_file.cache == of_size.cache == 0
+    assert fit_of(shape_of_size(GB, family="qwen3"), machine(9.8), context=8192).cache > 0
+
+
+def test_the_built_in_whisper_and_embedding_models_are_judged_without_a_cache() -> None:
+    fits = EntryFit(machine(9.8))
+    caches: dict[str, int] = {}
+    for entry in load_curated().entries:
+        best = fits.best_of(entry)
+        if best is not None and best.fit is not None:
+            caches[entry.id] = best.fit.cache
+    assert {name for name, cache in caches.items() if not cache} == {
+        "nomic-embed-text-v1.5", "bge-m3", "mxbai-embed-large-v1", "embeddinggemma-300m",
+        "whisper-tiny", "whisper-base", "whisper-small", "whisper-large-v3",
+        "whisper-large-v3-turbo",
+    }  # fmt: skip

@@ -96,24 +96,31 @@ def rows_of(offer: Offer, repo: HubRepo | None, fits: ModelFits) -> list[Variant
             if one.kind != "projector"
         ]
     model = repo.model if repo is not None else None
-    return _judged(known, fits, _parameters(offer, model), _trained(offer, model))
+    entry = offer.entry
+    family = (model.architecture if model else None) or (entry.family if entry else None)
+    return _judged(known, fits, _parameters(offer, model), _trained(offer, model), family)
 
 
 def _judged(
-    rows: Sequence[VariantRow], fits: ModelFits, parameter_count: int | None, trained: int | None
+    rows: Sequence[VariantRow],
+    fits: ModelFits,
+    parameter_count: int | None,
+    trained: int | None,
+    family: str | None,
 ) -> list[VariantRow]:
     usable = [place for place, row in enumerate(rows) if _is_model(row)]
     best = fits.best(
         [(rows[place].quantization, rows[place].size) for place in usable],
         parameter_count,
         trained,
+        family,
     )
     return [
         VariantRow(
             quantization=row.quantization,
             size=row.size,
             variant=row.variant,
-            fit=fits.of_size(row.size, parameter_count, trained)
+            fit=fits.of_size(row.size, parameter_count, trained, family)
             if row.size and _is_model(row)
             else None,
             is_best=best is not None and place == usable[best],

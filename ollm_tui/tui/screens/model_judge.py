@@ -6,10 +6,11 @@ from typing import Final
 
 from ollm_tui.library.entry_fit import USUAL_CONTEXT
 from ollm_tui.library.fit import Fit
-from ollm_tui.library.fitting import fit_of, shape_of_size
+from ollm_tui.library.fitting import fit_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.base_url import is_loopback
+from ollm_tui.runtime.model_fit import shape_told
 from ollm_tui.tui.screens.model_shelf import Judge
 
 _ADDRESS: Final = re.compile(r"[a-z]+://\S+")
@@ -30,8 +31,7 @@ def judge_for(machine: Machine, place: Callable[[ModelRef], str | None]) -> Judg
             here[ref.provider] = is_here(place(ref))
         if not here[ref.provider]:
             return None
-        shape = shape_of_size(known, parameters=_parameters(info))
-        return fit_of(shape, machine, context=_context(info))
+        return fit_of(shape_told(info, known), machine, context=_context(info))
 
     return judge
 
@@ -45,8 +45,3 @@ def _context(info: ModelInfo) -> int:
     trained = info.details.get("context_trained")
     most = trained if isinstance(trained, int) and trained > 0 else USUAL_CONTEXT
     return info.context or min(most, USUAL_CONTEXT)
-
-
-def _parameters(info: ModelInfo) -> int | None:
-    count = info.details.get("parameter_count")
-    return count if isinstance(count, int) and count > 0 else None

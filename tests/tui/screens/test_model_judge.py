@@ -64,3 +64,22 @@ def test_a_place_is_asked_for_once() -> None:
         assert fit is not None
         assert fit.verdict == "no"
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("details", "has_cache"),
+    [
+        ({"family": "llama"}, True),
+        ({"family": "nomic-bert"}, False),
+        ({"kind": "whisper"}, False),
+        ({"family": "bert", "shape": {"layers": 24, "kv_heads": 16, "key_length": 64}}, False),
+        ({"shape": {"layers": 2, "kv_heads": 1, "key_length": 8, "value_length": 8}}, True),
+    ],
+)
+def test_what_keeps_no_cache_is_judged_without_one(
+    details: dict[str, object], has_cache: bool
+) -> None:
+    info = ModelInfo(name="m", size_bytes=GB, details=details)  # type: ignore[arg-type]
+    fit = judge_for(Machine(ram_free=8 * GB), lambda _ref: "On this machine")(REF, info)
+    assert fit is not None
+    assert (fit.cache > 0) is has_cache
