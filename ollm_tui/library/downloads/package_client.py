@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 LOOK_S: Final = 0.25
 CLOSE_S: Final = 1.0
+GUARD: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("package_guard.py")))
 MOST_WORDS: Final = 16 * 1024
 
 
@@ -25,7 +27,8 @@ async def run_client(
     """Run a command whose files lie below `work` until it ends; give its code and last words.
 
     `watch` is told now and then how many bytes lie there: versions of pip differ in what they say
-    of their progress, but not in that. Leaving, by any road, has ended it and its children.
+    of their progress, but not in that. Leaving, by any road, has ended it and its children; so does
+    the end of this program, also a violent one.
 
     Raises:
         AIError: it cannot be started.
@@ -49,8 +52,8 @@ async def run_client(
 async def _started(command: Sequence[str], work: Path) -> Process:
     try:
         return await anyio.open_process(
-            command,
-            stdin=subprocess.DEVNULL,
+            [*GUARD, *command],
+            stdin=subprocess.PIPE,  # its end tells that nobody is left to end the client
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env=_environment(work),

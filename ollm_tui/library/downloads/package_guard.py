@@ -1,0 +1,36 @@
+"""Runs a program that must not outlive the one that wanted it, however that one ends.
+
+Run as a file, in a session of its own, with the command as arguments. Its standard input stays
+open as long as somebody wants the command; at its end, which a killed program brings about too,
+the whole session is ended. It needs the standard library only.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+
+def main() -> None:
+    """Run the command, and leave with its code."""
+    threading.Thread(target=_end_with_the_owner, daemon=True).start()
+    try:
+        code = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL)
+    except OSError as error:
+        sys.stderr.write(f"ERROR: {sys.argv[1]} could not be started: {error.strerror}\n")
+        code = 127
+    sys.stderr.flush()
+    os._exit(code if code >= 0 else 128 - code)  # the thread still reads
+
+
+def _end_with_the_owner() -> None:
+    while os.read(0, 1024):
+        pass
+    if os.getpgrp() == os.getpid():  # else the group is somebody else's
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
