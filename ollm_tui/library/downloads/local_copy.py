@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
+import anyio
 import anyio.to_thread
 
-from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.disk import Disk, Surroundings
 from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, name_of, problem_of
@@ -14,6 +15,7 @@ from ollm_tui.library.downloads.file_copy import FileCopy
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.leaving import remove_whole
 from ollm_tui.library.downloads.local_files import chosen_files
+from ollm_tui.library.downloads.part_file import sole_part
 from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.provenance import Provenance, write_provenance
@@ -63,7 +65,18 @@ class LocalCopy:
         disk = Disk(copy.target, self._around)
         if await disk.run(copy.is_there):
             return
-        await disk.run(private_folder, copy.target.parent)
+        held = ExitStack()
+        try:
+            await disk.run(held.enter_context, sole_part(copy.target))
+            if not await disk.run(copy.is_there):  # nobody was faster
+                await self._write(copy, disk, report, before, total)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(held.close)
+
+    async def _write(
+        self, copy: FileCopy, disk: Disk, report: Report, before: int, total: int
+    ) -> None:
         done = await disk.run(copy.begin)
         disk.missing = copy.size - done
         await disk.need(copy.size - done)

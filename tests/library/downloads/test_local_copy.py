@@ -239,3 +239,27 @@ async def test_a_file_that_changes_while_it_is_copied_is_no_copy(
     with pytest.raises(AIError, match="changed while it was copied"):
         await library.work(source).run(report)
     assert library.files() == {}
+
+
+async def test_two_copies_to_one_place_do_not_write_side_by_side(
+    library: Library, tmp_path: Path
+) -> None:
+    content = model(tmp_path / "mine" / "tiny.gguf")
+    model(tmp_path / "other" / "tiny.gguf")
+    troubles: list[AIError] = []
+
+    async def other() -> None:
+        try:
+            await library.work(tmp_path / "other" / "tiny.gguf").run(lambda _step: None)
+        except AIError as error:
+            troubles.append(error)
+
+    async with anyio.create_task_group() as group:
+
+        def report(step: Progress) -> None:
+            if step.completed == 1000:
+                group.start_soon(other)
+
+        await library.work(tmp_path / "mine" / "tiny.gguf").run(report)
+    assert [trouble.code for trouble in troubles] == [ErrorCode.CONFLICT]
+    assert library.files() == {"tiny.gguf": content}
