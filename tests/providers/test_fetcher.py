@@ -192,6 +192,15 @@ async def test_who_left_the_first_origin_is_a_stranger_when_led_back() -> None:
     assert TOKEN not in repr(other.received)
 
 
+async def test_who_left_the_first_origin_is_a_stranger_on_the_rest_of_the_way() -> None:
+    async with serve(sends_to("/further")) as other:
+        async with fetching(sends_to(f"{other.url}/o")) as (fetcher, server):
+            assert await body_of(fetcher, server.url, token=TOKEN) == b"/further"
+        assert [one.path for one in other.received] == ["/o", "/further"]
+        assert TOKEN not in repr(other.received)
+        assert len(server.received) == 1
+
+
 async def test_name_and_password_of_an_address_stay_there_too() -> None:
     async with listening() as ear:
         async with fetching(sends_to(f"{ear.url}/x")) as (fetcher, server):

@@ -60,9 +60,11 @@ class Puppet:
         """Whether an ending was ordered that has not come yet."""
         return bool(self._endings)
 
-    def tell(self, completed: int, total: int | None = None, note: str = "") -> None:
+    def tell(
+        self, completed: int, total: int | None = None, note: str = "", *, has_leapt: bool = False
+    ) -> None:
         assert self.report is not None
-        self.report(Progress(completed=completed, total=total, note=note))
+        self.report(Progress(completed=completed, total=total, note=note, has_leapt=has_leapt))
 
     def end(self, ending: str | Exception | None = None) -> None:
         self._endings.append(ending)

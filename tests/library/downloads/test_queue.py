@@ -224,6 +224,27 @@ async def test_progress_is_told_a_few_times_a_second_with_speed_and_rest(tmp_pat
             group.cancel_scope.cancel()
 
 
+async def test_what_was_there_before_does_not_count_as_speed(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        job = await here.queue.add(pull("a"))
+        await here.running("a")
+        await anyio.wait_all_tasks_blocked()
+        work = here.work["a"]
+        work.tell(0, 1000)
+        await here.clock.move(1)
+        work.tell(900, 1000, has_leapt=True)
+        await here.clock.move(1)
+        work.tell(910, 1000)
+        await here.clock.move(0.25)
+        shown = next(one for one in here.queue.jobs() if one.id == job.id)
+        assert shown.bytes_per_s == pytest.approx(10, rel=0.3)
+        work.tell(100, 1000)  # it had to start again
+        await here.clock.move(0.25)
+        shown = next(one for one in here.queue.jobs() if one.id == job.id)
+        assert shown.completed == 100
+        assert shown.bytes_per_s is None
+
+
 async def test_a_slow_reader_gets_the_newest_state_of_each(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         async with here.queue.changes() as changes:

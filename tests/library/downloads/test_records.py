@@ -106,6 +106,7 @@ def test_no_secret_of_an_address_is_kept(url: str, kept: str) -> None:
     assert read.origin == UrlFile(url=kept)
     assert without_secrets(url) == kept
     assert is_whole is not has_secrets(url)
+    assert has_secrets(url) is ("secret" in url.partition("#")[0])
     assert same(read.origin, job.origin)
 
 
