@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Generic, TypeVar
 from urllib.parse import urljoin
 
+import anyio
 import anyio.to_thread
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
@@ -19,6 +20,8 @@ from ollm_tui.protocol.fetch import Fetcher, FetchRequest
 from ollm_tui.protocol.json_types import JsonValue
 
 LARGEST_REPLY = 16 * 1024 * 1024
+LONGEST_S = 120.0
+"""Each piece of a reply may be in time, and the whole never end."""
 AT_ONCE_BYTES = 256 * 1024
 """A longer reply is read in a thread, in a way that lets others run."""
 MOST_VALUES = 300_000
@@ -48,14 +51,11 @@ async def ask(
         AIError: a sentence that names the hub and the next step.
     """
     try:
-        async with fetcher.fetch(_asking_for_json(request)) as fetched:
-            status, headers = fetched.status, fetched.headers
-            body = bytearray()
-            if status == HTTPStatus.OK:
-                async for piece in fetched.pieces():
-                    body += piece
-                    if len(body) > LARGEST_REPLY:
-                        break
+        with anyio.fail_after(LONGEST_S):
+            status, headers, body = await _answer(fetcher, request)
+    except TimeoutError:
+        slow = AIError(ErrorCode.TIMEOUT, f"Its answer took more than {LONGEST_S:g} s.")
+        raise faults.unreachable(asked.place, slow) from slow
     except AIError as error:
         if error.known_code in _NO_ANSWER:
             raise faults.unreachable(asked.place, error) from error
@@ -72,6 +72,19 @@ async def ask(
     link = next_page(headers.get("link", ""))
     told = await _understood(bytes(body), asked, read)
     return Page(told, None if link is None else _joined(request.url, link))
+
+
+async def _answer(
+    fetcher: Fetcher, request: FetchRequest
+) -> tuple[int, Mapping[str, str], bytearray]:
+    body = bytearray()
+    async with fetcher.fetch(_asking_for_json(request)) as fetched:
+        if fetched.status == HTTPStatus.OK:
+            async for piece in fetched.pieces():
+                body += piece
+                if len(body) > LARGEST_REPLY:
+                    break
+        return fetched.status, fetched.headers, body
 
 
 def _asking_for_json(request: FetchRequest) -> FetchRequest:

@@ -2,14 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 
+import anyio
 import pytest
 
+from ollm_tui.library.hub import reading
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.reading import LARGEST_REPLY
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.library.hub.conftest import MakeClient
 from tests.support.fake_hub import Answer, FakeHub
@@ -361,3 +365,35 @@ async def test_a_reply_that_breaks_off_is_said_to(hub: FakeHub, client_of: MakeC
     with pytest.raises(AIError) as raised:
         await client_of().search("x")
     assert re.match("The hub at .* broke off its answer; ", raised.value.message)
+
+
+class Dripping:
+    """An answer that comes byte by byte and never ends; also the fetcher that gives it."""
+
+    status, url = 200, "https://hub.example"
+    headers: Mapping[str, str] = {"content-type": "application/json"}
+    first_headers: Mapping[str, str] = headers
+    is_open = False
+
+    @asynccontextmanager
+    async def fetch(self, _request: FetchRequest) -> AsyncIterator[Fetched]:
+        self.is_open = True
+        try:
+            yield self
+        finally:
+            self.is_open = False
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        while True:
+            await anyio.sleep(0.001)
+            yield b" "
+
+
+async def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LONGEST_S", 0.05)
+    server = Dripping()
+    with anyio.fail_after(30):
+        with pytest.raises(AIError, match="does not answer") as caught:
+            await HubClient(server, server.url, None).search("qwen")
+    assert caught.value.hint
+    assert not server.is_open
