@@ -151,6 +151,19 @@ async def test_a_pull_is_one_of_the_downloads(paths: AppPaths) -> None:
                 await runtime.downloads.add(ProviderPull(provider="nobody", model="x"))
 
 
+async def test_a_paused_pull_of_an_ollama_does_not_say_that_it_goes_on(paths: AppPaths) -> None:
+    async with (
+        serve(OllamaServer().answer) as server,
+        load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)() as runtime,
+    ):
+        job = await runtime.downloads.add(ProviderPull(provider="local", model="stuck:1b"))
+        with anyio.fail_after(30):
+            while runtime.downloads.jobs()[0].completed == 0:
+                await anyio.sleep(0.005)
+        await runtime.downloads.pause(job.id)
+        assert [(one.state, one.note) for one in runtime.downloads.jobs()] == [("paused", "")]
+
+
 async def test_a_hub_that_the_settings_do_not_say_is_not_asked(paths: AppPaths) -> None:
     async with load_runtime(Flags(), {"HF_ENDPOINT": "ftp://h.example"}, paths)() as runtime:
         with pytest.raises(AIError, match=r"hub\.endpoint"):
