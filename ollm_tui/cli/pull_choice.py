@@ -9,16 +9,15 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.output import Output
 from ollm_tui.library.downloads.job import HubFiles
-from ollm_tui.library.fitting import fit_of, fit_short, fit_words, recommend, shape_of_size
+from ollm_tui.library.entry_fit import EntryFit
+from ollm_tui.library.fit import Fit
+from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.address import HubAddress
 from ollm_tui.library.hub.repo import HubRepo, Variant
 from ollm_tui.library.hub.variants import matching
-from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.compose import Runtime
 
-CONTEXT = 4096
-"""Tokens that a model is judged with, as the embedded engine loads one."""
 _LONGEST = 20
 
 
@@ -92,10 +91,11 @@ async def _chosen(
     runtime: Runtime,
     output: Output,
 ) -> Variant:
-    machine = await runtime.machine()
-    best = recommend([(one.quantization, one.size) for one in found], machine, context=CONTEXT)
+    fits, model = EntryFit(await runtime.machine()), repo.model
+    sizes = [(one.quantization, one.size) for one in found]
+    best = fits.best(sizes, model.parameters, model.context, model.architecture)
     if len(found) > 1 and _is_asked(arguments, output):
-        return await _asked(found, repo, machine, best, output)
+        return await _asked(found, repo, fits, best, output)
     if best is None and len(found) > 1:
         raise AIError(
             ErrorCode.OUT_OF_MEMORY,
@@ -105,7 +105,7 @@ async def _chosen(
     variant = found[best or 0]
     if len(found) > 1:
         output.note(
-            f"{_name(variant)} of {len(found)} is taken: {_words(variant, repo, machine)}. "
+            f"{_name(variant)} of {len(found)} is taken: {_words(_fit(variant, repo, fits))}. "
             "--quant NAME chooses another."
         )
     return variant
@@ -117,14 +117,15 @@ def _is_asked(arguments: Arguments, output: Output) -> bool:
 
 
 async def _asked(
-    found: Sequence[Variant], repo: HubRepo, machine: Machine, best: int | None, output: Output
+    found: Sequence[Variant], repo: HubRepo, fits: EntryFit, best: int | None, output: Output
 ) -> Variant:
     """Show a short list and take a number; Enter alone is the recommended one."""
     output.note(f"{repo.model.repo} has:")
     for number, variant in enumerate(found[:_LONGEST], start=1):
         mark = "*" if number - 1 == best else " "
         size = size_text(variant.size) or "size unknown"
-        fit = _short(variant, machine)
+        judged = _fit(variant, repo, fits)
+        fit = fit_short(judged) if judged else ""
         output.note(f"{mark} {number:>2}  {_name(variant):<12} {size:>9}  {fit}")
     usual = f", Enter takes {_name(found[best])} (*)" if best is not None else ""
     while True:
@@ -146,14 +147,13 @@ def _name(variant: Variant) -> str:
     return variant.quantization or variant.name
 
 
-def _short(variant: Variant, machine: Machine) -> str:
+def _fit(variant: Variant, repo: HubRepo, fits: EntryFit) -> Fit | None:
+    """Judge it as the screen does; None where its size is not known."""
+    model = repo.model
     if not variant.size:
-        return ""
-    return fit_short(fit_of(shape_of_size(variant.size), machine, context=CONTEXT))
+        return None
+    return fits.of_size(variant.size, model.parameters, model.context, model.architecture)
 
 
-def _words(variant: Variant, repo: HubRepo, machine: Machine) -> str:
-    if not variant.size:
-        return "its size is not known"
-    shape = shape_of_size(variant.size, parameters=repo.model.parameters)
-    return fit_words(fit_of(shape, machine, context=CONTEXT))
+def _words(fit: Fit | None) -> str:
+    return fit_words(fit) if fit else "its size is not known"

@@ -1,0 +1,56 @@
+"""Which quantization the command line takes: the one that the screen marks, with its numbers."""
+
+import io
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.output import Output
+from ollm_tui.cli.pull_choice import choose
+from ollm_tui.config.flags import Flags
+from ollm_tui.library.entry_fit import EntryFit
+from ollm_tui.library.fitting import fit_words
+from ollm_tui.library.hub.address import HubAddress
+from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo
+from ollm_tui.library.hub.variants import variants_of
+from ollm_tui.library.machine import Machine
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
+
+GB = 10**9
+SIZES = {"Q4_K_M": 2_500_000_000, "Q6_K": 3_600_000_000, "Q8_0": 4_300_000_000}
+
+
+@pytest.mark.parametrize("free_gb", [4.8, 5.4, 6.2, 7.0])
+@pytest.mark.parametrize("architecture", ["qwen3", "nomic-bert"])
+async def test_it_is_the_one_that_the_screen_marks(free_gb: float, architecture: str) -> None:
+    machine = Machine(ram_free=int(free_gb * GB))
+    model = HubModel(
+        repo="o/n", parameters=4_000_000_000, context=32_768, architecture=architecture
+    )
+    files = [HubFile(path=f"m-{name}.gguf", size=size) for name, size in SIZES.items()]
+    repo = HubRepo(model=model, revision="1" * 40, variants=variants_of(files))
+
+    async def told(*_asked: object, **_more: object) -> HubRepo:
+        return repo
+
+    async def look() -> Machine:
+        return machine
+
+    runtime = cast("Runtime", SimpleNamespace(hub=SimpleNamespace(repo=told), machine=look))
+    said = io.StringIO()
+    origin = await choose(
+        HubAddress(repo="o/n"), Arguments(flags=Flags()), runtime, Output(said, said)
+    )
+    fits = EntryFit(machine)
+    sizes = [(one.quantization, one.size) for one in repo.variants]
+    place = fits.best(sizes, model.parameters, model.context, architecture)
+    assert place is not None
+    marked = repo.variants[place]
+    fit = fits.of_size(marked.size or 0, model.parameters, model.context, architecture)
+    assert fit is not None
+    assert origin.name == marked.name
+    assert fit_words(fit) in said.getvalue()
