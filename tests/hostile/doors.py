@@ -250,6 +250,7 @@ READERS: Mapping[str, str] = {
     "library/provenance.py": "where a model was fetched: shown as the details of an engine are",
     "library/registry/curated.py": "the program's own list",
     "library/registry/json_file.py": "ratings, uses, a hub: tests/cli/test_model_search.py",
+    "library/work_folder.py": "folders by the program's own names, which are never shown",
     "library/starter.py": "checked against a known sum; shows words of its own",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",

