@@ -10,7 +10,9 @@ from typing import Final
 
 import anyio.to_thread
 
+from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.library.downloads.disk import Disk, Surroundings
 from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.downloads.leaving import leave
@@ -33,13 +35,20 @@ class HubDownload:
     parting = ""
 
     def __init__(
-        self, origin: HubFiles, hub: Hub, fetcher: Fetcher, root: Path, address_of: AddressOf
+        self,
+        origin: HubFiles,
+        hub: Hub,
+        fetcher: Fetcher,
+        root: Path,
+        address_of: AddressOf,
+        around: Surroundings | None = None,
     ) -> None:
         self._origin = origin
         self._hub = hub
         self._fetcher = fetcher
         self._root = root
         self._address_of = address_of
+        self._around = around or Surroundings()
 
     async def title(self) -> str:
         """Give the variant's name.
@@ -54,6 +63,7 @@ class HubDownload:
         """Fetch one file after the other, each gone on with where it stopped."""
         targets = await anyio.to_thread.run_sync(self._targets)
         have = await anyio.to_thread.run_sync(_present, self._origin.files, targets)
+        await self._need_room(targets[0], have)
         sums = _Sums(self._origin.files, have, report)
         for number, (file, target) in enumerate(zip(self._origin.files, targets, strict=True)):
             url = self._hub.file_url(self._origin.repo, self._origin.revision, file.path)
@@ -65,6 +75,18 @@ class HubDownload:
         await anyio.to_thread.run_sync(self._finish, targets)
         is_model = self._origin.kind == "model" and is_gguf(targets[0])
         return await self._address_of(targets[0]) if is_model else None
+
+    async def _need_room(self, first: Path, have: Sequence[int]) -> None:
+        """Look whether all of it fits, so that no part comes in vain.
+
+        Raises:
+            AIError: it does not; sizes that nobody knows count when their files come.
+        """
+        sizes = [file.size or 0 for file in self._origin.files]
+        missing = sum(max(0, size - there) for size, there in zip(sizes, have, strict=True))
+        disk = Disk(first, self._around)
+        await disk.run(private_folder, first.parent)
+        await disk.need(missing)
 
     async def discard(self) -> None:
         """Remove what has come."""

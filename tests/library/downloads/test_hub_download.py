@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ollm_tui.library.downloads.disk import Surroundings
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, UrlFile
 from ollm_tui.library.downloads.transfer import Source, transfer
@@ -25,6 +26,10 @@ from tests.support.hub_samples import TOKEN, sample_hub, scripted_model, shards_
 
 LARGE, GATED, SPEECH = "another/Large-70B-GGUF", "another/Gated-8B-GGUF", "someone/whisper.cpp"
 SIZE = 200_000
+
+
+async def address_of(path: Path) -> str:
+    return f"embedded://{path.name}"
 
 
 @dataclass
@@ -184,6 +189,29 @@ async def test_a_file_of_that_size_that_was_there_before_survives_a_cancelled_do
             await here.work(origin).run(here.steps.append)
         await here.work(origin).discard()
         assert own.read_bytes() == b"mine" * (shard.size // 4)
+
+
+async def test_all_parts_have_to_fit_before_the_first_is_fetched(tmp_path: Path) -> None:
+    shards = shards_of("Big-Q8_0", 3, 2_000_000)
+    whole = sum(shard.size for shard in shards)
+    async with place(tmp_path, FakeHub([FakeRepo("o/Big", shards)])) as here:
+        origin = await here.origin("o/Big", "Big-Q8_0")
+
+        def work(free: int) -> HubDownload:
+            around = Surroundings(free_bytes=lambda _folder: free)
+            return HubDownload(origin, here.hub, here.fetcher, here.root, address_of, around)
+
+        with pytest.raises(AIError, match=r"5\.2 MB are needed, 5\.0 MB are free"):
+            await work(whole).run(here.steps.append)
+        assert not any(one.to_files for one in here.server.asked)
+        with anyio.CancelScope() as scope:
+
+            def stop(step: Progress) -> None:
+                if step.completed > 2_500_000:
+                    scope.cancel()
+
+            await here.work(origin).run(stop)
+        assert await work(whole - 2_000_000).run(here.steps.append) is not None, "what came counts"
 
 
 async def test_a_part_that_was_deleted_while_the_others_came_is_told(tmp_path: Path) -> None:
