@@ -130,8 +130,9 @@ async def _asked(
     usual = f", Enter takes {_name(found[best])} (*)" if best is not None else ""
     while True:
         output.question(f"Which one? A number{usual}:")
-        answer = (await anyio.to_thread.run_sync(_line, abandon_on_cancel=True)).strip()
-        if not answer and best is not None:
+        line = await anyio.to_thread.run_sync(_line, abandon_on_cancel=True)
+        answer = line.strip()
+        if line and not answer and best is not None:
             return found[best]
         if answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(found):
             return found[int(answer) - 1]

@@ -10,18 +10,59 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import Output
 from ollm_tui.cli.pull_choice import choose
 from ollm_tui.config.flags import Flags
+from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fitting import fit_words
 from ollm_tui.library.hub.address import HubAddress
 from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo
 from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Machine
+from ollm_tui.protocol.errors import AIError
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
 
 GB = 10**9
 SIZES = {"Q4_K_M": 2_500_000_000, "Q6_K": 3_600_000_000, "Q8_0": 4_300_000_000}
+
+
+class Terminal(io.StringIO):
+    """Somebody who sits there and has typed this."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def repo_of(model: HubModel) -> HubRepo:
+    files = [HubFile(path=f"m-{name}.gguf", size=size) for name, size in SIZES.items()]
+    return HubRepo(model=model, revision="1" * 40, variants=variants_of(files))
+
+
+async def chosen(repo: HubRepo, machine: Machine, said: io.StringIO) -> HubFiles:
+    async def told(*_asked: object, **_more: object) -> HubRepo:
+        return repo
+
+    async def look() -> Machine:
+        return machine
+
+    runtime = cast("Runtime", SimpleNamespace(hub=SimpleNamespace(repo=told), machine=look))
+    address = HubAddress(repo=repo.model.repo)
+    return await choose(address, Arguments(flags=Flags()), runtime, Output(said, said))
+
+
+@pytest.mark.parametrize(
+    ("typed", "taken"), [("\n", "m-Q8_0"), ("3\n", "m-Q4_K_M"), ("x\n\n", "m-Q8_0"), ("", None)]
+)
+async def test_enter_takes_the_recommended_one_and_the_end_of_the_input_none(
+    monkeypatch: pytest.MonkeyPatch, typed: str, taken: str | None
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    repo, machine = repo_of(HubModel(repo="o/n", parameters=4 * GB)), Machine(ram_free=32 * GB)
+    if taken is None:
+        with pytest.raises(AIError, match="Nothing was chosen"):
+            await chosen(repo, machine, Terminal())
+    else:
+        assert (await chosen(repo, machine, Terminal())).name == taken
 
 
 @pytest.mark.parametrize("free_gb", [4.8, 5.4, 6.2, 7.0])
@@ -31,20 +72,9 @@ async def test_it_is_the_one_that_the_screen_marks(free_gb: float, architecture:
     model = HubModel(
         repo="o/n", parameters=4_000_000_000, context=32_768, architecture=architecture
     )
-    files = [HubFile(path=f"m-{name}.gguf", size=size) for name, size in SIZES.items()]
-    repo = HubRepo(model=model, revision="1" * 40, variants=variants_of(files))
-
-    async def told(*_asked: object, **_more: object) -> HubRepo:
-        return repo
-
-    async def look() -> Machine:
-        return machine
-
-    runtime = cast("Runtime", SimpleNamespace(hub=SimpleNamespace(repo=told), machine=look))
+    repo = repo_of(model)
     said = io.StringIO()
-    origin = await choose(
-        HubAddress(repo="o/n"), Arguments(flags=Flags()), runtime, Output(said, said)
-    )
+    origin = await chosen(repo, machine, said)
     fits = EntryFit(machine)
     sizes = [(one.quantization, one.size) for one in repo.variants]
     place = fits.best(sizes, model.parameters, model.context, architecture)
