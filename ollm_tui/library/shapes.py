@@ -13,7 +13,16 @@ from ollm_tui.library.traits import kind_of
 BYTES_A_PARAMETER = 0.6
 """Of the usual quantizations, Q4_K_M and near it."""
 WINDOWED_OF: Mapping[str, int] = MappingProxyType(
-    {"gemma2": 2, "gemma3": 6, "gemma3n": 5, "gpt-oss": 2, "cohere2": 4, "exaone4": 4, "olmo2": 4}
+    {
+        "gemma2": 2,
+        "gemma3": 6,
+        "gemma3n": 5,
+        "gpt-oss": 2,
+        "gptoss": 2,
+        "cohere2": 4,
+        "exaone4": 4,
+        "olmo2": 4,
+    }
 )
 """Architectures in which every n-th layer sees everything and the others a window, where the file
 does not say so itself; as llama.cpp has it in its code."""
@@ -109,6 +118,12 @@ def completed(shape: ModelShape) -> ModelShape:
         parameters=shape.parameters,
         is_guess=True,
     )
+
+
+def windowed_layers(family: str | None, layers: int) -> int:
+    """Count the layers with a window in a model of which only the family is known."""
+    every = WINDOWED_OF.get(family or "")
+    return layers - layers // every if every else 0
 
 
 def _kv_heads(header: GGUFHeader) -> int | None:

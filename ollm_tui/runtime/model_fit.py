@@ -11,7 +11,7 @@ from ollm_tui.library.fit import Fit, ModelShape
 from ollm_tui.library.fitting import fit_of, shape_of_header, shape_of_size
 from ollm_tui.library.gguf import BadGGUF, read_header
 from ollm_tui.library.machine import Machine
-from ollm_tui.library.shapes import keeps_cache
+from ollm_tui.library.shapes import keeps_cache, windowed_layers
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ModelDetails
@@ -59,9 +59,13 @@ def shape_told(info: ModelInfo, size: int) -> ModelShape:
     parameters = _number(info.details, "parameter_count")
     if not shape or not keeps_cache(_family(info)):
         return shape_of_size(size, parameters=parameters, family=_family(info))
+    layers, window = _number(shape, "layers"), _number(shape, "window")
+    windowed = windowed_layers(_family(info), layers or 0) if window else 0
     return ModelShape(
         weights=size,
-        layers=_number(shape, "layers"),
+        layers=layers,
+        window=window if windowed else None,
+        windowed=windowed,
         kv_heads=_number(shape, "kv_heads"),
         key_length=_number(shape, "key_length"),
         value_length=_number(shape, "value_length"),

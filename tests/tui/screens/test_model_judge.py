@@ -1,10 +1,15 @@
 """Which models are judged, and for which window."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.tui.screens.model_judge import is_here, judge_for
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.json_types import JsonObject
 
 GB = 1_000_000_000
 REF = ModelRef("local", "m")
@@ -83,3 +88,18 @@ def test_what_keeps_no_cache_is_judged_without_one(
     fit = judge_for(Machine(ram_free=8 * GB), lambda _ref: "On this machine")(REF, info)
     assert fit is not None
     assert (fit.cache > 0) is has_cache
+
+
+@pytest.mark.parametrize(
+    ("family", "sliding"), [("gemma3", 29), ("gptoss", 17), ("llama", 0), (None, 0)]
+)
+def test_layers_with_a_window_keep_no_more_than_that(family: str | None, sliding: int) -> None:
+    shape: JsonObject = {
+        "layers": 34, "kv_heads": 4, "key_length": 256, "value_length": 256, "window": 1024,
+    }  # fmt: skip
+    details: JsonObject = {"shape": shape} | ({"family": family} if family else {})
+    info = ModelInfo(name="m", size_bytes=GB, context=32_768, details=details)
+    fit = judge_for(Machine(ram_free=8 * GB), lambda _ref: "On this machine")(REF, info)
+    row = 4 * (256 + 256) * 2
+    assert fit is not None
+    assert fit.cache == row * ((34 - sliding) * 32_768 + sliding * 1536)
