@@ -16,6 +16,7 @@ from ollm_tui.library.downloads.leaving import leave
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_twins
 from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
 from ollm_tui.library.downloads.work import Progress, Report
+from ollm_tui.library.hub.faults import refused_file
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.library.provenance import Provenance, write_provenance
@@ -23,6 +24,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
 
 MOST_FILES: Final = 1000
+_CLOSED: Final = frozenset({401, 403})
+"""What is answered to who may not read."""
 
 
 class HubDownload:
@@ -59,7 +62,14 @@ class HubDownload:
                 url=url, size=file.size, sha256=file.sha256, token=self._hub.token_for(url)
             )
             sums.begin(number)
-            await transfer(self._fetcher, source, target, report=sums.take)
+            try:
+                await transfer(self._fetcher, source, target, report=sums.take)
+            except AIError as error:
+                if error.status not in _CLOSED:
+                    raise
+                raise refused_file(
+                    self._hub.place, self._origin.repo, error, source.token
+                ) from error
         await anyio.to_thread.run_sync(write_provenance, targets[0], self._provenance(targets))
         is_model = self._origin.kind == "model" and is_gguf(targets[0])
         return await self._address_of(targets[0]) if is_model else None

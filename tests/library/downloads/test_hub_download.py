@@ -157,6 +157,8 @@ async def test_a_token_goes_to_the_hub_alone_and_opens_what_is_gated(tmp_path: P
         with pytest.raises(AIError) as caught:
             await here.work(origin).run(here.steps.append)
         assert caught.value.status in {401, 403}
+        page = f"{here.hub.place}/{GATED}"
+        assert caught.value.hint == f"Accept its terms at {page}, if it has any, and set HF_TOKEN."
 
 
 async def test_other_kinds_are_stored_but_not_chatted_with(tmp_path: Path) -> None:
