@@ -88,6 +88,8 @@ class ShowsDownloads(Screen[ModelRef | None]):
 
     def _show_jobs(self, jobs: "Sequence[Job]", *, is_first: bool = False) -> None:
         before = self._done
+        if not self.query(DownloadsDock):  # closed: its parts go before it does
+            return
         self._done = frozenset(job.id for job in jobs if job.state == "done")
         self.dock.show(jobs)
         if not is_first and self._done - before:
@@ -147,4 +149,4 @@ class ShowsDownloads(Screen[ModelRef | None]):
             await deeds[deed]()
         except AIError as error:
             self.say_of_downloads(clean_line(f"{error.message} {error.hint or ''}").strip())
-        self.dock.show(queue.jobs())
+        self._show_jobs(queue.jobs())
