@@ -44,7 +44,6 @@ PAUSE_S: Final = 0.4
 LEAST_LETTERS: Final = 2
 """Fewer are not worth a question to the hub."""
 _BEST: Final = "the best that fit this machine"
-_PARTS: Final = ("#title", "#head", "OptionList", "#row", "#said", "DownloadsDock")
 _HINTS: Final = ("choose", "purpose", "downloads", "again", "close", "help")
 
 
@@ -54,6 +53,7 @@ class FindModels(ShowsDownloads):
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("find_models")]
     YIELDS: ClassVar[frozenset[str]] = frozenset({"choose", "move", "close", "to_downloads"})
+    PARTS = ("#title", "#head", "OptionList", "#row", "#said", "DownloadsDock")
     DEFAULT_CSS = """
     FindModels {
         & > #title { height: 1; padding: 0 1; color: $text-primary; text-style: bold; }
@@ -199,7 +199,7 @@ class FindModels(ShowsDownloads):
 
     def _show(self, *, anew: bool = False) -> None:
         search = self._search
-        if search is None or not self._has_its_parts:
+        if search is None or not self.has_its_parts:
             return
         self._has_moved = self._has_moved and not anew
         mark = self._marked_id if self._has_moved else search.first_wanted
@@ -216,11 +216,6 @@ class FindModels(ShowsDownloads):
         title = ("Find models", search.purpose or "", *([] if search.text.strip() else [_BEST]))
         self.query_one("#title", Static).update(Content(" · ".join(filter(None, title))))
         self._say_what_happens()
-
-    @property
-    def _has_its_parts(self) -> bool:
-        """Whether it can be written on: when it is closed, its parts go before its workers do."""
-        return self.is_attached and all(self.query(part) for part in _PARTS)
 
     def _options(self, group: Group) -> list[Option]:
         options = []
@@ -263,7 +258,7 @@ class FindModels(ShowsDownloads):
         self._say_what_happens()
 
     def _say_what_happens(self) -> None:
-        if not self._has_its_parts:
+        if not self.has_its_parts:
             return
         lines = about_row(self._marked)
         self.query_one("#row", Static).update(Content("\n".join(lines)))

@@ -55,6 +55,10 @@ class ModelsScreen(ShowsDownloads):
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("models")]
     YIELDS: ClassVar[frozenset[str]] = frozenset({"chat", "move", "back", "to_downloads"})
+    PARTS = (
+        *("ChatHeader", "Input", "#count", "ModelTable", "#empty", "ModelFacts"),
+        *("DownloadsDock", "KeyLine"),
+    )
     DEFAULT_CSS = """
     ModelsScreen {
         & > #filter { height: 1; padding: 0 1; }
@@ -137,10 +141,9 @@ class ModelsScreen(ShowsDownloads):
 
     def _listed(self) -> None:
         """Show what has come; what can be done with a model may have changed with it."""
-        if self.is_mounted:
-            self._deeds.forget()
-            self._show_own()
-            self._show()
+        self._deeds.forget()
+        self._show_own()
+        self._show()
 
     @work(exclusive=True, group="memory")
     async def _ask_for_memory(self) -> None:
@@ -162,6 +165,8 @@ class ModelsScreen(ShowsDownloads):
     # Showing
 
     def _show(self, mark: ModelRef | None = None, *, marks_first: bool = False) -> None:
+        if not self.has_its_parts:
+            return
         entries = self._shelf.entries()
         query, marked = self.filter.value, self.table.marked
         kept = arranged(entries, query, self._sorting, self._runtime.recent_models())
@@ -180,11 +185,15 @@ class ModelsScreen(ShowsDownloads):
 
     def _show_own(self) -> None:
         """Say which model answers in the open chat."""
+        if not self.has_its_parts:
+            return
         own = self.current_ref
         self.table.show_current(str(own) if own else None)
         self.query_one(ChatHeader).show_model(*((own.model, own.provider) if own else ("", "")))
 
     def _show_facts(self) -> None:
+        if not self.has_its_parts:
+            return
         facts = self.query_one(ModelFacts)
         facts.show_problems(problem_lines(self._shelf.listings))
         facts.show_memory(memory_lines(self._shelf.running, self._now()))
@@ -245,6 +254,8 @@ class ModelsScreen(ShowsDownloads):
         await self._asking.describe(entry)
 
     def _show_keys(self) -> None:
+        if not self.has_its_parts:
+            return
         entry = self.table.marked
         ids = ["models.find", "models.ask_again", "models.back", "models.help"]
         if entry is not None:
