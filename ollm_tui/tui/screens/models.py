@@ -18,7 +18,7 @@ from ollm_tui.tui.keymap import EDITING, Keymap
 from ollm_tui.tui.modals.choice import Choice
 from ollm_tui.tui.modals.command_palette import Palette
 from ollm_tui.tui.modals.help import Help
-from ollm_tui.tui.model_abilities import can_chat
+from ollm_tui.tui.model_abilities import can_chat, why_no_chat
 from ollm_tui.tui.palette import Entry, entries
 from ollm_tui.tui.screens.downloading import ShowsDownloads
 from ollm_tui.tui.screens.fetching import find_models_page
@@ -284,7 +284,7 @@ class ModelsScreen(ShowsDownloads):
             "chat",
             "Chat with it",
             self.keymap.key_for("models.chat"),
-            None if can_chat(entry.info) else "It gives no text.",
+            why_no_chat(entry.info),
         )
         action = await self._deeds.menu(entry, [chat])
         if action is not None:
@@ -301,10 +301,10 @@ class ModelsScreen(ShowsDownloads):
 
     def chat_with(self, entry: ModelEntry) -> None:
         """Go back to the chat with a model, if it can chat."""
-        if can_chat(entry.info):
+        if (reason := why_no_chat(entry.info, entry.name)) is None:
             self.dismiss(entry.ref)
         else:
-            self.say(f"{entry.name} gives no text: it cannot chat.", is_error=True)
+            self.say(reason, is_error=True)
 
     # Fetching
 
