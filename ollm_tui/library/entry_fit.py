@@ -16,6 +16,9 @@ USUAL: Final = "Q4_K_M"
 """The quantization that most repositories have and most people take."""
 
 
+_SPEECH: Final = "speech"
+
+
 @dataclass(frozen=True, slots=True)
 class SizeFit:
     """A quantization with its size and its verdict; None while the machine is not known."""
@@ -61,17 +64,25 @@ class EntryFit:
 
         Without sizes a usual quantization is guessed from the number of parameters.
         """
+        trained = window_of(entry)
         sizes = sorted(entry.sizes.items(), key=lambda item: item[1])
         if not sizes and entry.parameters:
             size = int(entry.parameters * BYTES_A_PARAMETER)
-            return SizeFit(
-                USUAL, size, self.of_size(size, entry.parameters, entry.context), is_estimate=True
-            )
+            fit = self.of_size(size, entry.parameters, trained)
+            return SizeFit(USUAL, size, fit, is_estimate=True)
         if not sizes:
             return None
-        place = self.best(sizes, entry.parameters, entry.context)
+        place = self.best(sizes, entry.parameters, trained)
         name, size = sizes[place or 0]
-        return SizeFit(name, size, self.of_size(size, entry.parameters, entry.context))
+        return SizeFit(name, size, self.of_size(size, entry.parameters, trained))
 
     def _context(self, trained: int | None) -> int:
-        return min(self.context, trained or self.context)
+        return self.context if trained is None else min(self.context, trained)
+
+
+def window_of(entry: RegistryEntry) -> int | None:
+    """Give the window that a model was trained with, in tokens: 0 for one that keeps none."""
+    # Speech comes in pieces of a fixed length, for which the overhead has room.
+    if _SPEECH in entry.purposes and "chat" not in entry.purposes:
+        return 0
+    return entry.context or None
