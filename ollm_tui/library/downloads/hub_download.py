@@ -126,7 +126,7 @@ class _Sums:
                 completed=sum(self._have),
                 total=sum(sizes) if is_known else None,
                 note=", ".join(part for part in (place, step.note) if part),
-                has_leapt=not self._has_begun,
+                has_leapt=not self._has_begun or step.is_waiting,
             )
         )
         self._has_begun = True

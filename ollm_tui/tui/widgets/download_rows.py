@@ -85,7 +85,8 @@ def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
         facts["elsewhere"] = Piece("in another window", "warning")
     if note := clean_line(job.note[:_LONGEST]).strip():
         facts["note"] = Piece(note, "quiet")
-    for least in _LEAST_FIRST:
+    # What is said while nothing comes is cut, but stays: it is the news.
+    for least in _LEAST_FIRST if "rate" in facts else ():
         if sum(piece.width + _GAP for piece in facts.values()) > room:
             facts.pop(least, None)
     return [piece for fact in facts.values() for piece in (Piece(" " * _GAP), fact)]

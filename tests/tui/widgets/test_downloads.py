@@ -61,6 +61,11 @@ def words(job: Job, width: int = 120) -> list[str]:
         (RUNNING, 50, ["↓ Qwen3-8B-Q4_K_M 2.1 of 5.0 GB 1 min 16 s"]),
         (RUNNING, 40, ["↓ Qwen3-8B-Q4_… 2.1 of 5.0 GB"]),
         (
+            replace(RUNNING, bytes_per_s=None, seconds_left=None, note="busy, trying again in 9 s"),
+            80,
+            ["↓ Qwen3-8B-Q4_K_M ▮▮▮▮▯▯▯▯▯▯ 2.1 of 5.0 GB busy, trying again in…"],
+        ),
+        (
             replace(RUNNING, note="file 3 of 4"),
             80,
             ["↓ Qwen3-8B-Q4_K_M ▮▮▮▮▯▯▯▯▯▯ 2.1 of 5.0 GB 38 MB/s 1 min 16 s"],
