@@ -125,7 +125,7 @@ class _Sums:
             Progress(
                 completed=sum(self._have),
                 total=sum(sizes) if is_known else None,
-                note=", ".join(part for part in (place, step.note) if part),
+                note=", ".join(part for part in (step.note, place) if part),
                 has_leapt=not self._has_begun or step.is_waiting,
             )
         )
