@@ -26,6 +26,8 @@ def abilities_text(info: ModelInfo) -> str:
 
 def can_text(info: ModelInfo) -> str:
     """Give what a model can do in a few words: `?` is assumed, `!` is set by a person."""
+    if info.details.get("problem"):
+        return "unusable"
     held, can = capabilities_of(info), info.capability
     words = ["chat"] if can is not None and "text" in can.output else []
     for name in ABILITIES:

@@ -14,6 +14,7 @@ USUAL_CONTEXT: Final = 8_192
 """Tokens that verdicts are for until somebody says otherwise; an engine takes no more unasked."""
 USUAL: Final = "Q4_K_M"
 """The quantization that most repositories have and most people take."""
+_SPEECH: Final = "speech"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,20 @@ class EntryFit:
             return SizeFit(USUAL, size, self._fit(entry, size), is_estimate=True)
         if not sizes:
             return None
-        place = self.best(sizes, entry.parameters, entry.context, entry.family)
+        place = self.best(sizes, entry.parameters, window_of(entry), entry.family)
         name, size = sizes[place or 0]
         return SizeFit(name, size, self._fit(entry, size))
 
     def _fit(self, entry: RegistryEntry, size: int) -> Fit | None:
-        return self.of_size(size, entry.parameters, entry.context, entry.family)
+        return self.of_size(size, entry.parameters, window_of(entry), entry.family)
 
     def _context(self, trained: int | None) -> int:
-        return min(self.context, trained or self.context)
+        return self.context if trained is None else min(self.context, trained)
+
+
+def window_of(entry: RegistryEntry) -> int | None:
+    """Give the window that a model was trained with, in tokens: 0 for one that keeps none."""
+    # Speech comes in pieces of a fixed length, for which the overhead has room.
+    if _SPEECH in entry.purposes and "chat" not in entry.purposes:
+        return 0
+    return entry.context or None

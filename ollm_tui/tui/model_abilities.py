@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.models.capabilities import Ability, Source, capabilities_of
 from ollm_tui.protocol.model import ModelInfo
 
@@ -14,7 +15,16 @@ BESIDE_TEXT: Final[tuple[tuple[Ability, str], ...]] = (
     ("tools", "tools"),
     ("thinking", "thinks"),
 )
+UNUSABLE: Final = "unusable"
+"""Stands in place of what a model can do whose file is damaged or lacks a part."""
+_LONGEST: Final = 300
 _SPELLED: Final[Mapping[str, str]] = MappingProxyType({"thinks": "thinks thinking"})
+
+
+def problem_with(info: ModelInfo) -> str | None:
+    """Give why a model cannot be used, as its provider says; None where nothing is known."""
+    told = info.details.get("problem")
+    return told if isinstance(told, str) and told else None
 
 
 def beside_text(info: ModelInfo) -> list[str]:
@@ -29,6 +39,8 @@ def beside_text(info: ModelInfo) -> list[str]:
 
 def all_abilities(info: ModelInfo) -> list[str]:
     """Give everything a model is for, chat first; what nobody told of a chat is assumed."""
+    if problem_with(info):
+        return [UNUSABLE]
     embedding = capabilities_of(info).embedding
     output = info.capability.output if info.capability else frozenset()
     given = info.capability.input if info.capability else frozenset()
@@ -49,8 +61,15 @@ def all_abilities(info: ModelInfo) -> list[str]:
 
 def can_chat(info: ModelInfo) -> bool:
     """Whether a model may answer with text, as far as is known."""
+    return why_no_chat(info) is None
+
+
+def why_no_chat(info: ModelInfo, name: str = "It") -> str | None:
+    """Say why there is no chatting with a model; None where nothing stands against it."""
+    if problem := problem_with(info):
+        return f"{name} cannot be used: {clean_line(problem[:_LONGEST])}."
     output = info.capability.output if info.capability else frozenset()
-    return not output or "text" in output
+    return None if not output or "text" in output else f"{name} gives no text."
 
 
 def searched_words(abilities: list[str]) -> str:

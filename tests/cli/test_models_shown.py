@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,13 @@ def test_a_list_is_filtered_by_all_words_and_sorted(models: Run) -> None:
     assert [row.split()[0] for row in named] == ["local://thinker:latest", "local://tiny:latest"]
     assert models("list", "nosuch") == (1, "", "ollm: No model fits 'nosuch'.\n")
     assert models("list", "--sort", "beauty")[0] == 2
+
+
+def test_what_cannot_be_used_is_not_said_to_do_anything() -> None:
+    text = frozenset({"text"})
+    half = ModelInfo(name="half", capability=ModelCapability(text, text))
+    assert can_text(half) == "chat"
+    assert can_text(replace(half, details={"problem": "part 3 of 4 is missing"})) == "unusable"
 
 
 def test_a_list_tells_programs_all_that_is_known(models: Run) -> None:

@@ -110,7 +110,11 @@ def test_a_file_of_this_machine_or_of_any_server_comes_into_the_library(
     [
         ([SMALL, "--quant", "Q99"], 1, "has nothing Q99. There are: Q8_0, Q6_K"),
         (["nobody/none"], 1, "named with it: local://nobody/none."),
-        (["another/Gated-8B-GGUF", "--quant", "Q4_K_M"], 1, "set a token"),
+        (
+            ["another/Gated-8B-GGUF", "--quant", "Q4_K_M"],
+            1,
+            "B-GGUF, if it has any, and set HF_TOKEN.",
+        ),
         (["https://huggingface.co/datasets/a/b"], 2, "This page of the hub is not a model's."),
         ([" "], 2, "The model's name is empty."),
     ],

@@ -20,6 +20,7 @@ from ollm_tui.library.downloads.part_file import forget_record
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_twins
 from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
 from ollm_tui.library.downloads.work import Progress, Report
+from ollm_tui.library.hub.faults import refused_file
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.library.provenance import Provenance, write_provenance
@@ -27,6 +28,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
 
 MOST_FILES: Final = 1000
+_CLOSED: Final = frozenset({401, 403})
+"""What is answered to who may not read."""
 
 
 class HubDownload:
@@ -71,7 +74,14 @@ class HubDownload:
                 url=url, size=file.size, sha256=file.sha256, token=self._hub.token_for(url)
             )
             sums.begin(number)
-            await transfer(self._fetcher, source, target, report=sums.take, keeps_record=True)
+            try:
+                await transfer(self._fetcher, source, target, report=sums.take, keeps_record=True)
+            except AIError as error:
+                if error.status not in _CLOSED:
+                    raise
+                raise refused_file(
+                    self._hub.place, self._origin.repo, error, source.token
+                ) from error
         await anyio.to_thread.run_sync(self._finish, targets)
         is_model = self._origin.kind == "model" and is_gguf(targets[0])
         return await self._address_of(targets[0]) if is_model else None
@@ -155,8 +165,8 @@ class _Sums:
             Progress(
                 completed=sum(self._have),
                 total=sum(sizes) if is_known else None,
-                note=", ".join(part for part in (place, step.note) if part),
-                has_leapt=not self._has_begun,
+                note=", ".join(part for part in (step.note, place) if part),
+                has_leapt=not self._has_begun or step.is_waiting,
             )
         )
         self._has_begun = True

@@ -105,7 +105,7 @@ class Run:
             await self._begin_anew(str(anew))
         except AIError as error:
             wait_s = self._attempts.wait_after(error, self._part.written, self._total)
-            self._tell(f"{_cause(error)}, trying again in {wait_s:g} s")
+            self._tell(f"{_cause(error)}, trying again in {wait_s:g} s", is_waiting=True)
             await self._disk.pause(wait_s)
 
     async def _ask(self) -> None:
@@ -200,9 +200,10 @@ class Run:
         self._bodies, self._is_whole = 0, False
         await self._disk.run(self._part.begin, PartState(url=shown_url(self._source.url)), 0)
 
-    def _tell(self, note: str | None = None) -> None:
+    def _tell(self, note: str | None = None, *, is_waiting: bool = False) -> None:
         shown = self._note if note is None else note
-        self._report(Step(completed=self._part.written, total=self._total, note=shown))
+        written, total = self._part.written, self._total
+        self._report(Step(completed=written, total=total, note=shown, is_waiting=is_waiting))
 
     def _trouble(self, what: str) -> AIError:
         return AIError(

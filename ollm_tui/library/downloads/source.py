@@ -26,3 +26,5 @@ class Step:
     total: int | None
     note: str = ""
     """What happens, or what has happened last that a person may want to know."""
+    is_waiting: bool = False
+    """Whether nothing comes until the next try: there is no speed to speak of."""

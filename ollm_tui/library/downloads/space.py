@@ -34,6 +34,14 @@ def need_space(folder: Path, missing: int, free: int) -> None:
 
 def full(folder: Path, needed: int | None, free: int | None) -> AIError:
     """Say that a disk is full; what is not known is None."""
+    if needed is not None and free is not None and free >= needed:
+        return AIError(
+            ErrorCode.INTERNAL_ERROR,
+            f"{folder} takes no more of it, although {in_units(free)} are free.",
+            hint="What came is kept: look for a quota, or a limit on the size of a file, "
+            "then go on with it.",
+            details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
+        )
     known = [
         f"{in_units(size)} are {word}"
         for size, word in ((needed, "needed"), (free, "free"))

@@ -56,7 +56,7 @@ class UrlDownload:
                     completed=step.completed,
                     total=step.total,
                     note=step.note,
-                    has_leapt=not has_begun,
+                    has_leapt=not has_begun or step.is_waiting,
                 )
             )
             has_begun = True

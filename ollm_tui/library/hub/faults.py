@@ -73,6 +73,19 @@ def _of_person(
     return None
 
 
+def refused_file(place: str, repo: str, cause: AIError, token: str | None) -> AIError:
+    """Say what lets a file be fetched that the hub keeps from who asks."""
+    page = f"{place}/{clean_line(repo)[:_MOST_CHARS]}"
+    lets = "use a token of that account" if token else "set HF_TOKEN"
+    return AIError(
+        cause.code,
+        cause.message,
+        hint=f"Accept its terms at {page}, if it has any, and {lets}.",
+        status=cause.status,
+        details=cause.details,
+    )
+
+
 def unreachable(place: str, cause: AIError) -> AIError:
     """Say that nobody answered, or not to the end; why stands in the details."""
     known = cause.known_code is ErrorCode.SERVICE_UNAVAILABLE and cause.hint

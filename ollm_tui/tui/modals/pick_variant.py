@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 ROOMY: Final = 32
 """From so many rows on a long list has room."""
-_KEYS: Final = ("variant.choose", "variant.context", "variant.cache", "variant.place")
 
 
 class PickVariant(Dialog[tuple[Origin, ...]]):
@@ -146,11 +145,21 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         if (line := self._projector_line()) is not None:
             where.append(line)
         self._write("#where", "\n".join(where))
-        ids = [*_KEYS, *(["variant.projector"] if projector_of(self._repo) else [])]
-        if len(self._ways) < 2:
-            ids.remove("variant.place")
-        hints = self._keymap.hints_of(*ids, "variant.close")
+        hints = self._keymap.hints_of(*self._useful(chosen), "variant.close")
         self._write("#about", " · ".join(f"{hint.label} {hint.description}" for hint in hints))
+
+    def _useful(self, chosen: Chosen | None) -> list[str]:
+        """Give the ids of the keys that do something as it stands."""
+        can_fetch = chosen is not None and origins_of(self._offer, self._repo, chosen)
+        has_window = any(row.fit is not None and row.fit.context for row in self._rows)
+        useful = {
+            "variant.choose": bool(can_fetch),
+            "variant.context": has_window,
+            "variant.cache": has_window,
+            "variant.place": len(self._ways) > 1,
+            "variant.projector": projector_of(self._repo) is not None,
+        }
+        return [key for key, is_useful in useful.items() if is_useful]
 
     def _projector_line(self) -> str | None:
         projector = projector_of(self._repo)

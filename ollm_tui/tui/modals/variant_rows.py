@@ -8,7 +8,7 @@ from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
-from ollm_tui.library.entry_fit import USUAL
+from ollm_tui.library.entry_fit import USUAL, window_of
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
@@ -140,7 +140,7 @@ def _parameters(offer: Offer, model: HubModel | None) -> int | None:
 
 
 def _trained(offer: Offer, model: HubModel | None) -> int | None:
-    return (model.context if model else None) or (offer.entry.context if offer.entry else None)
+    return (model.context if model else None) or (window_of(offer.entry) if offer.entry else None)
 
 
 def projector_of(repo: HubRepo | None) -> Variant | None:
@@ -208,7 +208,11 @@ def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[st
     facts = (
         f"{parameters(many)} parameters" if many else "",
         f"{window(trained)} context" if trained else "",
-        f"licence {cut(clean_line(licence[:_LONGEST]), _LICENCE)}" if licence else _NO_LICENCE,
+        f"licence {cut(clean_line(licence[:_LONGEST]), _LICENCE)}"
+        if licence
+        else _NO_LICENCE
+        if model
+        else "",
         f"{count(downloads)} downloads a month" if downloads is not None else "",
         f"{count(likes)} likes" if likes is not None else "",
     )
@@ -222,12 +226,14 @@ def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[st
 def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
     """Write the verdict with its numbers, and what it is for."""
     context, cache = f"{window(fits.context)} context", f"{fits.kv_type} cache"
-    if row is None or row.fit is None:
+    if row is None:
+        return ""
+    if row.fit is None:
         return f"For {context}, {cache}"
-    made_of = (
-        f"model {size(row.fit.weights)}, cache {size(row.fit.cache)}, "
-        f"beside {size(row.fit.overhead)}"
-    )
+    model, overhead = f"model {size(row.fit.weights)}", f"overhead {size(row.fit.overhead)}"
+    if not row.fit.context:
+        return f"{fit_words(row.fit)}\n{model}, {overhead}"
+    made_of = f"{model}, cache {size(row.fit.cache)}, {overhead}"
     return f"{fit_words(row.fit)}\n{window(row.fit.context)} context, {cache}: {made_of}"
 
 

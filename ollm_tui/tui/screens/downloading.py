@@ -36,6 +36,8 @@ class ShowsDownloads(Screen[ModelRef | None]):
 
     YIELDS: ClassVar[frozenset[str]] = frozenset()
     """Actions whose keys belong to the list while it has the focus."""
+    PARTS: ClassVar[tuple[str, ...]] = ()
+    """What has to be there for it to be written on, as selectors."""
 
     def __init__(self, runtime: object, *, sleep: Sleep = anyio.sleep) -> None:
         super().__init__()
@@ -51,6 +53,11 @@ class ShowsDownloads(Screen[ModelRef | None]):
 
     def model_arrived(self) -> None:
         """Take note that a model has come."""
+
+    @property
+    def has_its_parts(self) -> bool:
+        """Whether it can be written on: when it is closed, its parts go before its workers do."""
+        return self.is_attached and all(self.query(part) for part in self.PARTS)
 
     # The list
 
@@ -88,6 +95,8 @@ class ShowsDownloads(Screen[ModelRef | None]):
 
     def _show_jobs(self, jobs: "Sequence[Job]", *, is_first: bool = False) -> None:
         before = self._done
+        if not self.has_its_parts:
+            return
         self._done = frozenset(job.id for job in jobs if job.state == "done")
         self.dock.show(jobs)
         if not is_first and self._done - before:
@@ -147,4 +156,4 @@ class ShowsDownloads(Screen[ModelRef | None]):
             await deeds[deed]()
         except AIError as error:
             self.say_of_downloads(clean_line(f"{error.message} {error.hint or ''}").strip())
-        self.dock.show(queue.jobs())
+        self._show_jobs(queue.jobs())

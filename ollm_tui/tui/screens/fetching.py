@@ -20,6 +20,7 @@ from ollm_tui.tui.widgets.download_rows import progress_word, title_of
 if TYPE_CHECKING:
     from ollm_tui.tui.screens.chat import ChatScreen
     from ollm_tui.tui.screens.desk import Desk
+    from ollm_tui.tui.screens.downloading import ShowsDownloads
     from ollm_tui.tui.screens.find_models import FindModels
 
 FRAME_S: Final = 0.5
@@ -61,6 +62,9 @@ class Fetching:
         """How pauses pass."""
         self._began = wall_clock()
         self._states: dict[str, JobState] = {}
+        self._is_listed = False
+        """Whether another screen lists them, so that the chat tells what came afterwards."""
+        self._taken: ModelRef | None = None
 
     def find(self, text: str = "") -> None:
         """Open the screen that finds models, with what is looked for."""
@@ -71,10 +75,16 @@ class Fetching:
             self._desk.runtime, self._screen.keymap, text, sleep=self.sleep
         )
         if self._screen.app.screen is self._screen:
-            self._screen.app.push_screen(page, self.came_back)
+            self.open(page)
+
+    def open(self, page: "ShowsDownloads") -> None:
+        """Open a screen that lists the downloads too."""
+        self._is_listed = True
+        self._screen.app.push_screen(page, self.came_back)
 
     def came_back(self, ref: ModelRef | None) -> None:
         """Look what was begun on another screen, and use the model that was chosen there."""
+        self._is_listed, self._taken = False, ref
         self.watch()
         if ref is not None:
             self._screen.run_worker(self._use(ref), group="fetched", exclusive=True)
@@ -112,6 +122,8 @@ class Fetching:
         self._desk.status.show_downloads(progress_word(jobs))
         is_active = any(job.state in {"queued", "running"} for job in jobs)
         scope.deadline = math.inf if is_active else anyio.current_time() + QUIET_S
+        if self._is_listed:
+            return
         before, self._states = self._states, {job.id: job.state for job in jobs}
         for job in jobs:
             is_news = before.get(job.id) != job.state and (
@@ -132,6 +144,8 @@ class Fetching:
         hint = None
         if ref is not None:
             await self._desk.runtime.model_info(ref)
+        # Who chose it on the other screen is told that it answers, and need not be told how.
+        if ref is not None and ref != self._taken:
             hint = f"/model {clean_name(str(ref)[:_LONGEST])} chats with it."
         self._desk.say(f"{title_of(job)} is here{amount}.", "info", hint)
 

@@ -55,6 +55,7 @@ class FindModels(ShowsDownloads):
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("find_models")]
     YIELDS: ClassVar[frozenset[str]] = frozenset({"choose", "move", "close", "to_downloads"})
+    PARTS = ("#title", "#head", "OptionList", "#row", "#said", "DownloadsDock")
     DEFAULT_CSS = """
     FindModels {
         & > #title { height: 1; padding: 0 1; color: $text-primary; text-style: bold; }
@@ -213,7 +214,7 @@ class FindModels(ShowsDownloads):
 
     def _show(self, *, anew: bool = False) -> None:
         search = self._search
-        if search is None or not self.is_attached:
+        if search is None or not self.has_its_parts:
             return
         self._has_moved = self._has_moved and not anew
         mark = self._marked_id if self._has_moved else search.first_wanted
@@ -273,6 +274,8 @@ class FindModels(ShowsDownloads):
         self._say_what_happens()
 
     def _say_what_happens(self) -> None:
+        if not self.has_its_parts:
+            return
         lines = about_row(self._marked)
         self.query_one("#row", Static).update(Content("\n".join(lines)))
         self.query_one("#said", Static).update(Content(self._words()))
@@ -309,7 +312,7 @@ class FindModels(ShowsDownloads):
                 await queue.add(origin)
         except AIError as error:
             self._say(clean_line(f"{error.message} {error.hint or ''}").strip())
-        self.dock.show(queue.jobs())
+        self._show_jobs(queue.jobs())
 
     def say_of_downloads(self, words: str) -> None:
         """Tell why something cannot be done."""

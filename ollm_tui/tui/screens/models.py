@@ -18,7 +18,7 @@ from ollm_tui.tui.keymap import EDITING, Keymap
 from ollm_tui.tui.modals.choice import Choice
 from ollm_tui.tui.modals.command_palette import Palette
 from ollm_tui.tui.modals.help import Help
-from ollm_tui.tui.model_abilities import can_chat
+from ollm_tui.tui.model_abilities import can_chat, why_no_chat
 from ollm_tui.tui.palette import Entry, entries
 from ollm_tui.tui.screens.downloading import ShowsDownloads
 from ollm_tui.tui.screens.fetching import find_models_page
@@ -55,6 +55,10 @@ class ModelsScreen(ShowsDownloads):
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("models")]
     YIELDS: ClassVar[frozenset[str]] = frozenset({"chat", "move", "back", "to_downloads"})
+    PARTS = (
+        *("ChatHeader", "Input", "#count", "ModelTable", "#empty", "ModelFacts"),
+        *("DownloadsDock", "KeyLine"),
+    )
     DEFAULT_CSS = """
     ModelsScreen {
         & > #filter { height: 1; padding: 0 1; }
@@ -137,10 +141,9 @@ class ModelsScreen(ShowsDownloads):
 
     def _listed(self) -> None:
         """Show what has come; what can be done with a model may have changed with it."""
-        if self.is_mounted:
-            self._deeds.forget()
-            self._show_own()
-            self._show()
+        self._deeds.forget()
+        self._show_own()
+        self._show()
 
     @work(exclusive=True, group="memory")
     async def _ask_for_memory(self) -> None:
@@ -162,6 +165,8 @@ class ModelsScreen(ShowsDownloads):
     # Showing
 
     def _show(self, mark: ModelRef | None = None, *, marks_first: bool = False) -> None:
+        if not self.has_its_parts:
+            return
         entries = self._shelf.entries()
         query, marked = self.filter.value, self.table.marked
         kept = arranged(entries, query, self._sorting, self._runtime.recent_models())
@@ -180,11 +185,15 @@ class ModelsScreen(ShowsDownloads):
 
     def _show_own(self) -> None:
         """Say which model answers in the open chat."""
+        if not self.has_its_parts:
+            return
         own = self.current_ref
         self.table.show_current(str(own) if own else None)
         self.query_one(ChatHeader).show_model(*((own.model, own.provider) if own else ("", "")))
 
     def _show_facts(self) -> None:
+        if not self.has_its_parts:
+            return
         facts = self.query_one(ModelFacts)
         facts.show_problems(problem_lines(self._shelf.listings))
         facts.show_memory(memory_lines(self._shelf.running, self._now()))
@@ -245,6 +254,8 @@ class ModelsScreen(ShowsDownloads):
         await self._asking.describe(entry)
 
     def _show_keys(self) -> None:
+        if not self.has_its_parts:
+            return
         entry = self.table.marked
         ids = ["models.find", "models.ask_again", "models.back", "models.help"]
         if entry is not None:
@@ -273,7 +284,7 @@ class ModelsScreen(ShowsDownloads):
             "chat",
             "Chat with it",
             self.keymap.key_for("models.chat"),
-            None if can_chat(entry.info) else "It gives no text.",
+            why_no_chat(entry.info),
         )
         action = await self._deeds.menu(entry, [chat])
         if action is not None:
@@ -290,10 +301,10 @@ class ModelsScreen(ShowsDownloads):
 
     def chat_with(self, entry: ModelEntry) -> None:
         """Go back to the chat with a model, if it can chat."""
-        if can_chat(entry.info):
+        if (reason := why_no_chat(entry.info, entry.name)) is None:
             self.dismiss(entry.ref)
         else:
-            self.say(f"{entry.name} gives no text: it cannot chat.", is_error=True)
+            self.say(reason, is_error=True)
 
     # Fetching
 

@@ -86,7 +86,7 @@ class Views:
         make_page = await anyio.to_thread.run_sync(_models_screen_class)
         if self._screen.app.screen is self._screen:
             page = make_page(self._desk.runtime, self._desk.model_work, self._screen.keymap)
-            self._screen.app.push_screen(page, self._desk.fetching.came_back)
+            self._desk.fetching.open(page)
 
     def _use_model(self, ref: "ModelRef | None") -> None:
         if ref is not None:

@@ -38,6 +38,7 @@ _AMOUNT_CELLS: Final = 17
 _NARROW, _WIDE = 64, 100
 """In fewer cells there is no bar; from so many on it is long, and all figures have their words."""
 _INDENT: Final = 4
+_GAP: Final = 2
 _TROUBLE_LINES: Final = 2
 
 
@@ -61,35 +62,44 @@ def job_lines(job: Job, width: int) -> list[list[Piece]]:
         Piece(f" {sign} ", look),
         Piece(fit(title_of(job), title_cells)),
         *(_bar(job, bar_cells) if bar_cells else []),
-        *_facts(job, is_wide=width >= _WIDE),
     ]
-    return [_cut_line(line, width), *_trouble(job, width)]
+    facts = _facts(job, width - sum(piece.width for piece in line), is_wide=width >= _WIDE)
+    return [_cut_line([*line, *facts], width), *_trouble(job, width)]
 
 
-def _facts(job: Job, *, is_wide: bool) -> list[Piece]:
+_LEAST_FIRST: Final = ("note", "rate", "left")
+"""What goes first, and whole, where not all has room; a half of a figure misleads."""
+
+
+def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
     """Say how much is there, and what else is known, the surest first."""
-    parts: list[tuple[str, str]] = []
+    facts: dict[str, Piece] = {}
     if job.completed or job.total is not None:
         text = amount(job.completed, job.total)
-        parts.append((f"{text:<{_AMOUNT_CELLS}}" if is_wide else text, ""))
+        facts["amount"] = Piece(f"{text:<{_AMOUNT_CELLS}}" if is_wide else text)
     if job.state == "running":
-        parts += [(text, "quiet") for text in _pace(job, is_wide=is_wide)]
+        facts |= _pace(job, is_wide=is_wide)
     if word := _WORDS[job.state]:
-        parts.append((word, _SIGNS[job.state][1]))
+        facts["state"] = Piece(word, _SIGNS[job.state][1])
     if job.is_elsewhere:
-        parts.append(("in another window", "warning"))
+        facts["elsewhere"] = Piece("in another window", "warning")
     if note := clean_line(job.note[:_LONGEST]).strip():
-        parts.append((note, "quiet"))
-    return [piece for text, look in parts for piece in (Piece("  "), Piece(text, look))]
+        facts["note"] = Piece(note, "quiet")
+    # What is said while nothing comes is cut, but stays: it is the news.
+    for least in _LEAST_FIRST if "rate" in facts else ():
+        if sum(piece.width + _GAP for piece in facts.values()) > room:
+            facts.pop(least, None)
+    return [piece for fact in facts.values() for piece in (Piece(" " * _GAP), fact)]
 
 
-def _pace(job: Job, *, is_wide: bool) -> list[str]:
-    words = []
+def _pace(job: Job, *, is_wide: bool) -> dict[str, Piece]:
+    pace = {}
     if job.bytes_per_s is not None and math.isfinite(job.bytes_per_s):
-        words.append(f"{size(max(0, round(job.bytes_per_s)))}/s")
+        pace["rate"] = Piece(f"{size(max(0, round(job.bytes_per_s)))}/s", "quiet")
     if job.seconds_left is not None and math.isfinite(job.seconds_left):
-        words.append(f"{time_left(max(0.0, job.seconds_left))}{' left' if is_wide else ''}")
-    return words
+        words = f"{time_left(max(0.0, job.seconds_left))}{' left' if is_wide else ''}"
+        pace["left"] = Piece(words, "quiet")
+    return pace
 
 
 def _bar(job: Job, cells: int) -> list[Piece]:

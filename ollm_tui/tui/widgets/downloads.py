@@ -110,10 +110,14 @@ class DownloadsDock(Widget, can_focus=True):
 
     def show(self, jobs: Sequence[Job]) -> None:
         """Show these; what is painted the same is not painted again."""
-        if tuple(jobs) == self._jobs:
+        jobs = in_order(jobs)
+        if jobs == self._jobs:
             return
-        place = self._place
-        self._jobs = tuple(jobs)
+        place, known = self._place, {job.id for job in self._jobs}
+        self._jobs = jobs
+        if known and not self.has_focus:  # what somebody has just begun is to be seen
+            new = [job for job in jobs if job.id not in known and job.state != "done"]
+            self._marked = new[-1].id if new else self._marked
         if self._jobs and self.marked is None:  # the marked one has gone
             self._marked = self._jobs[min(place, len(self._jobs) - 1)].id
         self._write()
@@ -217,6 +221,13 @@ class DownloadsDock(Widget, can_focus=True):
     def action_leave(self) -> None:
         """Give the focus back."""
         self.post_message(self.Left())
+
+
+def in_order(jobs: Sequence[Job]) -> tuple[Job, ...]:
+    """Put what has come behind all that may want something of a person, the newest first."""
+    rest = [job for job in jobs if job.state != "done"]
+    done = sorted((job for job in jobs if job.state == "done"), key=lambda job: -job.changed_at)
+    return (*rest, *done)
 
 
 def meaning(deed: Deed, job: Job) -> Deed | None:

@@ -99,7 +99,7 @@ async def test_all_parts_are_one_download(tmp_path: Path) -> None:
     completed = [step.completed for step in here.steps]
     assert completed == sorted(completed)
     assert completed[-1] == total
-    assert {step.note.partition(",")[0] for step in here.steps} == {
+    assert {step.note.rpartition(", ")[2] for step in here.steps} == {
         "file 1 of 3", "file 2 of 3", "file 3 of 3",
     }  # fmt: skip
 
@@ -242,6 +242,23 @@ async def test_a_token_goes_to_the_hub_alone_and_opens_what_is_gated(tmp_path: P
         with pytest.raises(AIError) as caught:
             await here.work(origin).run(here.steps.append)
         assert caught.value.status in {401, 403}
+        page = f"{here.hub.place}/{GATED}"
+        assert caught.value.hint == f"Accept its terms at {page}, if it has any, and set HF_TOKEN."
+
+
+async def test_while_it_waits_for_the_next_try_there_is_no_speed(tmp_path: Path) -> None:
+    async with place(tmp_path, sample_hub(SIZE)) as here:
+        origin = await here.origin("someone/Small-1.7B-GGUF", "Small-1.7B-Q8_0")
+        here.server.cut_after = SIZE // 2
+
+        def take(step: Progress) -> None:
+            here.steps.append(step)
+            here.server.cut_after = None if "trying again" in step.note else SIZE // 2
+
+        await here.work(origin).run(take)
+        waits = [step for step in here.steps if "trying again" in step.note]
+        assert waits
+        assert all(step.has_leapt for step in waits)
 
 
 async def test_other_kinds_are_stored_but_not_chatted_with(tmp_path: Path) -> None:

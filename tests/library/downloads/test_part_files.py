@@ -127,6 +127,17 @@ async def test_a_disk_that_fills_up_keeps_what_has_come(tmp_path: Path, number: 
         assert b.host.sent == SIZE - kept
 
 
+async def test_a_limit_on_files_is_not_called_a_full_disk(tmp_path: Path) -> None:
+    def write(descriptor: int, data: memoryview, place: int) -> int:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    async with bench(tmp_path, FileHost(DATA)) as b:
+        error = await b.trouble(write=write, free_bytes=lambda _folder: 10**9)
+        folder = b.target.parent
+        assert error.message == f"{folder} takes no more of it, although 1.0 GB are free."
+        assert "limit on the size" in (error.hint or "")
+
+
 FULL = """
 import resource, signal, sys
 from contextlib import aclosing

@@ -73,6 +73,9 @@ async def test_a_broken_connection_is_gone_on_with_where_it_broke(tmp_path: Path
     assert "the connection broke, trying again in 1 s" in b.notes
     assert "resumed at 41 %" in b.notes
     assert b.waits == [1, 1]
+    assert {step.note for step in b.steps if step.is_waiting} == {
+        "the connection broke, trying again in 1 s"
+    }
 
 
 async def test_a_later_run_goes_on_with_what_is_there(tmp_path: Path) -> None:

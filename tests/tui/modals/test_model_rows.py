@@ -22,7 +22,7 @@ def names(rows: tuple[ModelRow, ...]) -> list[str]:
     return [one.ref.model for one in rows]
 
 
-def test_models_that_answer_with_no_text_are_left_out() -> None:
+def test_models_that_cannot_answer_with_text_are_left_out() -> None:
     listing = Listing(
         provider="local",
         label="Ollama",
@@ -32,6 +32,7 @@ def test_models_that_answer_with_no_text_are_left_out() -> None:
                 name="nomic",
                 capability=ModelCapability(frozenset({"text"}), frozenset({"embedding"})),
             ),
+            ModelInfo(name="half", details={"problem": "part 3 of 4 is missing"}),
         ),
     )
     assert [one.ref.model for one in rows_of(listing)] == ["qwen3"]

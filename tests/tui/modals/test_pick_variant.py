@@ -199,10 +199,23 @@ async def test_a_hub_that_cannot_be_asked_is_said_with_the_next_step(tmp_path: P
     hub = ScriptedHub(problem=AIError(ErrorCode.AUTH_FAILED, "It is gated.", hint="Set HF_TOKEN."))
     async with choosing(tmp_path, hub=hub) as dialog:
         assert "It is gated. Set HF_TOKEN." in dialog.shown
+        assert "Enter fetch" not in dialog.shown
         await dialog.press("enter")
         assert dialog.gave is None
+        assert "Enter fetch" in await dialog.press("w")
         await dialog.press("escape")
         assert dialog.gave == ()
+
+
+async def test_speech_is_judged_without_a_window(tmp_path: Path) -> None:
+    entry = replace(
+        QWEN, purposes=frozenset({"speech"}), skills={}, context=None, sizes={"F16": 3 * GB}
+    )
+    hub = ScriptedHub(problem=AIError(ErrorCode.SERVICE_UNAVAILABLE, "It does not answer."))
+    async with choosing(tmp_path, replace(OFFER, entry=entry), hub) as dialog:
+        assert "model 3.0 GB, overhead" in dialog.shown
+        assert "cache" not in dialog.shown
+        assert "c context" not in dialog.shown
 
 
 async def test_what_a_model_sees_by_goes_along(tmp_path: Path) -> None:
@@ -254,6 +267,8 @@ async def test_a_repository_without_model_files_says_so(tmp_path: Path) -> None:
     offer = replace(OFFER, entry=None)
     async with choosing(tmp_path, offer, ScriptedHub(repos=(repo,))) as dialog:
         assert "There is no model file in it." in dialog.shown
+        assert "c context" not in dialog.shown
+        assert "f16 cache" not in dialog.shown
         await dialog.press("down", "enter", "q")
         assert dialog.gave == ()
 

@@ -86,6 +86,20 @@ async def test_a_finished_one_says_how_it_is_used_and_can_be_at_once(tmp_path: P
         assert stage.client.conversation.model == "local://gemma3:12b"
 
 
+async def test_who_took_it_from_the_list_is_not_told_how_to_use_it(tmp_path: Path) -> None:
+    running = runtime(PULL)
+    async with staged(tmp_path / "config.toml", running, size=(120, 40)) as stage:
+        at_once(stage)
+        await stage.ask("/pull")
+        running.downloads.put(DONE)
+        await stage.settle()
+        await stage.pilot.press("tab", "enter")
+        await stage.settle()
+        assert "gemma3:12b answers from now on." in stage.screen_text
+        assert "gemma3:12b on local is here, 8.0 GB." in stage.screen_text
+        assert "chats with it" not in stage.screen_text
+
+
 async def test_a_failed_one_says_why_and_what_to_do(tmp_path: Path) -> None:
     running = runtime(PULL)
     async with staged(tmp_path / "config.toml", running, size=(120, 40)) as stage:

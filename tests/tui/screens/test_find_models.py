@@ -104,6 +104,24 @@ async def type_slowly(stage: Stage, words: str) -> None:
     await stage.settle()
 
 
+@pytest.mark.parametrize("part", ["#title", "OptionList", "#said", "DownloadsDock"])
+async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -> None:
+    # The parts of a screen that is closed go one by one, and its workers last.
+    downloads = ScriptedDownloads(PULL)
+    async with finding(tmp_path, FetchingRuntime(downloads=downloads)) as stage:
+        page = stage.app.screen
+        assert isinstance(page, FindModels)
+        await page.query_one(part).remove()
+        page.query_one(Input).insert_text_at_cursor("qwen")
+        downloads.put(replace(PULL, state="done"))
+        page.action_next_purpose()
+        page.action_ask_again()
+        await stage.settle()
+        page.dismiss(None)
+        await stage.settle()
+        assert stage.app.screen is stage.chat
+
+
 # What is listed
 
 

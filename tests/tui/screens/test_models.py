@@ -7,7 +7,7 @@ import pytest
 from textual.widgets import Input
 
 from ollm_tui.library.machine import Machine
-from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
@@ -106,6 +106,19 @@ async def test_what_gives_no_text_cannot_be_chatted_with(tmp_path: Path) -> None
         await stage.settle()
         assert "nomic-embed-text:latest gives no text" in stage.screen_text
         assert "Enter chat" not in stage.screen_text
+
+
+async def test_a_model_that_lacks_a_part_is_seen_to_and_says_so(tmp_path: Path) -> None:
+    half = ModelInfo(name="half", details={"problem": "part 3 of 4 is missing"})
+    listing = Listing(provider="embedded", label="Embedded", models=(half,))
+    async with staged(tmp_path / "config.toml", runtime(listing), size=(80, 24)) as stage:
+        await opened(stage)
+        assert "unusable" in stage.screen_text
+        assert "chat?" not in stage.screen_text
+        assert "Enter chat" not in stage.screen_text
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert "half cannot be used: part 3 of 4 is missing." in stage.screen_text
 
 
 async def test_what_is_typed_narrows_the_list(tmp_path: Path) -> None:

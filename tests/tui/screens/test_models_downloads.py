@@ -126,3 +126,19 @@ async def test_it_looks_as_drawn(
         calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
+
+
+@pytest.mark.parametrize("part", ["ChatHeader", "#filter", "ModelTable", "ModelFacts", "KeyLine"])
+async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml", everything(PULL)) as stage:
+        await opened(stage)
+        page = stage.app.screen
+        assert isinstance(page, ModelsScreen)
+        await page.query_one(part).remove()
+        page.action_ask_again()
+        page.work_changed(None)
+        downloads_of(stage).put(replace(DONE, id="1"))
+        await stage.settle()
+        page.dismiss(None)
+        await stage.settle()
+        assert stage.app.screen is stage.chat

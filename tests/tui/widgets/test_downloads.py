@@ -58,7 +58,18 @@ def words(job: Job, width: int = 120) -> list[str]:
             ["↓ Qwen3-8B-Q4_K_M ▮▮▮▮▮▮▮▮▯▯▯▯▯▯▯▯▯▯▯▯ 2.1 of 5.0 GB 38 MB/s 1 min 16 s left"],
         ),
         (RUNNING, 80, ["↓ Qwen3-8B-Q4_K_M ▮▮▮▮▯▯▯▯▯▯ 2.1 of 5.0 GB 38 MB/s 1 min 16 s"]),
-        (RUNNING, 50, ["↓ Qwen3-8B-Q4_K_M 2.1 of 5.0 GB 38 MB/s 1 mi…"]),
+        (RUNNING, 50, ["↓ Qwen3-8B-Q4_K_M 2.1 of 5.0 GB 1 min 16 s"]),
+        (RUNNING, 40, ["↓ Qwen3-8B-Q4_… 2.1 of 5.0 GB"]),
+        (
+            replace(RUNNING, bytes_per_s=None, seconds_left=None, note="busy, trying again in 9 s"),
+            80,
+            ["↓ Qwen3-8B-Q4_K_M ▮▮▮▮▯▯▯▯▯▯ 2.1 of 5.0 GB busy, trying again in…"],
+        ),
+        (
+            replace(RUNNING, note="file 3 of 4"),
+            80,
+            ["↓ Qwen3-8B-Q4_K_M ▮▮▮▮▯▯▯▯▯▯ 2.1 of 5.0 GB 38 MB/s 1 min 16 s"],
+        ),
         (PULL, 80, ["· qwen3:8b on local ▯▯▯▯▯▯▯▯▯▯ waits for its turn"]),
         (
             FAILED,
@@ -242,6 +253,33 @@ async def test_many_are_scrolled_and_the_marked_one_stays_in_view() -> None:
         assert app.dock.marked.id == "12"
         app.dock.show(jobs[:5])
         assert app.dock.marked.id == "4"
+
+
+async def test_what_was_just_begun_is_seen_below_many_others() -> None:
+    app = DockApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        done = [replace(DONE, id=f"d{n}", title=f"done {n}", changed_at=n) for n in range(9)]
+        app.dock.show(done)
+        await pilot.pause()
+        assert "done 8" in shown(pilot).splitlines()[1]
+        stopped = [replace(FAILED, id=f"f{n}", title=f"stopped {n}") for n in range(5)]
+        app.dock.show([*done, *stopped, replace(RUNNING, title="just begun")])
+        await pilot.pause()
+        assert "just begun" in shown(pilot)
+        app.dock.show([*done, *stopped])
+        await pilot.pause()
+        assert "stopped 4" in shown(pilot)
+
+
+async def test_one_that_comes_does_not_move_the_mark_under_somebodys_keys() -> None:
+    app = DockApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.dock.show([RUNNING, DONE])
+        app.dock.focus()
+        await pilot.pause()
+        app.dock.show([replace(RUNNING, state="done"), DONE, replace(RUNNING, id="new")])
+        assert app.dock.marked is not None
+        assert app.dock.marked.id == RUNNING.id
 
 
 async def test_keys_ask_for_what_makes_sense_of_the_marked_one() -> None:
