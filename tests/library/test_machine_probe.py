@@ -91,6 +91,8 @@ def test_a_limit_above_what_is_there_changes_nothing(tmp_path: Path) -> None:
     put(tmp_path, "proc/self/cgroup", "0::/\n")
     put(tmp_path, "sys/fs/cgroup/memory.max", f"{64 * GIB}\n")
     assert linux(tmp_path).ram_free == 9570312 * 1024
+    put(tmp_path, "sys/fs/cgroup/memory.current", f"{GIB}\n")  # it leaves more than there is
+    assert linux(tmp_path).ram_free == 9570312 * 1024
 
 
 def test_a_group_outside_of_the_tree_is_not_followed(tmp_path: Path) -> None:

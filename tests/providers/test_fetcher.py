@@ -179,6 +179,13 @@ async def test_a_token_goes_to_the_first_origin_alone(caplog: pytest.LogCaptureF
     assert "planted" not in caplog.text
 
 
+async def test_no_more_redirects_are_followed_however_many_are_wanted() -> None:
+    async with fetching(sends_to(*["/again"] * 6)) as (fetcher, server):
+        error = await failure(fetcher, server.url, redirects=50)
+        assert "more than 5 redirects" in error.message
+        assert len(server.received) == 6
+
+
 async def test_who_left_the_first_origin_is_a_stranger_when_led_back() -> None:
     back: list[str] = []
 

@@ -1,0 +1,28 @@
+"""The windows of a model: which of them counts, and what each is called."""
+
+import pytest
+
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.runtime.details import EffectiveValue
+from ollm_tui.runtime.windows import ASSUMED, context_facts
+
+ASKED = EffectiveValue(name="num_ctx", value="4096", source="the model file", layer="model")
+SAID = EffectiveValue(name="context", value="1024", source="config.toml:3", layer="settings")
+
+
+@pytest.mark.parametrize("is_loaded", [True, False, None])
+def test_only_a_model_in_memory_has_a_loaded_window(is_loaded: bool | None) -> None:
+    info = ModelInfo(name="m", context=8192, loaded=is_loaded)
+    facts = context_facts(info, None, None, requested=True)
+    assert facts.loaded == (8192 if is_loaded else None)
+    assert (facts.tokens, facts.told) == (8192, 8192)
+    assert facts.source == ("as it is loaded" if is_loaded else "as the server says")
+
+
+def test_what_a_person_says_counts_most_and_what_nobody_says_is_assumed() -> None:
+    info = ModelInfo(name="m", context=8192, details={"context_trained": 32_768})
+    facts = context_facts(info, ASKED, SAID, requested=True)
+    assert (facts.tokens, facts.source, facts.is_set) == (1024, "config.toml:3", True)
+    assert (facts.trained, facts.configured) == (32_768, 1024)
+    unknown = context_facts(ModelInfo(name="m"), None, None, requested=False)
+    assert (unknown.is_assumed, unknown.source) == (True, ASSUMED)
