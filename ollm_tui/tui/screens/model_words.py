@@ -90,7 +90,8 @@ def empty_words(
     """Say why the table is empty, and how to get a model; `beside` is what else there is."""
     has_models = any(listing.models for listing in listings)
     if has_models:
-        return f"No model matches {clean_line(query)!r}."
+        elsewhere = f"\n\n{find_key} looks for it where models can be fetched." if find_key else ""
+        return f"No model matches {clean_line(query)!r}.{elsewhere}"
     if is_asking:
         return "Asking for models…"
     find = f"Press {find_key} to find one and fetch it.\n" if find_key else ""

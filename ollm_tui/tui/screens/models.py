@@ -311,7 +311,9 @@ class ModelsScreen(ShowsDownloads):
     @work(exclusive=True, group="view")
     async def action_find_models(self) -> None:
         """Open the screen that finds models."""
-        page = await find_models_page(self._runtime, self.keymap)
+        # What is not here is looked for by the same words.
+        words = self.filter.value if self.table.marked is None else ""
+        page = await find_models_page(self._runtime, self.keymap, words)
         if self.app.screen is self:
             self.app.push_screen(page, self._found)
 

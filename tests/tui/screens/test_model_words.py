@@ -82,7 +82,8 @@ def test_an_empty_list_says_why_and_what_to_do() -> None:
         return empty_words(listings, query, is_asking=is_asking, again_key="F5", find_key="Ctrl+F")
 
     some = Listing(provider="local", label="Ollama", models=(ModelInfo(name="m"),))
-    assert words(some, query="x\x1b") == "No model matches 'x␛'."
+    beside = "Ctrl+F looks for it where models can be fetched."
+    assert words(some, query="x\x1b") == f"No model matches 'x␛'.\n\n{beside}"
     assert words(is_asking=True) == "Asking for models…"
     assert words().startswith("No model is installed.")
     assert "Press Ctrl+F to find one" in words()

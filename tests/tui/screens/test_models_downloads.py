@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from ollm_tui.library.downloads.job import Job, ProviderPull
 from ollm_tui.tui.screens.find_models import FindModels
@@ -126,6 +127,19 @@ async def test_it_looks_as_drawn(
         calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
+
+
+async def test_what_is_not_here_is_looked_for_by_the_same_words(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml", everything()) as stage:
+        await opened(stage)
+        await stage.pilot.press(*"zephyr")
+        await stage.settle()
+        assert "Ctrl+F looks for it where models can be fetched." in stage.screen_text
+        await stage.pilot.press("ctrl+f")
+        await stage.settle()
+        page = stage.app.screen
+        assert isinstance(page, FindModels)
+        assert page.query_one(Input).value == "zephyr"
 
 
 @pytest.mark.parametrize("part", ["ChatHeader", "#filter", "ModelTable", "ModelFacts", "KeyLine"])
