@@ -23,6 +23,8 @@ SvgSnapshot: TypeAlias = Callable[[App[Any]], None]
 def normalised(svg: str) -> str:
     """Take out what differs between two runs that look the same."""
     svg = re.sub(r"terminal-\d+", "terminal", svg)
+    # Without it some programs that draw pictures leave out the spaces at the start of a text.
+    svg = re.sub(r"<svg (?!xml:space)", '<svg xml:space="preserve" ', svg, count=1)
     return re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE).strip() + "\n"
 
 
