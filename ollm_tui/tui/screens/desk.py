@@ -22,6 +22,7 @@ from ollm_tui.tui.screens.talk import Talk
 from ollm_tui.tui.screens.talk_status import TalkStatus
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.screens.turns import Turns
+from ollm_tui.tui.screens.unlisted import unlisted_words
 from ollm_tui.tui.screens.unsaved import Unsaved
 from ollm_tui.tui.screens.views import Views
 from ollm_tui.tui.screens.welcome import welcome
@@ -212,6 +213,9 @@ class Desk:
         """
         found = await self.runtime.router.resolve(address)
         self.use_model(found.ref)
+        words = unlisted_words(self.runtime.catalog.cached(), found.ref)
+        if words is not None:
+            self.say(words[0], "warning", words[1])
 
     def use_model(self, ref: ModelRef) -> None:
         """Let another model answer from now on."""

@@ -1,0 +1,30 @@
+"""A model that was named with its provider, and that the provider's list does not have."""
+
+import difflib
+from typing import TYPE_CHECKING
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.providers.router import same_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ollm_tui.providers.catalog import Listing
+
+
+def unlisted_words(listings: "Iterable[Listing]", ref: ModelRef) -> tuple[str, str | None] | None:
+    """Say that a list has no such model, and what was perhaps meant; None where none says so.
+
+    Such a model stays chosen: a service may have more models than it lists.
+    """
+    listing = next((one for one in listings if one.provider == ref.provider), None)
+    if listing is None or not listing.models or listing.problem is not None:
+        return None
+    names = [info.name for info in listing.models]
+    if any(same_model(ref.model, name) for name in names):
+        return None
+    near = difflib.get_close_matches(ref.model, names, n=3, cutoff=0.5)
+    addresses = (f"/model {ref.provider}://{clean_name(name)}" for name in near)
+    words = f"{clean_name(listing.label)} does not list a model named {clean_name(ref.model)}."
+    return words, f"Did you mean {' or '.join(addresses)}?" if near else "Ctrl+L lists what it has."

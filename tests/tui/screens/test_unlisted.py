@@ -1,0 +1,54 @@
+"""A model that is named with its provider is looked for in what the provider lists."""
+
+from pathlib import Path
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.catalog import CatalogEntry, Listing
+from ollm_tui.tui.screens.unlisted import unlisted_words
+from tests.support.screens import staged
+from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
+
+OLLAMA = Listing(
+    provider="local",
+    label="Ollama",
+    models=(ModelInfo(name="qwen3:8b"), ModelInfo(name="tiny:latest")),
+)
+
+
+class Direct(ScriptedRuntime):
+    """Takes a model that is named with its provider as it is named, as the router does."""
+
+    async def resolve(self, model: str) -> CatalogEntry:
+        ref = ModelRef.parse(model)
+        assert ref is not None
+        return CatalogEntry(ref, ModelInfo(name=ref.model))
+
+
+async def test_a_typing_mistake_is_told_with_what_was_meant(tmp_path: Path) -> None:
+    runtime = Direct(catalog=ScriptedCatalog(OLLAMA))
+    async with staged(tmp_path / "config.toml", runtime) as stage:
+        await stage.ask("/model local://qwen8:8b")
+        assert "Ollama does not list a model named qwen8:8b." in stage.shown
+        assert "Did you mean /model local://qwen3:8b?" in stage.screen_text
+        assert stage.chat.desk is not None
+        assert stage.chat.desk.talk.model == "local://qwen8:8b"
+
+
+async def test_a_model_that_is_listed_is_chosen_without_a_word_more(tmp_path: Path) -> None:
+    runtime = Direct(catalog=ScriptedCatalog(OLLAMA))
+    async with staged(tmp_path / "config.toml", runtime) as stage:
+        await stage.ask("/model local://qwen3:8b")
+        assert "answers from now on" in stage.shown
+        assert "does not list" not in stage.shown
+
+
+def test_without_a_list_nothing_is_said() -> None:
+    problem = AIError(ErrorCode.TIMEOUT, "Too slow.")
+    ref = ModelRef("local", "any")
+    assert unlisted_words([], ref) is None
+    assert unlisted_words([Listing(provider="local", label="Ollama")], ref) is None
+    broken = Listing(provider="local", label="Ollama", models=OLLAMA.models, problem=problem)
+    assert unlisted_words([broken], ref) is None
+    assert unlisted_words([OLLAMA], ref) is not None
+    assert unlisted_words([OLLAMA], ModelRef("local", "tiny")) is None
