@@ -4,6 +4,7 @@ import asyncio
 
 import anyio
 
+import ollm_tui
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
@@ -15,6 +16,9 @@ from ollm_tui.protocol.request import Request
 from tests.contract.rig import Rig
 
 NOTICED_S = 5.0
+PROGRAM = f"{ollm_tui.__name__}."
+"""How the names of the program's tasks begin: each is named after what it runs. Their paths do not
+tell: a clone of the project may have its name too."""
 
 
 async def events_of(rig: Rig, request: Request) -> list[ProviderEvent]:
@@ -50,5 +54,5 @@ def tasks() -> set[asyncio.Task[object]]:
 async def no_task_left(before: set[asyncio.Task[object]]) -> None:
     """Connections of the fake server may still be closing; ours may not."""
     with anyio.fail_after(NOTICED_S):
-        while any("ollm_tui" in repr(task) for task in tasks() - before):
+        while any(task.get_name().startswith(PROGRAM) for task in tasks() - before):
             await anyio.sleep(0.001)
