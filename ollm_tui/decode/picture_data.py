@@ -22,7 +22,7 @@ class PictureData:
         """How many bytes there are; of base64 text with blanks in it about as many."""
         if isinstance(self.data, bytes):
             return len(self.data)
-        return len(self.data) * 3 // 4 - self.data[-2:].count("=")
+        return max(0, len(self.data) * 3 // 4 - self.data[-2:].count("="))
 
     def head(self) -> bytes:
         """Give enough of the beginning for its header."""

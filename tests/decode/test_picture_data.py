@@ -3,7 +3,7 @@
 import base64
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.picture_data import PictureData, picture_data
@@ -18,6 +18,8 @@ def test_base64_gives_the_bytes_with_and_without_padding(data: bytes, dropped: i
 
 
 @given(st.text())
+@example("=")
+@example("==")
 def test_no_text_makes_it_fail(text: str) -> None:
     for found in (PictureData(text), picture_data(None, f"data:{text}"), picture_data(text, None)):
         assert found is not None
