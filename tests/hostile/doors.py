@@ -153,7 +153,7 @@ SCENES: Mapping[str, Scene] = {
     ),
     "model files": Scene(
         scenes.model_files,
-        _listed("picker", "models screen", "suggestions", "header")
+        _listed("models screen", "suggestions", "header")
         | _part("what can be done with a model", "question before a model is deleted")
         | _part("details of a model", "input", "note", "unusable file"),
         homes.with_model_files,

@@ -406,9 +406,11 @@ def remembered(visit: Visit) -> None:
 
 
 def model_files(visit: Visit) -> None:
-    """Files of the models folder, wherever model names show."""
+    """Files of the models folder wherever they are listed; the picker leaves out unusable ones."""
     visit.settle("No model was found")
-    listing(visit)
+    visit.new_chat()
+    _models_screen(visit)
+    choose_each(visit)
     visit.ask("unusable file", "hi", "not a usable GGUF file")
 
 
