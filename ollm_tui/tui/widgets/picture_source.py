@@ -115,6 +115,8 @@ class PictureSource:
     def decode(self) -> None:
         """Make what was asked for last. Takes up to seconds: call it in a thread."""
         wanted, data, header = self._wanted, self._data, self._header
+        if self._made is not None and self._made[0] == wanted:
+            return  # it was asked for again while it was made
         if wanted is not None and data is not None and header is not None:
             made = make_thumbnail(data.whole(), header, wanted.size, wanted.background)
             self._made = wanted, made

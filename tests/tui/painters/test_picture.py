@@ -207,3 +207,21 @@ def test_the_number_of_rows_depends_on_the_width_alone(
             assert painter.row_count == len(looks(painter)) == expected
             assert max(row_cells(row.segments) for row in rows(painter)) <= max(measure, 2)
             picture.decode()
+
+
+def test_what_is_asked_for_again_while_it_is_made_is_made_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[object] = []
+
+    def make(*arguments: object) -> None:
+        made.append(arguments[2])
+
+    monkeypatch.setattr(picture_source, "make_thumbnail", make)
+    picture, asked = source(halves(size=(40, 16)))
+    for width in (60, 20):
+        picture.painter(canvas(width)).work(0.0)
+        picture.decode()
+        picture.decode()
+    assert len(made) == len(set(made)) == 2
+    assert len(asked) == 2
