@@ -274,6 +274,16 @@ def test_counts_that_a_server_gives_win_over_those_of_its_times() -> None:
         assert end.usage.prompt_tokens == 7
 
 
+def test_counts_of_times_grow_with_the_answer() -> None:
+    timed: list[JsonObject] = [
+        {**TEXT, "timings": {"prompt_n": 7, "predicted_n": number}} for number in (1, 2, 3)
+    ]
+    end = openai_events(*timed, {"choices": [ENDS]})[-1]
+    assert isinstance(end, Finish)
+    assert end.usage is not None
+    assert (end.usage.prompt_tokens, end.usage.completion_tokens) == (7, 3)
+
+
 def test_litellm_tells_the_window_of_a_model() -> None:
     (model,) = read_models({"data": [{"id": "tiny", "max_input_tokens": 8192}]})
     assert model.context == 8192
