@@ -172,9 +172,9 @@ class Turn:
                 return chat_events.ThinkingDelta(
                     delta=delta, turn=self._number, block=self._block()
                 )
-            case provider_events.Rerouted(error=error, attempt=attempt):
+            case provider_events.Rerouted(error=error, attempt=attempt, instead=instead):
                 return chat_events.Retrying(
-                    attempt=attempt, wait_s=0.0, error=error, turn=self._number
+                    attempt=attempt, wait_s=0.0, error=error, turn=self._number, instead=instead
                 )
             case provider_events.MediaDelta(index=0):
                 return chat_events.MediaDelta(

@@ -54,11 +54,13 @@ class MediaDelta:
 
 @dataclass(frozen=True, slots=True)
 class Rerouted:
-    """Another server of a pool is asked, before anything came from the one that failed."""
+    """Another server of a pool, or a new engine, is asked, before anything came from the last."""
 
     error: AIError
     attempt: int = 1
     index: int = 0
+    instead: str | None = None
+    """What is done about it, as a sentence; None where another server is asked."""
 
 
 @dataclass(frozen=True, slots=True)

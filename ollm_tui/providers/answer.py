@@ -32,18 +32,30 @@ from ollm_tui.protocol.tools import ToolCall
 
 _REASONS: Mapping[str, str] = MappingProxyType(
     {
-        "complete": "stop",
-        "eos": "stop",
-        "end_turn": "stop",
-        "stop_sequence": "stop",
-        "max_tokens": "length",
-        "model_length": "length",
-        "model_context_window_exceeded": "length",
-        "pause_turn": "pause",
-        "function_call": "tool_calls",
-        "tool_use": "tool_calls",
+        spelling: reason
+        for reason, spellings in {
+            "stop": "stop complete completed done finished eos eostoken eosfound endturn endofturn "
+            "endoftext stopsequence stopstring stopstringfound stoptoken",
+            "length": "length maxtokens maxlength maxlen maxoutputtokens maxcompletiontokens "
+            "maxnewtokens maxpredictedtokensreached modellength modelcontextwindowexceeded "
+            "contextlength contextlengthreached contextlengthexceeded tokenlimit lengthlimit "
+            "errorlimit",
+            "pause": "pause pauseturn",
+            "tool_calls": "toolcalls toolcall tooluse tool functioncall functioncalls",
+            "content_filter": "contentfilter contentfiltered contentpolicy safety sensitive "
+            "recitation blocklist prohibitedcontent spii imagesafety guardrailintervened "
+            "errortoxic moderation",
+            "error": "error failed failure internalerror servererror networkerror "
+            "insufficientsystemresource resourceexhausted malformedfunctioncall malformedtooluse "
+            "malformedmodeloutput unexpectedtoolcall timelimit timeout abort aborted cancelled "
+            "canceled usercancel userstopped modelunloaded",
+            "": "null none unspecified notfinished",
+        }.items()
+        for spelling in spellings.split()
     }
 )
+"""Reasons by their spellings, without case and signs; the empty one is none at all."""
+_SIGNS = str.maketrans("", "", "_- .")
 
 
 @dataclass(slots=True)
@@ -122,7 +134,7 @@ class Answer:
         calls = self._finished_calls(raw_reason)
         self._flush()
         self._events += [ToolCallEvent(call) for call in calls]
-        reason = _normalised(raw_reason, has_calls=bool(calls))
+        reason = _of_calls(known_reason(raw_reason), has_calls=bool(calls))
         self._end(
             Finish(
                 reason,
@@ -143,6 +155,11 @@ class Answer:
             error.retryable = False  # asking again would say the first words twice
         self._end(ErrorEvent(error, usage=self.measured.usage))
 
+    def report(self, error: AIError) -> None:
+        """End the answer with a failure that stands in it: the server has answered already."""
+        error.retryable = False
+        self.fail(error)
+
     def take(self) -> list[ProviderEvent]:
         """Give the events since the last time."""
         self._divide()
@@ -151,7 +168,7 @@ class Answer:
         return events
 
     def _finished_calls(self, raw_reason: str | None) -> list[ToolCall]:
-        was_cut = _REASONS.get(raw_reason or "", raw_reason) == "length"
+        was_cut = known_reason(raw_reason) == "length"
         if was_cut:
             self._calls.lose_piece()  # a name without arguments yet is no call without arguments
         calls = self._calls.finish()
@@ -189,8 +206,16 @@ class Answer:
         self._events.append(event)
 
 
-def _normalised(raw: str | None, *, has_calls: bool) -> str:
-    reason = _REASONS.get(raw or "", raw or "stop")
+def known_reason(raw: str | None) -> str | None:
+    """Give why an answer ended, whatever the server calls it; unknown words stay as they are."""
+    if not raw:
+        return None
+    plain = raw.lower().removeprefix("finish_reason_").translate(_SIGNS)
+    return _REASONS.get(plain, raw) or None
+
+
+def _of_calls(reason: str | None, *, has_calls: bool) -> str:
+    reason = reason or "stop"
     if reason == "tool_calls" and not has_calls:
         return "stop"
     return "tool_calls" if reason == "stop" and has_calls else reason

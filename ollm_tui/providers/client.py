@@ -10,6 +10,7 @@ import httpx
 from ollm_tui import __version__
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
+from ollm_tui.providers.connections import CleanConnections
 from ollm_tui.providers.spec import ProviderSpec
 
 _OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
@@ -73,17 +74,14 @@ async def make_client(
         AIError: BAD_REQUEST for a file of authorities that cannot be read.
     """
     verify = await _verification(spec, url.geturl())
-    transport: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(
-        verify=verify,
-        proxy=None if proxy is None else _proxy(proxy, verify),
-        trust_env=False,  # the proxy is chosen; the variables of certificates are in `verify`
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=4),
+    transport = CleanConnections(
+        verify=verify, proxy=None if proxy is None else _proxy(proxy, verify)
     )
     return httpx.AsyncClient(
         auth=auth,
         headers=headers,
         transport=_WithQuery(transport, sent_query(url.query)),
-        trust_env=False,  # as above
+        trust_env=False,  # the proxy is chosen; the variables of certificates are in `verify`
         follow_redirects=False,
         timeout=httpx.Timeout(None, connect=spec.connect_timeout_s),
     )

@@ -18,6 +18,20 @@ DEEPEST = 8
 """How many objects, lists and texts are opened to find the sentence."""
 MOST_FIELDS = 50
 """How many complaints of a validator are read."""
+_MESSAGES = (
+    "error", "message", "detail", "errors", "error_message", "error_msg", "errorMessage",
+    "status_msg", "msg",
+)  # fmt: skip
+_CODES = ("code", "error_code", "errorCode")
+_TYPES = ("type", "status", "error_type", "errorType")
+_FAILED = frozenset({"error", "failed", "failure", "fail", "exception"})
+"""What `type`, `object`, `status` and the name of an event say of a failure."""
+_MARKS = frozenset(
+    {"error_code", "error_msg", "error_message", "error_type", "errorCode", "errorMessage",
+     "errors", "detail", "status", "code", "message", "success"}
+)  # fmt: skip
+_FINE = frozenset({"", "0", "200", "ok", "success"})
+"""Codes that some servers send with every piece of an answer."""
 _NOT_KNOWN = frozenset({"extra_forbidden", "value_error.extra"})
 """What pydantic, in both its versions, calls a field that it does not know."""
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
@@ -65,15 +79,65 @@ def read_error_value(value: JsonValue) -> ErrorBody:
     if isinstance(value, list):
         value = value[0] if value else None
     outer = as_object(value)
-    inner = as_object(outer.get("error")) or as_object(outer.get("detail")) or outer
-    message = _first_text(outer.get("error"), outer.get("message"), outer.get("detail"))
+    inner = _innermost(outer)
+    message = _first_text(*(outer.get(key) for key in _MESSAGES))
     return ErrorBody(
         _limited(_without_tags(message)) if message else None,
-        _text(inner.get("code")) or _text(outer.get("code")),
-        string(inner, "type") or string(inner, "status") or string(outer, "type"),
+        _named(inner, _CODES) or _named(outer, _CODES),
+        _named(inner, _TYPES) or _named(outer, _TYPES),
         {**outer, **inner} | _refused_field(outer),
         is_json=True,
     )
+
+
+def failure_in(value: JsonObject, event: str = "message") -> JsonObject | None:
+    """Give what an object of a stream says of a failure, in any spelling; None if it says none.
+
+    An object with a piece of an answer reports one beside it; an object without may be nothing
+    but the report.
+    """
+    if value.get("error") or event in _FAILED or value.get("event") == "error":
+        return value
+    for key in ("type", "object"):
+        kind = value.get(key)
+        if isinstance(kind, str) and kind in _FAILED:
+            return value
+    choices = value.get("choices")
+    reports = [as_object(value[key]).get("error") for key in value if key.startswith("x_")]
+    reports += [choice.get("error") for choice in objects(choices)[:1]]
+    if told := next((report for report in reports if report), None):
+        return {"error": told}
+    if "base_resp" in value:  # MiniMax sends it with every piece
+        state = as_object(value.get("base_resp"))
+        code = _text(state.get("status_code"))
+        return {**state, "code": code} if code not in (None, "0") else None
+    is_bare = not choices and not _MARKS.isdisjoint(value)
+    return value if is_bare and _is_report(value) else None
+
+
+def _is_report(value: JsonObject) -> bool:
+    """Whether an object without a piece of an answer is a failure and no remark."""
+    if any(value.get(key) for key in ("errors", "error_msg", "error_message", "errorMessage")):
+        return True
+    if value.get("success") is False or _text(value.get("status")) in _FAILED:
+        return True
+    code = _named(value, _CODES)
+    if code is not None and code.lower() in _FINE:
+        return False
+    return any(isinstance(value.get(key), str) and value.get(key) for key in ("message", "detail"))
+
+
+def _innermost(outer: JsonObject) -> JsonObject:
+    listed = objects(outer.get("errors"))
+    return (
+        as_object(outer.get("error"))
+        or as_object(outer.get("detail"))
+        or (listed[0] if listed else outer)
+    )
+
+
+def _named(data: JsonObject, keys: tuple[str, ...]) -> str | None:
+    return next((text for key in keys if (text := _text(data.get(key)))), None)
 
 
 def _refused_field(outer: JsonObject) -> JsonObject:

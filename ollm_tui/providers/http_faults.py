@@ -13,6 +13,7 @@ import httpx
 
 from ollm_tui.decode.redact import redactor
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.providers.connections import EarlyReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,8 @@ def _unsendable(place: Place) -> AIError:
 
 
 def _no_answer(error: Exception, place: Place) -> AIError:
+    if isinstance(error, EarlyReply):
+        return _early_reply(place)
     if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
         return _not_http(error, place)
     return place.error(
@@ -213,6 +216,16 @@ def _no_answer(error: Exception, place: Place) -> AIError:
         f"{place.whereabouts} closed the connection without an answer.",
         "Try again; if it stays so, look at the server's log.",
         fault="closed",
+        retryable=True,
+    )
+
+
+def _early_reply(place: Place) -> AIError:
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"{place.whereabouts} replied before it had the whole request.",
+        "Try again: a new connection is used.",
+        fault="early",
         retryable=True,
     )
 

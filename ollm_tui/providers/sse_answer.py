@@ -17,14 +17,14 @@ from ollm_tui.decode.json_guard import BadJson, parse_json, parse_json_objects
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.sse import ServerSentEvent, SSEDecoder
 from ollm_tui.decode.think_tags import ThinkTags
-from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.providers.answer import Answer
+from ollm_tui.providers.answer import Answer, known_reason
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import text_error
 from ollm_tui.providers.http_faults import Place, too_long, web_page
-from ollm_tui.providers.unfinished import unfinished
+from ollm_tui.providers.unfinished import gave_up, unfinished
 
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
 MAX_START_BYTES = 64 * 1024
@@ -155,7 +155,7 @@ class SSEAnswer(ABC):
 
     def _take_words(self, event: ServerSentEvent, data: str) -> None:
         if event.event == "error":
-            self._answer.fail(text_error(data, self._place))
+            self._answer.report(text_error(data, self._place))
             return
         self._answer.lose_piece()
         if event.complete and self._bad is None:
@@ -166,11 +166,8 @@ class SSEAnswer(ABC):
         """Read one object of the stream, or a whole answer; `event` is the name it came under."""
 
     def _complete(self) -> None:
-        if self._reason == "error":
-            error = "The server gave up in the middle of the answer."
-            self._answer.fail(
-                self._place.error(ErrorCode.ENGINE_ERROR, error, "Ask again.", fault="engine")
-            )
+        if known_reason(self._reason) == "error":
+            self._answer.report(gave_up(self._place, self._reason))
         elif self._saw_answer:
             self._answer.complete(self._reason)
         else:

@@ -1,9 +1,20 @@
-"""Why a stream that ended without its end marker failed, told from what did come."""
+"""Why a stream failed that ended without its end marker, or with one that means a failure."""
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import text_error
 from ollm_tui.providers.http_faults import Place, cut, nothing_sent, web_page
+
+
+def gave_up(place: Place, reason: str | None) -> AIError:
+    """Give the error of an answer that the server ended for a reason of its own."""
+    named = "" if reason is None or reason.lower() == "error" else f" ({reason[:100]})"
+    return place.error(
+        ErrorCode.ENGINE_ERROR,
+        place.redacted(f"The server gave up in the middle of the answer{named}."),
+        "Ask again.",
+        fault="engine",
+    )
 
 
 def unfinished(place: Place, bad: str | None, *, is_empty: bool) -> AIError:
@@ -17,6 +28,7 @@ def unfinished(place: Place, bad: str | None, *, is_empty: bool) -> AIError:
     if is_markup(words):
         return web_page(place)
     error = text_error(words, place)
+    error.retryable = False  # the server has answered
     if not is_empty:
         error.code = ErrorCode.STREAM_INCOMPLETE
         error.hint = "What came is kept; ask again for the rest."

@@ -195,3 +195,143 @@ def test_a_sentence_hidden_however_deep_costs_no_exception(
     assert error.code == ErrorCode.INTERNAL_ERROR
     if depth == 3 and "error" in before:
         assert error.message == "found"
+
+
+OVERFLOWS: dict[str, tuple[str, int | None, int | None]] = {
+    "OpenAI": ("Your input exceeds the context window of this model", None, None),
+    "OpenAI, in tokens": (
+        "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in"
+        " 300000 tokens. Please reduce the length of the messages.",
+        None,
+        None,
+    ),
+    "Gemini": (
+        "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+        1196265,
+        1048575,
+    ),
+    "Gemini, without a figure": (
+        "The input token count exceeds the maximum number of tokens allowed 1048576.",
+        None,
+        None,
+    ),
+    "Bedrock": ("Input is too long for requested model.", None, None),
+    "Anthropic": ("input length and `max_tokens` exceed context limit: 190000 + 20000", None, None),
+    "Anthropic, in bytes": ("Request exceeds the maximum size", None, None),
+    "xAI": (
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        537812,
+        131072,
+    ),
+    "Groq": ("Please reduce the length of the messages or completion.", None, None),
+    "Together": (
+        "The input (516368 tokens) is longer than the model's context length (262144 tokens).",
+        516368,
+        262144,
+    ),
+    "Mistral": (
+        "Prompt contains 200000 tokens, too large for model with 131072 maximum context length",
+        200000,
+        131072,
+    ),
+    "Moonshot": (
+        "Invalid request: Your request exceeded model token limit: 8192 (requested: 9000)",
+        9000,
+        8192,
+    ),
+    "DashScope": ("Range of input length should be [1, 30720]", None, 30720),
+    "Zhipu": ("Prompt exceeds max length", None, None),
+    "Zhipu, in Chinese": ("输入内容超长", None, None),
+    "MiniMax": ("invalid params, context window exceeds limit", None, None),
+    "Copilot": ("prompt token count of 200000 exceeds the limit of 128000", 200000, 128000),
+    "LM Studio": (
+        "The number of tokens to keep from the initial prompt is greater than the context length.",
+        None,
+        None,
+    ),
+    "llama.cpp": (
+        "the request exceeds the available context size, try increasing it",
+        None,
+        None,
+    ),
+    "Poolside": (
+        "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+        131393,
+        131040,
+    ),
+    "SGLang": (
+        "Input length (265330 tokens) exceeds the maximum allowed length (262139 tokens).",
+        265330,
+        262139,
+    ),
+    "TGI": ("`inputs` must have less than 4096 tokens. Given: 5000", 5000, 4096),
+    "TGI, with the answer": (
+        "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 500"
+        " `max_new_tokens`",
+        None,
+        None,
+    ),
+    "Cohere": (
+        "too many tokens: total number of tokens in the prompt cannot exceed 4081",
+        None,
+        None,
+    ),
+    "DS4": ("Prompt has 32769 tokens, but the configured context size is 32768", 32769, 32768),
+    "Fireworks": (
+        "The prompt is too long: 140000, model maximum context length: 131071",
+        None,
+        None,
+    ),
+    "Ollama": ("prompt too long; exceeded max context length by 100918 tokens", None, None),
+}
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 500, 503])
+@pytest.mark.parametrize("server", [*OVERFLOWS])
+def test_a_full_window_is_told_by_many_sentences(server: str, status: int) -> None:
+    message, used, limit = OVERFLOWS[server]
+    error = http_error(Head(status), json.dumps({"message": message}).encode(), PLACE)
+    assert error.code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
+    assert not error.retryable
+    assert error.details.get("prompt_tokens") == used
+    assert error.details.get("context_tokens") == limit
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"message": "no", "error_type": "TOO_MANY_TOKENS"},
+        {"error": {"message": "no", "type": "too_many_prompt_tokens"}},
+        {"error": {"message": "no", "code": "context_window_exceeded"}},
+        {"errors": [{"message": "no", "code": "context_length_exceeded"}]},
+        {"error_code": "prompt_too_long", "error_msg": "no"},
+    ],
+)
+def test_a_full_window_is_told_by_codes(body: dict[str, Any]) -> None:
+    error = http_error(Head(400), json.dumps(body).encode(), PLACE)
+    assert (error.code, error.message) == (ErrorCode.CONTEXT_LENGTH_EXCEEDED, "no")
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "category"),
+    [
+        (429, "Too many tokens, please wait before trying again.", "rate_limit"),
+        (
+            429,
+            "Request too large for m: Limit 6000, Requested 9000 tokens per min (TPM). Please"
+            " reduce the length of the messages.",
+            "rate_limit",
+        ),
+        (429, "Daily token limit exceeded.", "rate_limit"),
+        (400, "max_tokens is too large: 99999. At most 16384 completion tokens.", "bad_request"),
+        (400, "n_ctx has to be a positive number", "bad_request"),
+        (500, "model runner crashed unexpectedly", "server"),
+        (503, "Service unavailable", "overloaded"),
+        (500, "cudaMalloc failed: out of memory for this context size", "out_of_memory"),
+    ],
+)
+def test_what_is_no_full_window_is_not_told_as_one(
+    status: int, message: str, category: str
+) -> None:
+    error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), PLACE)
+    assert error.details["category"] == category

@@ -13,7 +13,8 @@ from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import ToolCallDelta
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
-from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.error_body import failure_in
+from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.sse_answer import SSEAnswer
 
@@ -55,8 +56,9 @@ class AnthropicStream(SSEAnswer):
         self._signature: str | None = None
 
     def _take_object(self, value: JsonObject, event: str) -> None:
-        if is_error(value, event):
-            self._answer.fail(stream_error(_with_status(value), self._place))
+        is_piece = value.get("type") == "content_block_delta" and "error" not in value
+        if not is_piece and (failure := failure_in(value, event)):
+            self._answer.report(stream_error(_with_status(failure), self._place))
             return
         match string(value, "type") or event:
             case "message_start":
@@ -68,7 +70,8 @@ class AnthropicStream(SSEAnswer):
             case "content_block_stop":
                 self._close_block()
             case "message_delta":
-                self._take_end(as_object(value.get("delta")), as_object(value.get("usage")))
+                delta = as_object(value.get("delta"))
+                self._take_end(delta, as_object(value.get("usage") or delta.get("usage")))
             case "message_stop":
                 self._complete()
             case "message":

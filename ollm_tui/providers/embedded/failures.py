@@ -91,6 +91,16 @@ def stopped(ending: int, when: str = "", *, log: str = "") -> AIError:
     )
 
 
+def unresponsive(name: str) -> AIError:
+    """The process ran and gave no sign of life, so it was killed."""
+    return AIError(
+        ErrorCode.ENGINE_ERROR,
+        f"The engine of {name} did not respond and was ended.",
+        hint="The next message starts it again.",
+        retryable=True,
+    )
+
+
 def unloaded(name: str) -> AIError:
     """Taken out of memory, on request, in the middle of an answer."""
     return AIError(ErrorCode.MODEL_NOT_LOADED, f"{name} was unloaded while it answered.")

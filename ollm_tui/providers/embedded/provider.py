@@ -96,8 +96,13 @@ class EmbeddedProvider:
                 return
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)
-            stream = adapter.chat_stream(self._ready_for(engine, request))
-            yield EngineStream(await stack.enter_async_context(stream), engine, load_s)
+            events = adapter.chat_stream(self._ready_for(engine, request))
+            stream = EngineStream(await stack.enter_async_context(events), engine, load_s)
+            try:
+                yield stream
+            finally:
+                if not stream.is_complete:
+                    self._supervisor.check_soon(engine, self._responds)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Ask for a whole answer, or with `request.stream` for a stream.
@@ -161,7 +166,7 @@ class EmbeddedProvider:
         Raises:
             AIError: it cannot be loaded.
         """
-        async with self._supervisor.lease(await self._plan(name)):
+        async with self._supervisor.lease(await self._plan(name), self._responds):
             pass
 
     async def load_model_for(self, name: str, keep_alive: str | float) -> None:
@@ -171,7 +176,7 @@ class EmbeddedProvider:
             AIError: it cannot be loaded, or `keep_alive` is no length of time.
         """
         idle_unload_s = self._settings.idle_unload_after(keep_alive)
-        async with self._supervisor.lease(await self._plan(name)) as engine:
+        async with self._supervisor.lease(await self._plan(name), self._responds) as engine:
             engine.idle_unload_s = idle_unload_s
 
     async def unload_model(self, name: str) -> None:
@@ -196,10 +201,14 @@ class EmbeddedProvider:
                 listening.callback(request.signal.subscribe(scope.cancel))
             plan = await self._plan(request.model, request.options.num_ctx)
             idle_unload_s = self._settings.idle_unload_after(request.options.keep_alive)
-            engine = await stack.enter_async_context(self._supervisor.lease(plan))
+            engine = await stack.enter_async_context(self._supervisor.lease(plan, self._responds))
             engine.idle_unload_s = idle_unload_s
             return engine
         return None
+
+    async def _responds(self, engine: Engine) -> bool:
+        """Whether an engine gives a sign of life in time; one that has ended counts as such."""
+        return await (await self._adapter(engine)).is_responding(self._settings.response_timeout_s)
 
     async def _plan(self, name: str, context: int | None = None) -> EnginePlan:
         if not self._is_installed():

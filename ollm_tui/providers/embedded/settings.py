@@ -23,6 +23,10 @@ class EmbeddedSettings:
     idle_unload_s: float | None = 300
     """Seconds without a stream after which a model leaves memory; None keeps it."""
     load_timeout_s: float = 300
+    response_timeout_s: float = 5
+    """How long an engine may take to give a sign of life before it is killed."""
+    check_interval_s: float = 15
+    """Between two checks that an engine in use gives one."""
     most_loaded: int = 1
     """Models kept in memory at once; one that is answering is never taken out."""
 

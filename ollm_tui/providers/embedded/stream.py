@@ -8,31 +8,41 @@ import anyio
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent, Rerouted
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.supervisor import Engine
 
+STARTED_AGAIN = "It is started again."
 EXIT_WAIT_S = 0.5
 """A connection breaks a moment before its process is seen to have ended."""
 
 
 class EngineStream:
-    """The events of one answer; `load_s` is the part of the wait that was loading."""
+    """The events of one answer; `load_s` is the part of the wait that was loading.
+
+    It begins with why another engine was replaced by this one, where nobody was told yet.
+    """
 
     def __init__(self, events: AsyncIterator[ProviderEvent], engine: Engine, load_s: float) -> None:
         self._events = events
         self._engine = engine
         self._load_s = load_s
         self._has_begun = False
+        self.is_complete = False
+        """Whether the engine has ended its answer by itself."""
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> ProviderEvent:
+        if self._engine.replaced is not None:
+            why, self._engine.replaced = self._engine.replaced, None
+            return Rerouted(why, instead=STARTED_AGAIN)
         event = await anext(self._events)
         match event:
-            case Finish() if self._load_s:
-                return replace(event, timings=_with_load(event.timings, self._load_s))
+            case Finish():
+                self.is_complete = event.reason != "abort"
+                return self._finished(event)
             case ErrorEvent():
                 return replace(event, error=await self._explained(event.error))
             case LeftOut():
@@ -40,6 +50,11 @@ class EngineStream:
             case _:
                 self._has_begun = True
                 return event
+
+    def _finished(self, event: Finish) -> Finish:
+        if not self._load_s:
+            return event
+        return replace(event, timings=_with_load(event.timings, self._load_s))
 
     async def _explained(self, error: AIError) -> AIError:
         """Give the engine's end as the reason where a broken connection came from that."""

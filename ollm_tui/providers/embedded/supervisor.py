@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -35,6 +35,10 @@ class EnginePlan:
     context: int
 
 
+Responds: TypeAlias = Callable[["Engine"], Awaitable[bool]]
+"""Asks an engine for a sign of life, within a time limit."""
+
+
 class Engine:
     """One loaded model, listening on `url` for whoever has `key`."""
 
@@ -56,6 +60,9 @@ class Engine:
         """Seconds without a lease after which it is unloaded; None keeps it."""
         self.leaves_at: float | None = None
         """When it is unloaded if nobody takes it before, in seconds since 1970."""
+        self.replaced: AIError | None = None
+        """Why the engine before it was ended, until somebody is told."""
+        self.is_unresponsive = False
         self.exited = anyio.Event()
         self._process = process
         self._scope = scope
@@ -74,6 +81,8 @@ class Engine:
     @property
     def crash(self) -> AIError | None:
         """Why it ended, if nobody asked it to."""
+        if self.is_unresponsive:
+            return failures.unresponsive(self.plan.name)
         ending = self._process.ending
         if ending is None or self._scope.cancel_called:
             return None
@@ -82,6 +91,11 @@ class Engine:
     def stop(self) -> None:
         """Ask its keeper to end it; `exited` tells when that is done."""
         self._scope.cancel()
+
+    def give_up(self) -> None:
+        """Have it killed without grace: it does not respond."""
+        self.is_unresponsive = True
+        self.stop()
 
     def begin_idle(self) -> anyio.CancelScope:
         """Give the scope in which to wait before unloading; the next lease cancels it."""
@@ -117,6 +131,7 @@ class Supervisor:
         self._sleep = sleep
         self._engines: dict[str, Engine] = {}
         self._scopes: set[anyio.CancelScope] = set()
+        self._given_up: dict[str, AIError] = {}
         self._lock = anyio.Lock()
         self._group: TaskGroup | None = None
         self._is_closed = False
@@ -155,18 +170,34 @@ class Supervisor:
             await engine.exited.wait()
 
     @asynccontextmanager
-    async def lease(self, plan: EnginePlan) -> AsyncIterator[Engine]:
+    async def lease(
+        self, plan: EnginePlan, responds: Responds | None = None
+    ) -> AsyncIterator[Engine]:
         """Have the model loaded and keep it so until the block is left.
+
+        An engine that does not respond, now or while it is leased, is killed; at the start of a
+        lease another one takes its place, whose `replaced` tells why.
 
         Raises:
             AIError: it cannot be loaded; cancelling a load kills the process.
         """
+        if responds is not None and (known := self._usable(plan)):
+            await self._check(known, responds)
         engine = self._usable(plan) or await self._started(plan)
         engine.take()
+        watch = anyio.CancelScope()
+        if responds is not None and self._group is not None:
+            self._group.start_soon(self._watch, engine, responds, watch)
         try:
             yield engine
         finally:
+            watch.cancel()
             self._release(engine)
+
+    def check_soon(self, engine: Engine, responds: Responds) -> None:
+        """Kill an engine that does not respond after it was told to stop answering."""
+        if self._group is not None and not self._is_closed:
+            self._group.start_soon(self._check, engine, responds)
 
     async def unload(self, name: str) -> None:
         """Drop a model from memory, also in the middle of an answer."""
@@ -174,6 +205,16 @@ class Supervisor:
         if engine is not None:
             engine.stop()
             await engine.exited.wait()
+
+    async def _check(self, engine: Engine, responds: Responds) -> None:
+        if not engine.is_ending and not await responds(engine):
+            engine.give_up()
+
+    async def _watch(self, engine: Engine, responds: Responds, watch: anyio.CancelScope) -> None:
+        with watch:
+            while not engine.is_ending:
+                await anyio.sleep(self._settings.check_interval_s)
+                await self._check(engine, responds)
 
     def _usable(self, plan: EnginePlan) -> Engine | None:
         engine = self._engines.get(plan.name)
@@ -230,9 +271,10 @@ class Supervisor:
                 await process.wait()
             finally:
                 self._scopes.discard(scope)
-                # A process that is still loading can hear nothing: it is killed at once.
+                # A process that is still loading or hangs can hear nothing: it is killed at once.
+                can_hear = engine is not None and not engine.is_unresponsive
                 with anyio.CancelScope(shield=True):
-                    await process.stop(GRACE_S if engine is not None else 0)
+                    await process.stop(GRACE_S if can_hear else 0)
                 if engine is not None:
                     self._forget(engine)
         if engine is None:
@@ -250,6 +292,7 @@ class Supervisor:
             raise failures.too_slow(plan.name, self._settings.load_timeout_s) from None
         engine = Engine(plan, process, scope, url=url, key=key)
         engine.idle_unload_s = self._settings.idle_unload_s
+        engine.replaced = self._given_up.pop(plan.name, None)
         self._engines[plan.name] = engine
         return engine
 
@@ -268,6 +311,8 @@ class Supervisor:
     def _forget(self, engine: Engine) -> None:
         if self._engines.get(engine.plan.name) is engine:
             del self._engines[engine.plan.name]
+        if engine.is_unresponsive and not engine.leases:  # else it is the error of their answers
+            self._given_up[engine.plan.name] = failures.unresponsive(engine.plan.name)
         engine.end_idle()
         engine.exited.set()
 

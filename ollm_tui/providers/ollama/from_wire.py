@@ -13,10 +13,11 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.providers.answer import Answer
-from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.answer import Answer, known_reason
+from ollm_tui.providers.error_body import failure_in
+from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.http_faults import Place, too_long
-from ollm_tui.providers.unfinished import unfinished
+from ollm_tui.providers.unfinished import gave_up, unfinished
 
 _NANOSECONDS = 1e9
 
@@ -78,8 +79,9 @@ class OllamaStream:
             self._take_object(item)
 
     def _take_object(self, line: JsonObject) -> None:
-        if is_error(line):
-            self._answer.fail(stream_error(line, self._place))
+        is_piece = "done" in line and "error" not in line and isinstance(line.get("message"), dict)
+        if not is_piece and (failure := failure_in(line)):
+            self._answer.report(stream_error(failure, self._place))
             return
         message = as_object(line.get("message"))
         self._answer.thinking(string(message, "thinking") or "")
@@ -88,7 +90,13 @@ class OllamaStream:
             self._answer.calls(read_tool_call_deltas(message.get("tool_calls")))
         if line.get("done") is True:
             self._answer.measured.update(read_usage(line), read_timings(line))
-            self._answer.complete(string(line, "done_reason"))
+            self._complete(string(line, "done_reason"))
+
+    def _complete(self, reason: str | None) -> None:
+        if known_reason(reason) == "error":
+            self._answer.report(gave_up(self._place, reason))
+        else:
+            self._answer.complete(reason)
 
 
 def read_usage(line: JsonObject) -> Usage | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ollm_tui.decode.json_fields import as_object, string
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.request import Request
@@ -48,6 +48,14 @@ class LlamaCppProvider(OpenAICompatibleProvider):
                     raise
                 self._counts_at_once = False
         return await self._count_in_two_steps(body)
+
+    async def is_responding(self, within_s: float) -> bool:
+        """Whether the server says anything in time; one that cannot be reached counts as such."""
+        try:
+            await self._at_root("GET", "/health", within_s=within_s)
+        except AIError as error:
+            return error.status is not None or error.code != ErrorCode.TIMEOUT
+        return True
 
     async def _count_in_two_steps(self, body: JsonObject) -> int:
         prompt = string(as_object(await self._at_root("POST", "/apply-template", body)), "prompt")

@@ -1,7 +1,8 @@
 """`/v1/models` of any server as `ModelInfo`; pure.
 
 It tells names; the window stands beside them as `max_model_len` (vLLM), `context_length`
-(OpenRouter, Together), `context_window` (Groq) or `max_context_length` (Mistral), if anywhere.
+(OpenRouter, Together), `context_window` (Groq), `max_context_length` (Mistral) or
+`max_input_tokens` (LiteLLM), if anywhere.
 """
 
 from ollm_tui.decode.json_fields import as_object, objects, positive, string
@@ -41,6 +42,7 @@ def _window(entry: JsonObject) -> int | None:
         or positive(entry, "context_length")
         or positive(entry, "context_window")
         or positive(entry, "max_context_length")
+        or positive(entry, "max_input_tokens")
         or positive(as_object(entry.get("meta")), "n_ctx")
     )
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +25,13 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsUnload,
 )
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta, ToolCallEvent
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    Rerouted,
+    TextDelta,
+    ToolCallEvent,
+)
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
@@ -218,8 +225,12 @@ async def test_an_engine_that_died_between_two_requests_is_replaced(model_folder
 
 
 async def test_an_engine_that_dies_before_it_answers_may_be_asked_again(
-    model_folder: Path,
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def responds(*_: object) -> bool:
+        return True
+
+    monkeypatch.setattr(EmbeddedProvider, "_responds", responds)
     async with embedded(model_folder) as (provider, supervisor):
         await provider.load_model(MODEL)
         os.kill(supervisor.engines[0].pid, signal.SIGSTOP)
@@ -386,3 +397,96 @@ def test_it_offers_what_it_can_do() -> None:
     ):
         assert isinstance(provider, protocol)
     assert not isinstance(provider, SupportsPull)
+
+
+HANGS = replace(SETTINGS, response_timeout_s=0.5)
+HUNG = f"The engine of {MODEL} did not respond and was ended."
+
+
+async def told(provider: EmbeddedProvider, request: Request) -> tuple[list[str], str]:
+    """Give what an answer says of a replaced engine, and its text."""
+    events = await answer(provider, request)
+    assert isinstance(events[-1], Finish), events
+    reasons = [event.error.message for event in events if isinstance(event, Rerouted)]
+    return reasons, text_of(events)
+
+
+async def test_an_engine_that_hangs_between_two_questions_is_killed_and_begun_anew(
+    model_folder: Path,
+) -> None:
+    async with embedded(model_folder, settings=HANGS) as (provider, supervisor):
+        await provider.load_model(MODEL)
+        hung = supervisor.engines[0].pid
+        os.kill(hung, signal.SIGSTOP)
+        with anyio.fail_after(30):
+            assert await told(provider, ask("hi")) == ([HUNG], HELLO)
+            assert not is_running(hung)
+            assert await told(provider, ask("hi")) == ([], HELLO)
+
+
+@pytest.mark.parametrize("pieces", [0, 3])
+async def test_an_engine_that_does_not_answer_a_stop_is_killed(
+    model_folder: Path, pieces: int
+) -> None:
+    async with embedded(model_folder, settings=HANGS) as (provider, supervisor):
+        await provider.load_model(MODEL)
+        engine, signal_ = supervisor.engines[0], AbortSignal()
+        with anyio.fail_after(30):
+            async with provider.chat_stream(ask("forever", signal=signal_)) as events:
+                for _ in range(pieces):
+                    await anext(events)
+                os.kill(engine.pid, signal.SIGSTOP)
+                signal_.abort()
+                end = end_of([event async for event in events])
+                assert isinstance(end, Finish)
+                assert end.reason == "abort"
+            await engine.exited.wait()
+            assert not is_running(engine.pid)
+            assert await told(provider, ask("hi")) == ([HUNG], HELLO)
+
+
+async def test_an_engine_that_answers_a_stop_is_kept(model_folder: Path) -> None:
+    async with embedded(model_folder) as (provider, supervisor):
+        await provider.load_model(MODEL)
+        first, stop = supervisor.engines[0].pid, AbortSignal()
+        async with provider.chat_stream(ask("forever", signal=stop)) as events:
+            await anext(events)
+            stop.abort()
+        assert await told(provider, ask("hi")) == ([], HELLO)
+        assert supervisor.engines[0].pid == first
+
+
+async def test_an_engine_that_hangs_in_an_answer_nobody_stops_ends_it(model_folder: Path) -> None:
+    checked = replace(HANGS, check_interval_s=0.05)
+    async with embedded(model_folder, settings=checked) as (provider, supervisor):
+        await provider.load_model(MODEL)
+        engine = supervisor.engines[0]
+        with anyio.fail_after(30):
+            async with provider.chat_stream(ask("forever")) as events:
+                await anext(events)
+                os.kill(engine.pid, signal.SIGSTOP)
+                end = end_of([event async for event in events])
+        assert isinstance(end, ErrorEvent)
+        assert end.error.message == HUNG
+        assert not is_running(engine.pid)
+        assert await told(provider, ask("hi")) == ([], HELLO)
+
+
+@pytest.mark.parametrize("how", ["unload", "dispose", "count", "another window"])
+async def test_a_hung_engine_holds_up_nothing(model_folder: Path, how: str) -> None:
+    async with embedded(model_folder, settings=HANGS) as (provider, supervisor):
+        await provider.load_model(MODEL)
+        hung = supervisor.engines[0].pid
+        os.kill(hung, signal.SIGSTOP)
+        with anyio.fail_after(30):
+            match how:
+                case "unload":
+                    await provider.unload_model(MODEL)
+                case "dispose":
+                    await provider.dispose()
+                case "count":
+                    assert await provider.count_tokens(ask("hi"))
+                case _:
+                    asked = ask("hi", options=GenerationOptions(num_ctx=512))
+                    assert text_of(await answer(provider, asked)) == HELLO
+        assert not is_running(hung)
