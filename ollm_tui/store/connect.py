@@ -13,6 +13,7 @@ other's way. Blocking: runs in the database's thread.
 import logging
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -178,9 +179,21 @@ def _read_only_or_memory(path: Path, steps: Sequence[Migration], error: OSError)
         connection.close()
         return _in_memory(steps, f"Not saved: {reason}.", path)
     notice = f"Saved chats can be read, but nothing is saved: {reason}."
+    if version < steps[-1].number:
+        connection = _updated_copy(connection, steps)
     return Opened(
         connection=connection, version=version, writable=False, file=identity(path), notice=notice
     )
+
+
+def _updated_copy(old: sqlite3.Connection, steps: Sequence[Migration]) -> sqlite3.Connection:
+    """Bring an older database up to date in memory, where its file cannot be."""
+    connection = _connect(":memory:")
+    with closing(old):
+        old.backup(connection)
+    migrate(connection, steps, None)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
 
 
 def _in_memory(steps: Sequence[Migration], notice: str, path: Path) -> Opened:
