@@ -21,6 +21,7 @@ from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.branches import Branch, ChatNews, branches
 from ollm_tui.store.database import Database
 from ollm_tui.store.ids import new_id
+from ollm_tui.store.instances import Instances
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.migrate import Migration
 from ollm_tui.store.rows import (
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME = "chats.db"
 CLOSING_S = 3.0
+_ALL = 1_000_000
 
 
 def now_ms() -> int:
@@ -260,3 +262,18 @@ async def _mark_interrupted(database: Database) -> None:
             await database.write(partial(statements.interrupt, dead=builtins.list(dead)))
     except AIError as error:
         logger.warning("Unfinished answers could not be marked: %s", error.message)
+
+
+async def look_through(path: Path) -> tuple[bool, str]:
+    """Look at every page of a file of chats and mend it like the app; gives what to say of it.
+
+    The first value tells whether chats are saved and none is known to be lost.
+    """
+    if not await anyio.Path(path).exists():
+        return True, "no chat is saved yet"
+    Instances(path, "").note_damage()
+    async with open_store(path) as store:
+        if store.notice is not None:
+            return False, store.notice
+        count = len(await store.list(limit=_ALL))
+        return True, f"{'1 chat' if count == 1 else f'{count:,} chats'} in {path}"

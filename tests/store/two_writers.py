@@ -5,6 +5,7 @@ the same time, and notes what was acknowledged. `check` looks at the file in the
 """
 
 import random
+import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -384,3 +385,24 @@ async def _check_told(session: Session, program: Program) -> None:
 async def _texts(program: Program) -> list[str]:
     stored = await program.store.load(program.journal.conversation_id, program.journal.path[-1])
     return [message.message.text for message in stored.messages]
+
+
+async def write_until_killed(path: Path, seed: int) -> None:
+    """Be one of several processes at a file; a line is printed for each message that is saved."""
+    program = Program(f"P{seed}", path)
+    session = Session(random.Random(seed), [program])
+    session.number = seed * 100_000
+    await program.start()
+    printed: set[str] = set()
+    acts: list[Act] = [exchange, exchange, go_back, change_settings, go_on_with_last, go_to_branch]
+    while True:
+        await session.chance.choice(acts)(session, program)
+        for one in session.saved.keys() - printed:
+            saved = session.saved[one]
+            sys.stdout.write(f"SAVED {saved.chat} {one} {saved.text}\n")
+        sys.stdout.flush()
+        printed = set(session.saved)
+
+
+if __name__ == "__main__":
+    anyio.run(write_until_killed, Path(sys.argv[1]), int(sys.argv[2]))
