@@ -21,6 +21,7 @@ from typing import Final
 
 from ollm_tui.store.faults import is_damage, kind_of, translated
 from ollm_tui.store.files import (
+    has_content,
     identity,
     make_file,
     make_folder,
@@ -37,6 +38,7 @@ from ollm_tui.store.migrate import (
     schema_version,
 )
 from ollm_tui.store.salvage import salvage
+from ollm_tui.store.sqlite_pages import hides_commits, log_of
 
 logger = logging.getLogger(__name__)
 
@@ -74,8 +76,9 @@ def open_connection(path: Path, steps: Sequence[Migration], instances: Instances
         make_folder(path.parent)
         with instances.opening(OPENING_S):
             opened = _open_or_replace(path, steps, instances)
-            if opened.writable:
+            if opened.file is not None:
                 instances.forget_damage()
+            if opened.writable:
                 instances.join()
             return opened
     except sqlite3.Error as error:
@@ -89,7 +92,7 @@ def open_connection(path: Path, steps: Sequence[Migration], instances: Instances
 def _open_or_replace(path: Path, steps: Sequence[Migration], instances: Instances) -> Opened:
     if not path.exists():
         left = move_aside(path)  # journals without their database: SQLite would throw them away
-        if left is not None:
+        if left is not None and has_content(left):
             return _fill(path, steps, left, "is gone, but not its journal")
         make_file(path)
         return _open_file(path, steps, instances)
@@ -143,6 +146,8 @@ def _read_into_memory(path: Path, steps: Sequence[Migration], notice: str) -> Op
 
 def _open_file(path: Path, steps: Sequence[Migration], instances: Instances | None) -> Opened:
     tighten(path)
+    if instances is not None:
+        _refuse_broken_log(path, instances)
     connection = _connect(str(path))
     try:
         try:
@@ -160,6 +165,12 @@ def _open_file(path: Path, steps: Sequence[Migration], instances: Instances | No
         connection.close()
         raise
     return Opened(connection=connection, version=steps[-1].number, file=identity(path))
+
+
+def _refuse_broken_log(path: Path, instances: Instances) -> None:
+    """Look at what a program that died left, which SQLite would cut off at the first fault."""
+    if not instances.others() and hides_commits(log_of(path)):
+        raise Damaged("the log of the file is damaged")
 
 
 def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:

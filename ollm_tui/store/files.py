@@ -72,6 +72,11 @@ def _aside(path: Path) -> Path:
     return target
 
 
+def has_content(path: Path) -> bool:
+    """Whether a database or one of its journals holds anything."""
+    return any(file.exists() and file.stat().st_size for file in (path, *_companions(path)))
+
+
 def identity(path: Path) -> tuple[int, int] | None:
     """Tell one file from another that has taken its name; None when there is none."""
     try:

@@ -47,6 +47,8 @@ class Salvaged:
         return f"{chats} with {messages}"
 
     def __str__(self) -> str:
+        if not self.chats and not self.messages:
+            return "Nothing could be read of it"
         if not self.missing:
             return f"{self.counts} were saved from it; nothing else is known to be missing"
         lost = "1 message" if self.missing == 1 else f"at least {self.missing:,} messages"

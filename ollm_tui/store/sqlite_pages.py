@@ -6,8 +6,10 @@ whatever does not fit the format is left out.
 
 import mmap
 import struct
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -24,7 +26,8 @@ _APPLE: Final = 12
 """What the SQLite of macOS reserves."""
 _INTEGERS: Final[Mapping[int, int]] = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _WAL_HEADER, _FRAME_HEADER = 32, 24
-_WAL_MAGIC: Final = frozenset({0x377F0682, 0x377F0683})
+_WAL_MAGIC_BIG: Final = 0x377F0683
+_MOST_PAGES: Final = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def read_rows(path: Path, layout: Layout) -> Iterator[tuple[int, tuple[Value, ..
     Raises:
         OSError: the file cannot be read.
     """
-    log = _log_of(path)
+    log = log_of(path)
     if not path.exists() or not path.stat().st_size:
         yield from Pages(b"", log, layout).rows()
         return
@@ -122,16 +125,58 @@ def layouts(path: Path) -> tuple[Layout, ...]:
         with path.open("rb") as file:
             header = file.read(_FILE_HEADER)
     reserved = header[20] if len(header) > 20 else 0
-    sizes = (int.from_bytes(header[16:18]), int.from_bytes(_log_of(path)[8:12]))
+    sizes = (int.from_bytes(header[16:18]), int.from_bytes(log_of(path)[8:12]))
     said = [Layout(65536 if size == 1 else size, reserved) for size in sizes]
     usual = [Layout(_USUAL, 0), Layout(_USUAL, _APPLE)]
     known = [one for one in said if one.size in _SIZES and reserved <= _MOST_RESERVED]
     return tuple(dict.fromkeys((*known, *usual)))
 
 
-def _log_of(path: Path) -> bytes:
+def log_of(path: Path) -> bytes:
+    """Give the write-ahead log beside a file; empty when there is none."""
     file = path.with_name(f"{path.name}-wal")
     return file.read_bytes() if file.exists() else b""
+
+
+def hides_commits(log: bytes) -> bool:
+    """Tell whether a broken frame keeps SQLite from commits that stand behind it in the log.
+
+    SQLite reads a log up to the first frame whose checksum is wrong. After a crash there is nothing
+    of the same generation behind it that was committed.
+    """
+    size = int.from_bytes(log[8:12])
+    order = ">" if int.from_bytes(log[:4]) == _WAL_MAGIC_BIG else "<"
+    sums = _checksum(log[:24], order, (0, 0))
+    is_sound = size in _SIZES and log[24:32] == struct.pack(">II", *sums)
+    salts = _salts(log, size if is_sound else _USUAL)
+    for frame in _frames(log, size if is_sound else _USUAL):
+        if is_sound:
+            sums = _checksum(frame[:8] + frame[_FRAME_HEADER:], order, sums)
+            is_sound = frame[8:16] == salts and frame[16:24] == struct.pack(">II", *sums)
+        if not is_sound and frame[8:16] == salts and frame[4:8] != bytes(4):
+            return True
+    return False
+
+
+def _frames(log: bytes, size: int) -> Iterator[bytes]:
+    length = _FRAME_HEADER + size
+    for at in range(_WAL_HEADER, len(log) - length + 1, length):
+        yield log[at : at + length]
+
+
+def _salts(log: bytes, size: int) -> bytes:
+    """Give the mark of the present generation: what most of header and first frames say."""
+    said = Counter([log[16:24], *(frame[8:16] for frame in islice(_frames(log, size), 8))])
+    return said.most_common(1)[0][0]
+
+
+def _checksum(data: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]:
+    first, second = sums
+    words = struct.unpack(f"{order}{len(data) // 4}I", data)
+    for one, two in zip(words[::2], words[1::2], strict=True):
+        first = first + one + second & 0xFFFFFFFF
+        second = second + two + first & 0xFFFFFFFF
+    return first, second
 
 
 def _logged_pages(log: bytes, size: int) -> dict[int, bytes]:
@@ -140,15 +185,14 @@ def _logged_pages(log: bytes, size: int) -> dict[int, bytes]:
     Checksums are not asked: a broken frame must not hide those that were written after it.
     """
     committed: dict[int, bytes] = {}
-    if len(log) < _WAL_HEADER or int.from_bytes(log[:4]) not in _WAL_MAGIC:
-        return committed
-    salts = log[16:24]
     waiting: dict[int, bytes] = {}
-    for at in range(_WAL_HEADER, len(log) - _FRAME_HEADER - size + 1, _FRAME_HEADER + size):
-        number, is_end = struct.unpack_from(">II", log, at)
-        if log[at + 8 : at + 16] != salts:
+    salts = _salts(log, size)
+    for frame in _frames(log, size):
+        number, is_end = struct.unpack_from(">II", frame)
+        is_present = frame[8:12] == salts[:4] or frame[12:16] == salts[4:]
+        if not is_present or number > _MOST_PAGES:
             continue
-        waiting[number] = log[at + _FRAME_HEADER : at + _FRAME_HEADER + size]
+        waiting[number] = frame[_FRAME_HEADER:]
         if is_end:
             committed |= waiting
             waiting = {}

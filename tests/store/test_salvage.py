@@ -195,6 +195,70 @@ async def test_a_log_whose_database_is_gone_is_read(
         assert [chat.title for chat in await store.list()] == ["in the log"]
 
 
+@pytest.mark.parametrize("seed", range(24))
+async def test_a_broken_frame_of_the_log_hides_no_message_that_stands_behind_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr("ollm_tui.store.connect.SAFE_WAL", (3, 0, 0))
+    chance = random.Random(seed)
+    async with open_store(path) as store:
+        for number in range(6):
+            await save_chat(store, *(f"<{number}.{turn} {'x' * 200}>" for turn in range(3)))
+        whole = await texts_of(store)
+        content, log = path.read_bytes(), bytearray(path.with_name("chats.db-wal").read_bytes())
+    at = 32 + chance.randrange((len(log) - 32) // (PAGE + 24)) * (PAGE + 24)
+    match seed % 4:
+        case 0:
+            log[at : at + 24 + PAGE] = chance.randbytes(24 + PAGE)
+        case 1:
+            log[at + chance.randrange(8, 24 + PAGE)] ^= 1  # not which page it is
+        case 2:
+            log[:32] = chance.randbytes(32)
+        case _:  # as after a crash: the end was never written
+            del log[at + chance.randrange(24 + PAGE) :]
+    for file in path.parent.glob("chats.db*"):
+        file.unlink()
+    path.write_bytes(content)
+    path.with_name("chats.db-wal").write_bytes(log)
+    async with open_store(path) as store:
+        found, notice = await texts_of(store), store.notice
+    present = {text for text in whole if f'"{text}"'.encode() in log}
+    if seed % 4 == 3:
+        assert (notice, found.keys() - whole.keys()) == (None, set())
+        return
+    lost = present - found.keys()
+    assert len(lost) <= (seed % 4 == 1)  # a bit may break the newest form of one message
+    if notice is None:  # nothing stood behind it
+        assert at + 24 + PAGE >= len(log) - 4 * (24 + PAGE)
+    else:
+        assert [file.read_bytes() for file in path.parent.glob("chats-damaged-*-wal")] == [log]
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_a_broken_journal_of_a_program_that_was_killed_loses_nothing_saved_before(
+    path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    async with open_store(path) as store:
+        for number in range(6):
+            await save_chat(store, *(f"<{number}.{turn} {'x' * 200}>" for turn in range(3)))
+        whole = await texts_of(store)
+    with closing(sqlite3.connect(path, isolation_level=None)) as killed:
+        killed.execute("PRAGMA cache_size = 2")  # pages go to the file before the commit
+        killed.execute("BEGIN")
+        killed.execute("UPDATE messages SET updated_ms = updated_ms + 1")
+        content = path.read_bytes()
+        journal = bytearray(path.with_name("chats.db-journal").read_bytes())
+        killed.execute("ROLLBACK")
+    at = chance.randrange(len(journal))
+    journal[at : at + chance.choice([1, 28, 600, PAGE])] = b""
+    path.write_bytes(content)
+    path.with_name("chats.db-journal").write_bytes(journal)
+    async with open_store(path) as store:
+        assert store.saves
+        assert await texts_of(store) == whole
+
+
 async def test_damage_that_was_met_in_a_large_file_is_mended_at_the_next_start(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
