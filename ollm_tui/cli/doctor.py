@@ -21,8 +21,10 @@ from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.decode.redact import environment_secrets, redactor
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.checkup import Checkup, check_up
 from ollm_tui.runtime.compose import open_runtime
+from ollm_tui.store.conversations import FILE_NAME, look_through
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 
@@ -50,6 +52,8 @@ class Surroundings:
     """Variables that hold keys, and whether they are set."""
     folders: tuple[Folder, ...]
     terminal: tuple[tuple[str, str], ...]
+    chats: tuple[bool, str]
+    """Whether the saved chats are in order, and a sentence about them."""
 
 
 def run_doctor(arguments: Arguments, output: Output) -> int:
@@ -64,7 +68,7 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
         async with open_runtime(_without_chats(loaded), paths) as runtime:
             found = await check_up(runtime)
             private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
-        around = surroundings(loaded, paths)
+        around = surroundings(loaded, paths, await _chats(loaded, paths))
         shown, its = private_checkup(found, private), private_surroundings(around, private)
         if arguments.as_json:
             output.json(as_json(shown, its), indent=2)
@@ -76,7 +80,7 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
 
 
 def _without_chats(loaded: LoadedConfig) -> LoadedConfig:
-    """Leave the saved chats alone: whether they can be read has nothing to do with the servers."""
+    """Ask the servers without the saved chats, which are looked through for themselves."""
     chat = loaded.config.chat.model_copy(update={"save": False})
     return replace(loaded, config=loaded.config.model_copy(update={"chat": chat}))
 
@@ -86,7 +90,17 @@ def exit_code(found: Checkup, around: Surroundings) -> int:
     return OK if found.model and all(place.is_writable for place in around.folders) else ERROR
 
 
-def surroundings(loaded: LoadedConfig, paths: AppPaths) -> Surroundings:
+async def _chats(loaded: LoadedConfig, paths: AppPaths) -> tuple[bool, str]:
+    """Look through the saved chats; what is damaged is saved to a new file, as by the app."""
+    if not loaded.config.chat.save:
+        return True, "not saved ([chat] save = false)"
+    try:
+        return await look_through(paths.data_dir / FILE_NAME)
+    except AIError as error:
+        return False, str(error)
+
+
+def surroundings(loaded: LoadedConfig, paths: AppPaths, chats: tuple[bool, str]) -> Surroundings:
     """Look at settings, folders and terminal; nothing is changed."""
     return Surroundings(
         version=__version__,
@@ -105,6 +119,7 @@ def surroundings(loaded: LoadedConfig, paths: AppPaths) -> Surroundings:
             for name, path in (("data", paths.data_dir), ("state", paths.state_dir))
         ),
         terminal=tuple(_terminal(mouse=loaded.config.ui.mouse)),
+        chats=chats,
     )
 
 

@@ -43,6 +43,7 @@ def private_surroundings(around: "Surroundings", private: Private) -> "Surroundi
         settings_file=_told(around.settings_file, private),
         problems=tuple((severity, _told(said, private)) for severity, said in around.problems),
         folders=tuple(replace(one, path=_told(one.path, private)) for one in around.folders),
+        chats=(around.chats[0], _told(around.chats[1], private)),
         terminal=tuple((name, _told(value, private)) for name, value in around.terminal),
     )
 

@@ -24,6 +24,8 @@ def as_text(found: Checkup, around: "Surroundings") -> Iterator[str]:
     yield from _section("Without a server", engine_lines(found))
     yield from _section("Settings", _settings(around))
     yield from _section("Folders", _folders(around))
+    is_right, words = around.chats
+    yield from _section("Saved chats", [f"{'ok' if is_right else '!!'} {words}"])
     terminal = (f"   {name}: {value}" for name, value in around.terminal if value)
     yield from _section("Terminal", terminal)
     yield from _section("Result", result_lines(found))
@@ -97,6 +99,7 @@ def as_json(found: Checkup, around: "Surroundings") -> JsonObject:
             {"name": one.name, "path": one.path, "writable": one.is_writable}
             for one in around.folders
         ],
+        "saved_chats": {"ok": around.chats[0], "message": around.chats[1]},
         "terminal": dict(around.terminal),
     }
 

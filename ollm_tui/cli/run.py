@@ -21,6 +21,7 @@ from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.chats import OfferedTool
 from ollm_tui.runtime.compose import Runtime, open_runtime
+from ollm_tui.store.branches import others_line
 
 
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
@@ -62,6 +63,8 @@ async def _ask(
         async for event in events:
             show.event(event)
             code = code_of(event)
+    if flags.goes_on and (news := await runtime.branches.news(client)) and news.branch:
+        output.note("This chat was continued in another window: now it has one more branch.")
     return code
 
 
@@ -74,6 +77,8 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
     """
     if flags.goes_on:
         client = await runtime.last_chat()
+        if (line := others_line(await runtime.branches.listed(client))) is not None:
+            output.note(f"{line} This is the one continued last; /branch in the app shows others.")
         if flags.model:
             client.conversation.model = flags.model
     else:

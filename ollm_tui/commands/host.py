@@ -17,6 +17,7 @@ View: TypeAlias = Literal[
     "chats",
     "context",
     "links",
+    "branch",
 ]
 """`models` is where one is chosen, `manager` where all are listed with what can be done, and
 `find_models` where one is found and fetched."""

@@ -89,15 +89,15 @@ class ChatMaker:
         known = tuple(tool.schema.name for tool in self.tools.list())
         return known if "all" in wanted else tuple(name for name in wanted if name in known)
 
-    async def open(self, chat_id: str) -> ChatClient:
-        """Go on with a saved conversation.
+    async def open(self, chat_id: str, leaf_id: str | None = None) -> ChatClient:
+        """Go on with a saved conversation, where it was continued last or at one of its ends.
 
         Raises:
             AIError: it cannot be read.
         """
         if self.store is None:
             raise AIError(ErrorCode.BAD_REQUEST, "Chats are not saved here.")
-        stored = await self.store.load(chat_id)
+        stored = await self.store.load(chat_id, leaf_id)
         settings = stored.settings
         conversation = Conversation(
             model=settings.model,

@@ -25,6 +25,7 @@ from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
+from ollm_tui.runtime.branches import ChatBranches
 from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_tools
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.downloads import FetchesModels, open_fetching
@@ -80,6 +81,8 @@ class Runtime(FetchesModels):
         )
         self.reads_only_text = self._maker.reads_only_text
         """Tells whether a model is known not to see pictures; its server is asked once."""
+        self.branches = ChatBranches(store, self._maker.open)
+        """The branches of a saved chat, and what other programs add to it."""
         self._continued: ChatClient | None = None
         self.problems += tuple(
             unknown_tools(self.config, [tool.name for tool in self._maker.offered()])

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.store.rows import MessageRow
+from ollm_tui.store.rows import Deleted, MessageRow
 from ollm_tui.store.statements import ConversationGone, write_rows
 
 logger = logging.getLogger(__name__)
@@ -33,6 +33,7 @@ class Backlog:
         self._waiting: dict[str, MessageRow] = {}
         self._known: set[str] = set()
         self._gone: set[str] = set()
+        self._taken: set[str] = set()
         self._tried_at = float("-inf")
         self.writer = ""
         self.problem: AIError | None = None
@@ -55,16 +56,21 @@ class Backlog:
             self._known.add(conversation_id)
 
     def forget(self, conversation_id: str) -> None:
-        """Drop what waits for a conversation that is gone, now and from here on."""
+        """Drop what waits for a conversation that was deleted here."""
+        self._gone.add(conversation_id)
+        self._drop(conversation_id)
+
+    def _drop(self, conversation_id: str) -> None:
         with self._guard:
-            self._gone.add(conversation_id)
             for row in tuple(self._waiting.values()):
                 if row.conversation_id == conversation_id:
                     del self._waiting[row.id]
 
-    def is_gone(self, conversation_id: str) -> bool:
-        """Tell whether a conversation was deleted, here or by another program."""
-        return conversation_id in self._gone
+    def deleted(self, conversation_id: str) -> Deleted | None:
+        """Tell who has deleted a conversation, as far as a write has noticed it."""
+        if conversation_id in self._gone:
+            return "here"
+        return "elsewhere" if conversation_id in self._taken else None
 
     def due_in(self, now: float) -> float | None:
         """Give the seconds until the next write; None when nothing waits."""
@@ -89,7 +95,8 @@ class Backlog:
             try:
                 transact(partial(self._write, rows))
             except ConversationGone as gone:
-                self.forget(gone.conversation_id)
+                self._taken.add(gone.conversation_id)
+                self._drop(gone.conversation_id)
                 continue
             except AIError as error:
                 if self.problem is None:

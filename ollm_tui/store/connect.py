@@ -3,7 +3,8 @@
     no file           -> made, private to its owner
     ours              -> used; an older one is copied and brought up to date
     newer than this   -> read, never written
-    damaged, foreign  -> moved aside with its journals, a fresh one takes its place
+    damaged           -> what can be read goes into a fresh one, the old one is kept aside
+    foreign           -> kept aside in the same way
     out of reach      -> memory: the program works and says that nothing is saved
 
 All of it happens under one lock, so that programs that start together do not get into each
@@ -13,12 +14,21 @@ other's way. Blocking: runs in the database's thread.
 import logging
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from ollm_tui.store.faults import is_damage, translated
-from ollm_tui.store.files import identity, make_file, make_folder, move_aside, tighten
+from ollm_tui.store.faults import is_damage, kind_of, translated
+from ollm_tui.store.files import (
+    has_content,
+    identity,
+    make_file,
+    make_folder,
+    move_aside,
+    put_in_place,
+    tighten,
+)
 from ollm_tui.store.instances import Instances
 from ollm_tui.store.migrate import (
     APPLICATION_ID,
@@ -27,6 +37,8 @@ from ollm_tui.store.migrate import (
     migrate,
     schema_version,
 )
+from ollm_tui.store.salvage import salvage
+from ollm_tui.store.sqlite_pages import hides_commits, log_of
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +47,8 @@ BUSY_S: Final = 10.0
 OPENING_S: Final = 10.0
 CHECKED_BYTES: Final = 32 * 1024 * 1024
 """Up to this size every page is looked at when opening; larger files show damage when it is met."""
+LAST_VERSION: Final = 9999
+"""A number beyond it is no version of the schema but damage."""
 SAFE_WAL: Final = (3, 51, 3)
 """Before it, several writers could damage a database in write-ahead mode."""
 _TABLES: Final = frozenset({"conversations", "messages"})
@@ -62,6 +76,8 @@ def open_connection(path: Path, steps: Sequence[Migration], instances: Instances
         make_folder(path.parent)
         with instances.opening(OPENING_S):
             opened = _open_or_replace(path, steps, instances)
+            if opened.file is not None:
+                instances.forget_damage()
             if opened.writable:
                 instances.join()
             return opened
@@ -75,30 +91,68 @@ def open_connection(path: Path, steps: Sequence[Migration], instances: Instances
 
 def _open_or_replace(path: Path, steps: Sequence[Migration], instances: Instances) -> Opened:
     if not path.exists():
-        move_aside(path)  # journals without their database would be thrown away by SQLite
+        left = move_aside(path)  # journals without their database: SQLite would throw them away
+        if left is not None and has_content(left):
+            return _fill(path, steps, left, "is gone, but not its journal")
         make_file(path)
-        return _open_file(path, steps)
+        return _open_file(path, steps, instances)
     try:
-        return _open_file(path, steps)
+        return _open_file(path, steps, instances)
     except Damaged as damage:
         if instances.others():
-            return _in_memory(steps, f"Not saved: {damage}, and is in use elsewhere.", path)
-        aside = move_aside(path)
-        logger.warning("%s: %s; moved to %s", path, damage, aside)
-    make_file(path)
-    opened = _open_file(path, steps)
-    notice = f"The file of saved chats was damaged. It was kept as {aside} and a new one was begun."
-    return Opened(
-        connection=opened.connection, version=opened.version, file=opened.file, notice=notice
-    )
+            reason = f"Not saved: {damage}, and is in use elsewhere."
+            return _read_into_memory(path, steps, reason)
+        return _fill(path, steps, path, "was damaged")
 
 
-def _open_file(path: Path, steps: Sequence[Migration]) -> Opened:
+def _fill(path: Path, steps: Sequence[Migration], damaged: Path, what: str) -> Opened:
+    """Put what can be read of a damaged database into a new one, which takes its place."""
+    fresh = path.with_name(f"{path.name}.part")
+    fresh.unlink(missing_ok=True)
+    try:
+        make_file(fresh)
+        with closing(_connect(str(fresh))) as connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            migrate(connection, steps, None)
+            saved = salvage(damaged, connection)
+    except (OSError, sqlite3.Error) as error:
+        fresh.unlink(missing_ok=True)
+        reason = (
+            translated(error, path, "saved").message
+            if isinstance(error, sqlite3.Error)
+            else f"{error}"
+        )
+        return _read_into_memory(
+            path,
+            steps,
+            f"The file of saved chats {what}, and a sound copy cannot be made. {reason}",
+        )
+    aside = put_in_place(path, fresh) if damaged == path else damaged
+    if aside is damaged:
+        fresh.replace(path)
+    notice = f"The file of saved chats {what}. {saved}. The old file was kept as {aside}."
+    logger.warning("%s", notice)
+    return replace(_open_file(path, steps, None), notice=notice)
+
+
+def _read_into_memory(path: Path, steps: Sequence[Migration], notice: str) -> Opened:
+    """Show what can be read of a damaged database that cannot be replaced now."""
+    opened = _in_memory(steps, notice, path)
+    with suppress(OSError, sqlite3.Error):
+        saved = salvage(path, opened.connection)
+        return replace(opened, notice=f"{notice} {saved.counts} can be read until you quit.")
+    return opened
+
+
+def _open_file(path: Path, steps: Sequence[Migration], instances: Instances | None) -> Opened:
     tighten(path)
+    if instances is not None:
+        _refuse_broken_log(path, instances)
     connection = _connect(str(path))
     try:
         try:
-            version = _examine(connection, path)
+            has_damage = instances is not None and instances.has_damage()
+            version = _version(connection, path, is_suspect=has_damage)
             if version > steps[-1].number:
                 return _newer(connection, version, steps[-1].number, path)
             migrate(connection, steps, path)
@@ -111,6 +165,12 @@ def _open_file(path: Path, steps: Sequence[Migration]) -> Opened:
         connection.close()
         raise
     return Opened(connection=connection, version=steps[-1].number, file=identity(path))
+
+
+def _refuse_broken_log(path: Path, instances: Instances) -> None:
+    """Look at what a program that died left, which SQLite would cut off at the first fault."""
+    if not instances.others() and hides_commits(log_of(path)):
+        raise Damaged("the log of the file is damaged")
 
 
 def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
@@ -131,7 +191,17 @@ def _configure(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA secure_delete = ON")
 
 
-def _examine(connection: sqlite3.Connection, path: Path) -> int:
+def _version(connection: sqlite3.Connection, path: Path, *, is_suspect: bool) -> int:
+    """Examine a file whose owner may write it; a plain error can only be the file's fault here."""
+    try:
+        return _examine(connection, path, is_suspect=is_suspect)
+    except sqlite3.OperationalError as error:
+        if kind_of(error) == sqlite3.SQLITE_ERROR:
+            raise Damaged("the file is damaged") from error
+        raise
+
+
+def _examine(connection: sqlite3.Connection, path: Path, *, is_suspect: bool = False) -> int:
     """Give the schema's version.
 
     Raises:
@@ -142,10 +212,10 @@ def _examine(connection: sqlite3.Connection, path: Path) -> int:
     tables = {name for (name,) in rows}
     if (owner, version) == (0, 0) and not tables:
         return 0
-    if owner != APPLICATION_ID or version < 1 or not tables >= _TABLES:
+    if owner != APPLICATION_ID or not 1 <= version <= LAST_VERSION or not tables >= _TABLES:
         raise Damaged("the file is damaged or belongs to another program")
-    if path.stat().st_size <= CHECKED_BYTES:
-        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if is_suspect or path.stat().st_size <= CHECKED_BYTES:
+        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise Damaged("the file is damaged")
     return version
@@ -172,15 +242,32 @@ def _read_only_or_memory(path: Path, steps: Sequence[Migration], error: OSError)
     try:
         connection.execute("PRAGMA query_only = ON")
         version = _examine(connection, path)
-    except (Damaged, sqlite3.Error, OSError):
+    except (Damaged, sqlite3.DatabaseError) as fault:
+        connection.close()
+        if isinstance(fault, Damaged) or is_damage(fault):
+            return _read_into_memory(path, steps, f"Not saved: {reason}, and the file is damaged.")
+        return _in_memory(steps, f"Not saved: {reason}.", path)
+    except (sqlite3.Error, OSError):
         version = 0
     if not version:
         connection.close()
         return _in_memory(steps, f"Not saved: {reason}.", path)
     notice = f"Saved chats can be read, but nothing is saved: {reason}."
+    if version < steps[-1].number:
+        connection = _updated_copy(connection, steps)
     return Opened(
         connection=connection, version=version, writable=False, file=identity(path), notice=notice
     )
+
+
+def _updated_copy(old: sqlite3.Connection, steps: Sequence[Migration]) -> sqlite3.Connection:
+    """Bring an older database up to date in memory, where its file cannot be."""
+    connection = _connect(":memory:")
+    with closing(old):
+        old.backup(connection)
+    migrate(connection, steps, None)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
 
 
 def _in_memory(steps: Sequence[Migration], notice: str, path: Path) -> Opened:

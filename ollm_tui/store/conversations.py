@@ -18,16 +18,25 @@ import anyio
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store import statements
 from ollm_tui.store.backlog import Backlog
+from ollm_tui.store.branches import Branch, ChatNews, branches
 from ollm_tui.store.database import Database
 from ollm_tui.store.ids import new_id
+from ollm_tui.store.instances import Instances
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.migrate import Migration
-from ollm_tui.store.rows import ConversationSummary, HasSettings, MessageRow, StoredConversation
+from ollm_tui.store.rows import (
+    ConversationSummary,
+    Deleted,
+    HasSettings,
+    MessageRow,
+    StoredConversation,
+)
 
 logger = logging.getLogger(__name__)
 
 FILE_NAME = "chats.db"
 CLOSING_S = 3.0
+_ALL = 1_000_000
 
 
 def now_ms() -> int:
@@ -72,9 +81,8 @@ class ConversationStore:
 
         `settings` is looked at whenever a message begins.
         """
-        path = [message.id for message in stored.messages] if stored is not None else []
         conversation_id = stored.id if stored is not None else new_id(self._clock_ms())
-        return ConversationJournal(self, settings, conversation_id, path, self._clock_ms)
+        return ConversationJournal(self, settings, conversation_id, self._clock_ms, stored)
 
     async def list(self, limit: int = 50, offset: int = 0) -> tuple[ConversationSummary, ...]:
         """Give the chats, the one written last first.
@@ -95,43 +103,104 @@ class ConversationStore:
         """
         return next(iter(await self.list(limit=1)), None)
 
-    async def load(self, conversation_id: str) -> StoredConversation:
-        """Give a chat with the messages of its active path.
+    async def load(self, conversation_id: str, leaf_id: str | None = None) -> StoredConversation:
+        """Give a chat with the branch that was continued last, or with the one of that end.
 
         Raises:
             AIError: BAD_REQUEST when there is none of that id; else it cannot be read.
         """
         await self._save_first()
         found = await self._database.read(
-            partial(statements.load_conversation, conversation_id=conversation_id)
+            partial(statements.load_conversation, conversation_id=conversation_id, leaf_id=leaf_id)
         )
         if found is None:
-            raise AIError(ErrorCode.BAD_REQUEST, "There is no such chat; it may have been deleted.")
+            raise _no_such_chat()
         self._backlog.know(conversation_id)
         return found
 
-    async def delete(self, conversation_id: str) -> None:
-        """Remove a chat for good; a journal that still writes it is told.
+    async def delete(self, conversation_id: str, revision: int | None = None) -> None:
+        """Remove a chat for good; a journal of this program that still writes it is told.
+
+        With the `revision` that a person saw in the list, nothing goes that was added since.
 
         Raises:
-            AIError: it is still there.
+            AIError: it is still there; CONFLICT when another program has changed it since.
         """
-        await self._database.write(
-            partial(statements.delete_conversation, conversation_id=conversation_id)
-        )
+
+        def work() -> None:
+            delete = partial(
+                statements.delete_conversation,
+                conversation_id=conversation_id,
+                revision=revision,
+                living=self._database.instances.others(),
+            )
+            self._database.write_now(delete)
+
+        try:
+            await self._database.run(work)
+        except statements.ConversationChanged as changed:
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"Not deleted: this chat {changed}.",
+                hint="Look at it again before you delete it.",
+                details={"reason": "changed"},
+            ) from changed
         self._backlog.forget(conversation_id)
 
     async def rename(self, conversation_id: str, title: str) -> None:
         """Give a chat a title of the person's own.
 
         Raises:
-            AIError: it keeps the old one.
+            AIError: it keeps the old one; BAD_REQUEST when there is no such chat.
         """
-        await self._database.write(
+        is_there = await self._database.write(
             partial(
                 statements.rename_conversation, conversation_id=conversation_id, title=title.strip()
             )
         )
+        if not is_there:
+            raise _no_such_chat()
+
+    async def branches(self, journal: ConversationJournal) -> tuple[Branch, ...]:
+        """Give the branches of an open chat, the one that was continued last first.
+
+        Raises:
+            AIError: they cannot be read.
+        """
+        await self._save_first()
+        read = partial(statements.chat_state, conversation_id=journal.conversation_id)
+        state = await self._database.read(read)
+        return branches(state.nodes, journal.path) if state is not None else ()
+
+    async def news(self, journal: ConversationJournal) -> ChatNews | None:
+        """Tell what other programs did to an open chat since this was asked last.
+
+        Costs one look at an index while nothing was done.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        watch, path = journal.watch, journal.path
+        if watch.is_saved_anew:
+            watch.is_saved_anew = False
+            return ChatNews(is_saved_anew=True)
+        if not path or self.unsaved or self.deleted(journal.conversation_id):
+            return None
+        read = partial(
+            statements.chat_state,
+            conversation_id=journal.conversation_id,
+            revision=watch.revision,
+        )
+        state = await self._database.read(read)
+        if journal.path != path or journal.watch is not watch:  # it was written meanwhile
+            return None
+        if state is None:
+            was_deleted, watch.is_deleted = watch.is_deleted, True
+            return None if was_deleted else ChatNews(is_deleted=True)
+        if state.revision == watch.revision:
+            return None
+        living = await self._database.run(self._database.instances.others)
+        return watch.news(state, path, living)
 
     def put(self, row: MessageRow) -> None:
         """Take a row that is written soon."""
@@ -146,9 +215,9 @@ class ConversationStore:
         """
         await self._database.run(partial(self._backlog.save, self._database.write_now))
 
-    def is_gone(self, conversation_id: str) -> bool:
-        """Tell whether a chat was deleted, here or by another program."""
-        return self._backlog.is_gone(conversation_id)
+    def deleted(self, conversation_id: str) -> Deleted | None:
+        """Tell who has deleted a chat, as far as a write has noticed it."""
+        return self._backlog.deleted(conversation_id)
 
     async def _save_first(self) -> None:
         if self.unsaved:
@@ -156,6 +225,10 @@ class ConversationStore:
                 AIError
             ):  # `problem` has it; what is on the disk can be read all the same
                 await self.save()
+
+
+def _no_such_chat() -> AIError:
+    return AIError(ErrorCode.BAD_REQUEST, "There is no such chat; it may have been deleted.")
 
 
 @asynccontextmanager
@@ -189,3 +262,18 @@ async def _mark_interrupted(database: Database) -> None:
             await database.write(partial(statements.interrupt, dead=builtins.list(dead)))
     except AIError as error:
         logger.warning("Unfinished answers could not be marked: %s", error.message)
+
+
+async def look_through(path: Path) -> tuple[bool, str]:
+    """Look at every page of a file of chats and mend it like the app; gives what to say of it.
+
+    The first value tells whether chats are saved and none is known to be lost.
+    """
+    if not await anyio.Path(path).exists():
+        return True, "no chat is saved yet"
+    Instances(path, "").note_damage()
+    async with open_store(path) as store:
+        if store.notice is not None:
+            return False, store.notice
+        count = len(await store.list(limit=_ALL))
+        return True, f"{'1 chat' if count == 1 else f'{count:,} chats'} in {path}"

@@ -143,7 +143,7 @@ class Database:
 
     def _transact(self, work: Work[T], begin: str, verb: str) -> T:
         connection = self._held().connection
-        with mapped_faults(self.path, verb):
+        with mapped_faults(self.path, verb, self.instances.note_damage):
             connection.execute(begin)
             try:
                 result = work(connection)

@@ -1,7 +1,7 @@
 """What SQLite and the file system complain of, as sentences."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -50,13 +50,13 @@ _SENTENCES: Final[Mapping[int, tuple[str, ErrorCode, str, str]]] = MappingProxyT
             "damaged",
             ErrorCode.INTERNAL_ERROR,
             "the file is damaged",
-            "Start again: a damaged file is moved aside and never deleted.",
+            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
         ),
         sqlite3.SQLITE_NOTADB: (
             "damaged",
             ErrorCode.INTERNAL_ERROR,
             "the file is damaged",
-            "Start again: a damaged file is moved aside and never deleted.",
+            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
         ),
     }
 )
@@ -89,9 +89,11 @@ def translated(error: sqlite3.Error, path: Path, verb: str) -> AIError:
 
 
 @contextmanager
-def mapped_faults(path: Path, verb: str) -> Iterator[None]:
-    """Raise whatever SQLite raises in the block as `AIError`."""
+def mapped_faults(path: Path, verb: str, note_damage: Callable[[], None]) -> Iterator[None]:
+    """Raise whatever SQLite raises in the block as `AIError`; damage is noted."""
     try:
         yield
     except sqlite3.Error as error:
+        if is_damage(error):
+            note_damage()
         raise translated(error, path, verb) from error

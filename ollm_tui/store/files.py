@@ -35,17 +35,46 @@ def tighten(path: Path) -> None:
 
 def move_aside(path: Path) -> Path | None:
     """Rename a database and its journals so that nothing of it is lost; None without a file."""
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     present = [file for file in (path, *_companions(path)) if file.exists()]
     if not present:
         return None
+    target = _aside(path)
+    for file in present:
+        file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
+    return target
+
+
+def put_in_place(path: Path, fresh: Path) -> Path:
+    """Let a fresh database take the place of a damaged one; gives where that one is kept.
+
+    At every moment there is one or the other under the name.
+    """
+    target = _aside(path)
+    for file in _companions(path):  # they must not be taken for those of the fresh one
+        if file.exists():
+            file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
+    try:
+        target.hardlink_to(path)
+    except OSError:  # not every file system has links
+        path.rename(target)
+    fresh.replace(path)
+    sync_folder(path.parent)
+    return target
+
+
+def _aside(path: Path) -> Path:
+    """Give a name that is free for a damaged database and its journals."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     target, number = path.with_name(f"{path.stem}-damaged-{stamp}{path.suffix}"), 1
     while any(file.exists() for file in (target, *_companions(target))):
         number += 1
         target = path.with_name(f"{path.stem}-damaged-{stamp}-{number}{path.suffix}")
-    for file in present:
-        file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
     return target
+
+
+def has_content(path: Path) -> bool:
+    """Whether a database or one of its journals holds anything."""
+    return any(file.exists() and file.stat().st_size for file in (path, *_companions(path)))
 
 
 def identity(path: Path) -> tuple[int, int] | None:

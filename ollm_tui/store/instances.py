@@ -15,6 +15,7 @@ from ollm_tui.config.file_lock import is_named, open_lock, try_lock
 from ollm_tui.store.files import make_folder
 
 _OPENING: Final = "opening"
+_DAMAGE: Final = "damaged"
 _ENDING: Final = ".lock"
 _POLL_S: Final = 0.01
 
@@ -53,6 +54,21 @@ class Instances:
         """Give the other programs that live, and sweep away what dead ones left."""
         names = [file.stem for file in self._folder.glob(f"*{_ENDING}")]
         return frozenset(name for name in names if name != self.own and self._lives(name))
+
+    def note_damage(self) -> None:
+        """Have the database looked through when it is opened next, however large it is."""
+        with suppress(OSError):
+            make_folder(self._folder)
+            (self._folder / _DAMAGE).touch()
+
+    def has_damage(self) -> bool:
+        """Tell whether damage was met since the database was looked through."""
+        return (self._folder / _DAMAGE).exists()
+
+    def forget_damage(self) -> None:
+        """Take note that the database was looked through."""
+        with suppress(OSError):
+            (self._folder / _DAMAGE).unlink(missing_ok=True)
 
     def _lives(self, name: str) -> bool:
         try:

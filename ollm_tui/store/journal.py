@@ -1,16 +1,20 @@
 """One conversation being written: the port that the chat layer sees."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
+from ollm_tui.store.branches import ChatWatch
 from ollm_tui.store.ids import new_id
 from ollm_tui.store.rows import (
     ConversationSettings,
+    Deleted,
     HasSettings,
     MessageRow,
     MessageState,
+    StoredConversation,
     ended_state,
 )
 
@@ -26,8 +30,8 @@ class Keeper(Protocol):
         """Write all rows; they are on the disk when this returns."""
         ...
 
-    def is_gone(self, conversation_id: str) -> bool:
-        """Tell whether a conversation was deleted."""
+    def deleted(self, conversation_id: str) -> Deleted | None:
+        """Tell who has deleted a conversation, as far as a write has noticed it."""
         ...
 
 
@@ -38,6 +42,10 @@ class ConversationJournal:
     whole from the start. A message whose `begin` failed is kept and written later; when it was an
     answer, the next `begin` is taken as the same answer in a later form, until it is finished
     (without an id, since it never got one).
+
+    Another program may write the same conversation: each message follows the one that this journal
+    wrote or read before it, so both have a branch. When another program deletes the conversation,
+    what is written next is saved as a new one, with all that came before it.
     """
 
     def __init__(
@@ -45,26 +53,44 @@ class ConversationJournal:
         keeper: Keeper,
         settings: HasSettings,
         conversation_id: str,
-        path: Sequence[str],
         clock_ms: Callable[[], int],
+        stored: StoredConversation | None = None,
     ) -> None:
         self.conversation_id = conversation_id
+        self.watch = ChatWatch()
+        """What is known here of the conversation, to tell what others add."""
         self._keeper = keeper
         self._settings = settings
-        self._path = list(path)
+        self._path: list[MessageRow] = []
         self._clock_ms = clock_ms
         self._rows: dict[str, MessageRow] = {}
+        self._new_ids: dict[str, str] = {}
+        """Ids of messages that were saved again in a new conversation."""
         self._unacknowledged: str | None = None
+        self._saved_settings: ConversationSettings | None = None
+        if stored is not None:
+            self._take_up(stored)
+
+    def _take_up(self, stored: StoredConversation) -> None:
+        now_ms = self._clock_ms()
+        depths = {node.id: node.depth for node in stored.state.nodes}
+        for message in stored.messages:
+            row = self._next_row(message.message, message.id, now_ms)
+            self._path.append(replace(row, state=message.state, depth=depths[message.id]))
+        self._saved_settings = None
+        self.watch.known.update(node.id for node in stored.state.nodes)
+        self.watch.revision, self.watch.title = stored.state.revision, stored.title
 
     @property
     def path(self) -> tuple[str, ...]:
         """The ids of the active path, the first message first."""
-        return tuple(self._path)
+        return tuple(row.id for row in self._path)
 
     def rewind(self, kept: int) -> None:
         """Go on after the first `kept` messages of the path; the others stay as another branch."""
         del self._path[kept:]
         self._unacknowledged = None
+        self._saved_settings = None
 
     async def begin(self, message: Message) -> str:
         """Store a message and give its id; it is safe when this returns.
@@ -79,7 +105,7 @@ class ConversationJournal:
         self._unacknowledged = row.id if message.role == "assistant" else None
         await self._save()
         self._unacknowledged = None
-        return row.id
+        return self._new_ids.get(row.id, row.id)
 
     async def update(self, message_id: str, message: Message) -> None:
         """Take a message that has grown; it is on the disk a fifth of a second later."""
@@ -98,50 +124,88 @@ class ConversationJournal:
     def _new_row(self, message: Message) -> MessageRow:
         now_ms = self._clock_ms()
         if self._unacknowledged is not None and message.role == "assistant":
-            again = self._rows[self._unacknowledged]
-            return MessageRow(
-                id=again.id,
-                conversation_id=self.conversation_id,
-                parent_id=again.parent_id,
-                depth=again.depth,
+            again = replace(
+                self._rows[self._unacknowledged],
                 message=message,
                 state=_first_state(message),
-                created_ms=again.created_ms,
                 updated_ms=now_ms,
                 settings=ConversationSettings.of(self._settings),
             )
-        row = MessageRow(
-            id=new_id(now_ms),
+            self._replace_on_path(again)
+            return again
+        row = self._next_row(message, new_id(now_ms), now_ms)
+        self._path.append(row)
+        self.watch.known.add(row.id)
+        return row
+
+    def _next_row(self, message: Message, message_id: str, now_ms: int) -> MessageRow:
+        settings = ConversationSettings.of(self._settings)
+        is_new, self._saved_settings = settings != self._saved_settings, settings
+        return MessageRow(
+            id=message_id,
             conversation_id=self.conversation_id,
-            parent_id=self._path[-1] if self._path else None,
-            depth=len(self._path) + 1,
+            parent_id=self._path[-1].id if self._path else None,
+            depth=self._path[-1].depth + 1 if self._path else 1,
             message=message,
             state=_first_state(message),
             created_ms=now_ms,
             updated_ms=now_ms,
-            settings=ConversationSettings.of(self._settings),
+            settings=settings,
+            has_new_settings=is_new,
         )
-        self._path.append(row.id)
-        return row
+
+    def _replace_on_path(self, row: MessageRow) -> None:
+        for place in range(len(self._path) - 1, -1, -1):
+            if self._path[place].id == row.id:
+                self._path[place] = row
+                return
 
     def _put_later_form(self, message_id: str, message: Message, *, is_final: bool) -> None:
+        message_id = self._new_ids.get(message_id, message_id)
         row = self._rows.get(message_id)
         if row is None:
             raise AIError(ErrorCode.BAD_REQUEST, "This message of the chat is finished already.")
         state = ended_state(message) if is_final else "streaming"
         self._rows[message_id] = later = row.grown(message, state, self._clock_ms())
+        self._replace_on_path(later)
         self._keeper.put(later)
 
     async def _save(self) -> None:
-        if not self._keeper.is_gone(self.conversation_id):
+        if self._keeper.deleted(self.conversation_id) != "here":
             await self._keeper.save()
-        if self._keeper.is_gone(self.conversation_id):
+        if self._keeper.deleted(self.conversation_id) == "elsewhere":
+            self._save_anew()
+            await self._keeper.save()
+        if self._keeper.deleted(self.conversation_id) == "here":
             raise AIError(
                 ErrorCode.CONFLICT,
                 "Not saved: this chat was deleted.",
                 hint="Begin a new chat to have what follows saved.",
                 details={"reason": "deleted"},
             )
+
+    def _save_anew(self) -> None:
+        """Put the path and what is being written into a new conversation, under new ids."""
+        now_ms = self._clock_ms()
+        self.conversation_id = new_id(now_ms)
+        old_path, self._path, self._saved_settings = self._path, [], None
+        self.watch = ChatWatch(is_saved_anew=True)
+        new_rows = {}
+        for old in old_path:
+            row = self._next_row(old.message, new_id(now_ms), now_ms)
+            new_rows[old.id] = row = replace(row, state=old.state)
+            self._path.append(row)
+            self.watch.known.add(row.id)
+            self._keeper.put(row)
+        # What was begun under an old id may be finished under it.
+        self._new_ids |= {key: self._new_ids.get(key, key) for key in new_rows}
+        self._new_ids = {
+            key: new_rows[at].id if at in new_rows else at for key, at in self._new_ids.items()
+        }
+        if self._unacknowledged is not None:
+            self._unacknowledged = self._new_ids.get(self._unacknowledged)
+        growing = [new_rows[key] for key in self._rows if key in new_rows]
+        self._rows = {row.id: row for row in growing}
 
 
 def _first_state(message: Message) -> MessageState:

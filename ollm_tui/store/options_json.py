@@ -15,7 +15,7 @@ from ollm_tui.protocol.thinking import (
     ThinkingEffort,
     ThinkingMode,
 )
-from ollm_tui.store.rows import ConversationSettings
+from ollm_tui.store.rows import ConversationSettings, column
 
 _MODES: tuple[ThinkingMode, ...] = ("off", "last", "first", "deep")
 _EFFORTS: tuple[ThinkingEffort, ...] = ("low", "medium", "high")
@@ -50,6 +50,35 @@ def options_from_json(
         _read_generation(generation if isinstance(generation, dict) else {}),
         _read_thinking(data.get("should_think")),
         tuple(t for t in tools if isinstance(t, str)) if isinstance(tools, list) else (),
+    )
+
+
+def settings_to_json(settings: ConversationSettings) -> str:
+    """Give all settings, as a message keeps them for its branch."""
+    data: JsonObject = {
+        "model": column(settings.model),
+        "system_prompt": column(settings.system_prompt),
+        "options": options_to_json(settings),
+    }
+    return repaired(json.dumps(data, ensure_ascii=False))
+
+
+def settings_from_json(text: str) -> ConversationSettings | None:
+    """Read the settings of a branch; None when they cannot be read."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict):
+        return None
+    model, system_prompt, options = (data.get(k) for k in ("model", "system_prompt", "options"))
+    generation, should_think, tools = options_from_json(options if isinstance(options, str) else "")
+    return ConversationSettings(
+        model=model if isinstance(model, str) else None,
+        system_prompt=system_prompt if isinstance(system_prompt, str) else None,
+        options=generation,
+        should_think=should_think,
+        tools=tools,
     )
 
 

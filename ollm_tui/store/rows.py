@@ -14,8 +14,11 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.store.branches import Branch, ChatState, branches
 
 MessageState: TypeAlias = Literal["complete", "streaming", "interrupted", "stopped", "failed"]
+Deleted: TypeAlias = Literal["here", "elsewhere"]
+"""Whether this program deleted a conversation or another one did."""
 ENDED: Final = "ended"
 """The metadata key that says how an answer ended; an answer that ended well has none."""
 _ENDINGS: Final[Mapping[str, MessageState]] = MappingProxyType(
@@ -93,6 +96,8 @@ class MessageRow:
     updated_ms: int
     settings: ConversationSettings | None = None
     """Given with a message that is new: it becomes the end of the active path."""
+    has_new_settings: bool = True
+    """Whether the settings may differ from those of the messages before it."""
 
     def grown(self, message: Message, state: MessageState, now_ms: int) -> "MessageRow":
         """Give the row of the same message in a later form."""
@@ -119,21 +124,30 @@ class ConversationSummary:
     message_count: int
     """Length of the active path."""
     model: str | None
+    revision: int = 0
+    """Changes with whatever is done to the chat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredConversation:
-    """A whole chat as it was read."""
+    """A chat as it was read: one of its branches, and what else there is."""
 
     id: str
     title: str
     settings: ConversationSettings
     messages: tuple[StoredMessage, ...]
+    state: ChatState
+    """The whole chat at the moment it was read."""
 
     @property
     def history(self) -> list[Message]:
         """The messages of the active path; a cut answer says `interrupted` in its metadata."""
         return [stored.message for stored in self.messages]
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """All branches, the one that was continued last first, compared with the one read."""
+        return branches(self.state.nodes, [message.id for message in self.messages])
 
 
 def ended_state(message: Message) -> MessageState:
@@ -191,13 +205,14 @@ def title_of(message: Message) -> str:
 
 def summary_of(row: Sequence[str | int | None]) -> ConversationSummary:
     """Read one row of the list."""
-    conversation_id, title, updated_ms, depth, model = row
+    conversation_id, title, updated_ms, depth, model, revision = row
     return ConversationSummary(
         id=str(conversation_id),
         title=str(title),
         updated_ms=int(updated_ms or 0),
         message_count=int(depth or 0),
         model=None if model is None else str(model),
+        revision=int(revision or 0),
     )
 
 

@@ -3,13 +3,18 @@
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from ollm_tui.store.options_json import options_from_json, options_to_json
+from ollm_tui.store.branches import ChatState, Node, leaves
+from ollm_tui.store.options_json import (
+    options_from_json,
+    options_to_json,
+    settings_from_json,
+    settings_to_json,
+)
 from ollm_tui.store.rows import (
     ConversationSettings,
     ConversationSummary,
     MessageRow,
     StoredConversation,
-    StoredMessage,
     column,
     decoded,
     encoded,
@@ -18,7 +23,7 @@ from ollm_tui.store.rows import (
 )
 
 LIST = """
-SELECT c.id, c.title, c.updated_ms, m.depth, c.model
+SELECT c.id, c.title, c.updated_ms, m.depth, c.model, c.revision
 FROM conversations AS c LEFT JOIN messages AS m ON m.id = c.leaf_id
 ORDER BY c.updated_ms DESC, c.number DESC LIMIT ? OFFSET ?
 """
@@ -31,16 +36,18 @@ WITH RECURSIVE path (number, id, parent_id, depth) AS (
   SELECT m.number, m.id, m.parent_id, m.depth FROM path
   JOIN messages AS m ON m.id = path.parent_id AND m.depth < path.depth
 )
-SELECT m.id, m.role, m.state, m.body FROM path JOIN messages AS m ON m.number = path.number
-ORDER BY path.depth
+SELECT m.id, m.role, m.state, m.body, m.settings
+FROM path JOIN messages AS m ON m.number = path.number ORDER BY path.depth
 """
 
 # The body comes as UTF-8: Python would encode a long one in one go, and nothing else ran meanwhile.
 _UPSERT = """
 INSERT INTO messages (id, conversation_id, parent_id, depth, role, state, writer, model,
-  created_ms, updated_ms, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT))
+  created_ms, updated_ms, settings, body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT))
 ON CONFLICT (id) DO UPDATE SET role = excluded.role, state = excluded.state,
-  writer = excluded.writer, updated_ms = excluded.updated_ms, body = excluded.body
+  writer = excluded.writer, updated_ms = excluded.updated_ms, body = excluded.body,
+  settings = coalesce(excluded.settings, settings)
 """
 
 
@@ -50,6 +57,10 @@ class ConversationGone(Exception):
     def __init__(self, conversation_id: str) -> None:
         super().__init__(conversation_id)
         self.conversation_id = conversation_id
+
+
+class ConversationChanged(Exception):
+    """It is not what the person saw who wants it deleted; the text says why."""
 
 
 def write_rows(
@@ -96,6 +107,7 @@ def _write_message(connection: sqlite3.Connection, row: MessageRow, writer: str)
         column(row.settings.model) if row.settings and row.message.role == "assistant" else None,
         row.created_ms,
         row.updated_ms,
+        settings_to_json(row.settings) if row.settings and row.has_new_settings else None,
         encoded(row.message),
     )
     connection.execute(_UPSERT, values)
@@ -105,15 +117,16 @@ def _touch_conversation(connection: sqlite3.Connection, row: MessageRow) -> None
     settings = row.settings
     if settings is None:
         connection.execute(
-            "UPDATE conversations SET updated_ms = ? WHERE id = ?",
-            (row.updated_ms, row.conversation_id),
+            "UPDATE conversations SET updated_ms = max(updated_ms, ?), revision = revision + ?"
+            " WHERE id = ?",
+            (row.updated_ms, row.state != "streaming", row.conversation_id),
         )
         return
     model = column(settings.model)
     provider = model.partition("://")[0] if model and "://" in model else None
     connection.execute(
-        "UPDATE conversations SET updated_ms = ?, leaf_id = ?, model = ?, provider = ?,"
-        " system_prompt = ?, options = ?,"
+        "UPDATE conversations SET updated_ms = max(updated_ms, ?), revision = revision + 1,"
+        " leaf_id = ?, model = ?, provider = ?, system_prompt = ?, options = ?,"
         " title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
         (
             row.updated_ms,
@@ -136,46 +149,99 @@ def list_conversations(
 
 
 def load_conversation(
-    connection: sqlite3.Connection, conversation_id: str
+    connection: sqlite3.Connection, conversation_id: str, leaf_id: str | None = None
 ) -> StoredConversation | None:
-    """Give a conversation with the messages of its active path; None when there is none."""
+    """Give a conversation with the messages of one branch; None when there is none.
+
+    Without `leaf_id` that is the branch that was continued last.
+    """
     found = connection.execute(
-        "SELECT title, model, system_prompt, options, leaf_id FROM conversations WHERE id = ?",
+        "SELECT model, system_prompt, options, leaf_id FROM conversations WHERE id = ?",
         (conversation_id,),
     ).fetchone()
-    if found is None:
+    state = chat_state(connection, conversation_id)
+    if found is None or state is None:
         return None
-    title, model, system_prompt, options, leaf_id = found
+    model, system_prompt, options, active_id = found
+    ids = {node.id for node in state.nodes}
+    ends = (leaf_id, active_id, *(node.id for node in reversed(leaves(state.nodes))))
+    path = _path(connection, next((end for end in ends if end in ids), None))
     generation, should_think, tools = options_from_json(options)
+    own = ConversationSettings(
+        model=model,
+        system_prompt=system_prompt,
+        options=generation,
+        should_think=should_think,
+        tools=tools,
+    )
+    branch = (settings_from_json(text) for *_, text in reversed(path) if text is not None)
     return StoredConversation(
         id=conversation_id,
-        title=title,
-        settings=ConversationSettings(
-            model=model,
-            system_prompt=system_prompt,
-            options=generation,
-            should_think=should_think,
-            tools=tools,
-        ),
-        messages=_path(connection, leaf_id),
+        title=state.title,
+        settings=next((one for one in branch if one is not None), own),
+        messages=tuple(decoded(*row[:4]) for row in path),
+        state=state,
     )
 
 
-def _path(connection: sqlite3.Connection, leaf_id: str | None) -> tuple[StoredMessage, ...]:
-    return tuple(decoded(*row) for row in connection.execute(PATH, (leaf_id,)))
+def _path(
+    connection: sqlite3.Connection, leaf_id: str | None
+) -> list[tuple[str, str, str, str, str | None]]:
+    return connection.execute(PATH, (leaf_id,)).fetchall()
 
 
-def delete_conversation(connection: sqlite3.Connection, conversation_id: str) -> None:
-    """Remove a conversation with all its messages."""
+def chat_state(
+    connection: sqlite3.Connection, conversation_id: str, revision: int | None = None
+) -> ChatState | None:
+    """Give what a chat is now, without its texts; None when it is gone.
+
+    With a `revision` that is still the present one, its messages are not read.
+    """
+    row = connection.execute(
+        "SELECT revision, title FROM conversations WHERE id = ?", (conversation_id,)
+    ).fetchone()
+    if row is None:
+        return None
+    found: Sequence[tuple[str, str | None, int, int, str | None]] = ()
+    if row[0] != revision:
+        found = connection.execute(
+            "SELECT id, parent_id, depth, updated_ms, writer FROM messages"
+            " WHERE conversation_id = ? ORDER BY number",
+            (conversation_id,),
+        ).fetchall()
+    return ChatState(revision=row[0], title=row[1], nodes=tuple(Node(*one) for one in found))
+
+
+def delete_conversation(
+    connection: sqlite3.Connection,
+    conversation_id: str,
+    revision: int | None = None,
+    living: Collection[str] = (),
+) -> None:
+    """Remove a conversation with all its messages.
+
+    Raises:
+        ConversationChanged: it is not at that `revision` any more, or one of the `living`
+            programs is writing an answer to it.
+    """
+    state = chat_state(connection, conversation_id)
+    if state is None:
+        return
+    if any(node.writer in living for node in state.nodes):
+        raise ConversationChanged("is being answered in another window")
+    if revision is not None and state.revision != revision:
+        raise ConversationChanged("was changed in another window")
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
 
-def rename_conversation(connection: sqlite3.Connection, conversation_id: str, title: str) -> None:
-    """Give a title that no question and no model replaces."""
-    connection.execute(
-        "UPDATE conversations SET title = ?, title_by = 'person' WHERE id = ?",
+def rename_conversation(connection: sqlite3.Connection, conversation_id: str, title: str) -> bool:
+    """Give a title that no question and no model replaces; False when there is no such chat."""
+    cursor = connection.execute(
+        "UPDATE conversations SET title = ?, title_by = 'person', revision = revision + 1"
+        " WHERE id = ?",
         (column(title), conversation_id),
     )
+    return cursor.rowcount > 0
 
 
 def writers(connection: sqlite3.Connection) -> frozenset[str]:

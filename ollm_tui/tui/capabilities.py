@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.manager_port import ModelManager
     from ollm_tui.runtime.other_models import OtherFolders
     from ollm_tui.runtime.places import Place
+    from ollm_tui.store.branches import Branch, ChatNews
     from ollm_tui.tokens.budget import WayOut
     from ollm_tui.tokens.limits import WindowSource
     from ollm_tui.tui.services import Client
@@ -51,6 +52,11 @@ class ChatSummary(Protocol):
         """The address of the model it goes on with."""
         ...
 
+    @property
+    def revision(self) -> int:
+        """Changes with whatever is done to the chat."""
+        ...
+
 
 class SavedChats(Protocol):
     """The chats of this person."""
@@ -63,8 +69,8 @@ class SavedChats(Protocol):
         """
         ...
 
-    async def delete(self, conversation_id: str) -> None:
-        """Remove a chat for good.
+    async def delete(self, conversation_id: str, revision: int | None = None) -> None:
+        """Remove a chat for good, if it is still at the `revision` that was listed.
 
         Raises:
             AIError: it is still there.
@@ -106,6 +112,44 @@ class KeepsChats(Protocol):
         Raises:
             AIError: it cannot be read.
         """
+        ...
+
+
+class ChatBranches(Protocol):
+    """The branches of a saved chat that is open."""
+
+    async def listed(self, client: "Client") -> "Sequence[Branch]":
+        """Give all branches, the one that was continued last first.
+
+        Raises:
+            AIError: they cannot be read.
+        """
+        ...
+
+    async def news(self, client: "Client") -> "ChatNews | None":
+        """Tell what other programs did to the chat since this was asked last.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        ...
+
+    async def open(self, client: "Client", branch: "Branch") -> "Client":
+        """Go on with another branch of the same chat.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsBranches(Protocol):
+    """Keeps every branch of a saved chat."""
+
+    @property
+    def branches(self) -> ChatBranches:
+        """Lists and opens them."""
         ...
 
 

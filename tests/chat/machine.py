@@ -72,8 +72,8 @@ class ListKeeper:
         if self.failure is not None:
             raise AIError(self.failure.code, self.failure.message)
 
-    def is_gone(self, conversation_id: str) -> bool:
-        return False
+    def deleted(self, conversation_id: str) -> None:
+        return None
 
 
 class OnePrompt:
@@ -151,7 +151,7 @@ class Bench:
         self.journal = (
             self.store.journal(self.conversation)
             if self.store
-            else ConversationJournal(self.keeper, self.conversation, "chat", (), lambda: 0)
+            else ConversationJournal(self.keeper, self.conversation, "chat", lambda: 0)
         )
         registry = ProviderRegistry()
         registry.register(self.provider)

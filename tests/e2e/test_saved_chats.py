@@ -45,6 +45,42 @@ def test_an_answer_outlives_a_program_that_is_killed(start: Start, home: Path) -
         assert found == sorted(found)
 
 
+def test_two_windows_go_on_with_one_chat_and_each_sees_what_the_other_wrote(
+    start: Start, home: Path
+) -> None:
+    with in_thread(fake_ollama) as server:
+        env = {"OLLAMA_HOST": server.url}
+        with start(home, env=env) as session:
+            ready(session)
+            ask(session, "echo beginning")
+            session.wait_for("   beginning", timeout=20)
+            ready(session)
+            ask(session, "/quit")
+            assert_left_sane(session, 0)
+        with start(home, "-c", env=env) as left, start(home, "-c", env=env) as right:
+            for session, word in ((left, "lefthand"), (right, "righthand")):
+                session.wait_for("   beginning", timeout=20)
+                ready(session)
+                ask(session, f"echo {word}")
+                session.wait_for(f"   {word}", timeout=20)
+                ready(session)
+            for session in (left, right):
+                session.wait_for("This chat was continued in another window", timeout=20)
+                session.wait_for("2 messages on another branch")
+            ask(right, "/branch")
+            right.wait_for("   lefthand", timeout=20)
+            right.wait_for("Branch 2 of 2")
+            for session in (left, right):
+                ask(session, "/quit")
+                assert_left_sane(session, 0)
+        with start(home, "-c", env=env) as session:
+            session.wait_for("   righthand", timeout=20)
+            session.wait_for("This chat has 1 other branch.")
+            ready(session)
+            ask(session, "/quit")
+            assert_left_sane(session, 0)
+
+
 def _headless(home: Path, url: str, prompt: str) -> str:
     done = subprocess.run(
         [*OLLM, "-c", "-p", prompt],

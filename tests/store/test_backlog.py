@@ -152,8 +152,8 @@ def test_a_conversation_that_is_gone_is_dropped_and_the_others_are_written(
         connection.execute("COMMIT")
 
     backlog.save(transact)
-    assert backlog.is_gone("gone")
-    assert not backlog.is_gone("here")
+    assert backlog.deleted("gone") == "elsewhere"
+    assert backlog.deleted("here") is None
     assert len(backlog) == 0
     assert connection.execute("SELECT id FROM conversations").fetchall() == [("here",)]
 
@@ -163,7 +163,7 @@ def test_forgetting_a_conversation_leaves_the_others_waiting(backlog: Backlog) -
     backlog.put(first_row("b", "two"))
     backlog.forget("one")
     assert len(backlog) == 1
-    assert not backlog.is_gone("two")
+    assert backlog.deleted("two") is None
 
 
 def test_ids_sort_by_their_time_and_never_repeat() -> None:

@@ -19,7 +19,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.store import connect
 from ollm_tui.store.conversations import open_store
 from ollm_tui.store.instances import Instances
-from ollm_tui.store.migrate import APPLICATION_ID
+from ollm_tui.store.migrate import APPLICATION_ID, shipped_migrations
 from tests.store.rig import SETTINGS, asked, on_connection, open_parts, rows, save_chat
 
 ROOT = Path(__file__).parents[2]
@@ -144,7 +144,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.parametrize("number", range(DAMAGES))
-async def test_a_damaged_file_is_kept_aside_and_the_program_starts(
+async def test_what_can_be_read_of_a_damaged_file_is_saved_and_the_file_is_kept_aside(
     path: Path, healthy: bytes, number: int
 ) -> None:
     broken = damage(healthy, number)
@@ -160,12 +160,11 @@ async def test_a_damaged_file_is_kept_aside_and_the_program_starts(
         await save_chat(store, "goes on")
     assert took_s <= 2
     kept = [p for p in path.parent.glob("chats-damaged-*.db") if p.read_bytes() == broken]
-    if listed:  # only text was hit, which is no structure
-        assert notice is None
+    if notice is None:  # only text was hit, which is no structure
         assert len(listed) == 20
+        assert kept == []
     else:
         assert len(kept) == 1
-        assert notice is not None
         assert str(kept[0]) in notice
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
@@ -264,7 +263,7 @@ async def test_a_newer_database_is_read_and_never_written(path: Path) -> None:
 async def test_an_old_program_stops_writing_when_a_newer_one_takes_over(path: Path) -> None:
     async with open_store(path) as store:
         with closing(sqlite3.connect(path)) as connection:
-            connection.execute("PRAGMA user_version = 2")
+            connection.execute("PRAGMA user_version = 99")
         with pytest.raises(AIError, match="newer version") as refused:
             await store.journal(SETTINGS).begin(asked())
     assert refused.value.details["reason"] == "newer"
@@ -373,6 +372,27 @@ async def test_chats_in_a_folder_that_cannot_be_written_can_be_read(open_folder:
     assert listed == "['old chat']"
     assert begun.startswith("Not saved")
     assert path.read_bytes() == before
+
+
+async def test_chats_of_an_older_format_can_be_read_where_nothing_can_be_written(
+    open_folder: Path,
+) -> None:
+    path = open_folder / "chats.db"
+    async with open_store(path, steps=shipped_migrations()[:1]):
+        pass
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO conversations VALUES (1, 'c', 'old chat', 'question', 1, 1, NULL, NULL,"
+            " NULL, '{}', NULL)"
+        )
+    path.chmod(0o444)
+    shutil.rmtree(open_folder / "chats.live")
+    open_folder.chmod(0o555)
+    first, listed, begun = run_as_nobody(path)
+    assert first.startswith("False Saved chats can be read, but nothing is saved")
+    assert listed == "['old chat']"
+    assert begun.startswith("Not saved")
+    assert rows(path, "PRAGMA user_version") == [(1,)]
 
 
 async def test_a_folder_that_cannot_be_written_and_has_no_chats_leaves_them_in_memory(

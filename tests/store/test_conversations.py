@@ -15,6 +15,7 @@ from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store import statements
+from ollm_tui.store.branches import ChatNews
 from ollm_tui.store.conversations import open_store
 from ollm_tui.store.rows import ConversationSettings
 from tests.store.rig import (
@@ -262,7 +263,7 @@ async def test_a_chat_of_five_thousand_messages_is_read_and_deleted(path: Path) 
         WITH RECURSIVE n (i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
         INSERT INTO messages SELECT NULL, 'm' || i, '{chat_id}',
           CASE i WHEN 3 THEN '{root[0]}' ELSE 'm' || (i - 1) END, i, 'user', 'complete',
-          NULL, NULL, 0, 0, '{{"role":"user","content":"x"}}' FROM n
+          NULL, NULL, 0, 0, '{{"role":"user","content":"x"}}', NULL FROM n
     """
     database, _, store = await open_parts(path)
     try:
@@ -276,21 +277,51 @@ async def test_a_chat_of_five_thousand_messages_is_read_and_deleted(path: Path) 
     assert rows(path, "SELECT count(*) FROM messages") == [(0,)]
 
 
-async def test_writing_a_chat_that_was_deleted_says_so_and_leaves_others_alone(path: Path) -> None:
+async def test_a_chat_that_another_program_deleted_goes_on_as_a_new_one(path: Path) -> None:
     async with open_store(path) as store, open_store(path) as other:
         mine, theirs = store.journal(SETTINGS), store.journal(SETTINGS)
         await mine.begin(asked("mine"))
         await theirs.begin(asked("theirs"))
         growing = await mine.begin(answered("g"))
-        await other.delete(mine.conversation_id)
+        old_id = mine.conversation_id
+        with pytest.raises(AIError, match="is being answered in another window"):
+            await other.delete(old_id)
+        await change(store._database, "DELETE FROM conversations WHERE id = ?", old_id)
         await mine.update(growing, answered("gr"))
-        await theirs.begin(asked("more"))
-        for _ in range(2):
-            with pytest.raises(AIError, match="deleted") as refused:
-                await mine.begin(asked("lost"))
-        assert refused.value.details["reason"] == "deleted"
-        assert [summary.title for summary in await store.list()] == ["theirs"]
+        await theirs.begin(asked("more"))  # this drops what waits for the chat that is gone
+        await mine.finish(growing, answered("grown"))
+        await mine.begin(asked("kept"))
+        assert mine.conversation_id != old_id
+        texts = [m.text for m in (await other.load(mine.conversation_id)).history]
+        assert texts == ["mine", "grown", "kept"]
+        assert {summary.title for summary in await store.list()} == {"mine", "theirs"}
         assert store.unsaved == 0
+        assert await store.news(mine) == ChatNews(is_saved_anew=True)
+        assert await store.news(mine) is None
+
+
+async def test_nothing_is_deleted_that_was_added_since_the_list_was_shown(path: Path) -> None:
+    async with open_store(path) as store, open_store(path) as other:
+        journal = store.journal(SETTINGS)
+        await journal.begin(asked("seen"))
+        (listed,) = await other.list()
+        await journal.begin(asked("not seen"))
+        with pytest.raises(AIError, match="was changed in another window") as refused:
+            await other.delete(listed.id, listed.revision)
+        assert refused.value.code == ErrorCode.CONFLICT
+        (listed,) = await other.list()
+        await other.delete(listed.id, listed.revision)
+        assert await other.list() == ()
+        assert await store.news(journal) == ChatNews(is_deleted=True)
+        assert await store.news(journal) is None
+
+
+async def test_a_chat_that_is_gone_cannot_be_renamed(path: Path) -> None:
+    async with open_store(path) as store:
+        chat_id = await save_chat(store, "q")
+        await store.delete(chat_id)
+        with pytest.raises(AIError, match="no such chat"):
+            await store.rename(chat_id, "title")
 
 
 async def test_deleting_the_open_chat_stops_its_journal(path: Path) -> None:

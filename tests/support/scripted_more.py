@@ -23,6 +23,7 @@ class SavedChat:
     updated_ms: int = NOW_MS
     message_count: int = 2
     model: str | None = "local://qwen3:8b"
+    revision: int = 0
 
 
 @dataclass
@@ -38,7 +39,7 @@ class ScriptedChats:
             raise self.refuses
         return self.saved[offset : offset + limit]
 
-    async def delete(self, conversation_id: str) -> None:
+    async def delete(self, conversation_id: str, revision: int | None = None) -> None:
         if self.refuses is not None:
             raise self.refuses
         self.deleted.append(conversation_id)

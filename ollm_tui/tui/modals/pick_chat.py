@@ -60,6 +60,12 @@ class PickChat(FilterList[str | None]):
 
     @work(exclusive=True)
     async def _read(self) -> None:
+        self._word = await self._list_again()
+        self._show(mark=self.marked)
+
+    async def _list_again(self) -> str:
+        """Read the list; gives why it could not be read, or nothing."""
+        word = ""
         found: list[ChatSummary] = []
         try:
             while len(found) < MOST:
@@ -68,11 +74,9 @@ class PickChat(FilterList[str | None]):
                 if len(page) < PAGE:
                     break
         except AIError as error:
-            self._word = clean_line(str(error))
-        else:
-            self._word = ""
+            word = clean_line(str(error))
         self._listed = found
-        self._show(mark=self.marked)
+        return word
 
     @on(Input.Changed)
     def _narrow(self) -> None:
@@ -156,9 +160,11 @@ class PickChat(FilterList[str | None]):
     async def _delete(self, chat: ChatSummary) -> None:
         place = self.query_one(OptionList).highlighted or 0
         try:
-            await self._chats.delete(chat.id)
+            await self._chats.delete(chat.id, chat.revision)
         except AIError as error:
             self._word = clean_line(str(error))
+            if error.details.get("reason") == "changed":
+                self._word = await self._list_again() or self._word
         else:
             self._word = ""
             self._listed = [one for one in self._listed if one.id != chat.id]

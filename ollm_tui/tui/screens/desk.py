@@ -12,6 +12,7 @@ from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.faces import NoteKind
 from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.attaching import Attaching
+from ollm_tui.tui.screens.branches import Branches
 from ollm_tui.tui.screens.fetching import Fetching
 from ollm_tui.tui.screens.finding_files import FileSuggestions
 from ollm_tui.tui.screens.model_views import ModelViews
@@ -65,6 +66,7 @@ class Desk:
         self.views = Views(screen, self)
         self.rewriting = Rewriting(screen, self)
         self.unsaved = Unsaved(runtime, self.say)
+        self.branches = Branches(screen, self)
         self.fetching = Fetching(screen, self)
         screen.services.approver.attach(
             screen.app, lambda is_open: self.presenter.ask(is_open=is_open)
@@ -92,6 +94,7 @@ class Desk:
         self._is_ready = True
         self.status.show_talk()
         self.fetching.watch()
+        self.branches.watch()
 
     async def _find_first_model(self) -> None:
         try:
@@ -166,6 +169,7 @@ class Desk:
         if not self.turns.failed:
             self._remember_model()
         self.unsaved.look()
+        await self.branches.look()
         await self.talk.look_at_window()
         self.status.show_talk()
         if not self.turns.failed:

@@ -41,6 +41,7 @@ class Saved:
             self._desk.say(error.message, "error", error.hint)
         else:
             self._desk.go_to(client)
+            await self._desk.branches.tell_others()
             await self._desk.talk.find_window()
             self._desk.status.show_talk()
 

@@ -62,6 +62,7 @@ class Views:
             "chats": self._saved.show,
             "context": self._context.show,
             "links": self.links.show,
+            "branch": lambda: self._desk.branches.show(text),
         }
         openers[view]()
 

@@ -1,0 +1,207 @@
+"""Read chats out of a damaged database, page by page, and put them into a sound one.
+
+SQLite gives up where a page that leads to others is broken: an index, the root of a table, the
+header. The messages themselves lie in the leaves of the table, and each leaf is read for itself, so
+only what stood in a broken page is lost. Deleted rows are overwritten (`secure_delete`), so none
+comes back.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from ollm_tui.store.sqlite_pages import Value, layouts, read_rows
+
+Row: TypeAlias = dict[str, Value]
+CONVERSATION: Final = (
+    "number", "id", "title", "title_by", "created_ms", "updated_ms", "model", "provider",
+    "system_prompt", "options", "leaf_id", "revision",
+)  # fmt: skip
+MESSAGE: Final = (
+    "number", "id", "conversation_id", "parent_id", "depth", "role", "state", "writer", "model",
+    "created_ms", "updated_ms", "body", "settings",
+)  # fmt: skip
+_ID: Final = 36
+_STATES: Final = frozenset({"complete", "streaming", "interrupted", "stopped", "failed"})
+LOST_TITLE: Final = "Chat from a damaged file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Salvaged:
+    """What came out of a damaged file."""
+
+    chats: int
+    messages: int
+    missing: int
+    """Messages that are known to be lost or broken; others may be that nothing speaks of."""
+
+    @property
+    def counts(self) -> str:
+        """What was saved: `3 chats with 12 messages`."""
+        chats = "1 chat" if self.chats == 1 else f"{self.chats:,} chats"
+        messages = "1 message" if self.messages == 1 else f"{self.messages:,} messages"
+        return f"{chats} with {messages}"
+
+    def __str__(self) -> str:
+        if not self.chats and not self.messages:
+            return "Nothing could be read of it"
+        if not self.missing:
+            return f"{self.counts} were saved from it; nothing else is known to be missing"
+        lost = "1 message" if self.missing == 1 else f"at least {self.missing:,} messages"
+        return f"{self.counts} were saved from it; {lost} could not be read"
+
+
+def salvage(damaged: Path, connection: sqlite3.Connection) -> Salvaged:
+    """Put what can be read of a damaged file into an empty database of the newest schema.
+
+    Raises:
+        OSError: the file cannot be read.
+        sqlite3.Error: it cannot be written.
+    """
+    chats, messages, broken = _read(damaged)
+    missing = broken + _mend(chats, messages)
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        _insert(connection, "conversations", CONVERSATION, chats.values())
+        _insert(connection, "messages", MESSAGE, messages.values())
+    return Salvaged(chats=len(chats), messages=len(messages), missing=missing)
+
+
+def _read(damaged: Path) -> tuple[dict[str, Row], dict[str, Row], int]:
+    """Read chats and messages by the layout that makes most sense; gives how many are broken."""
+    best: tuple[dict[str, Row], dict[str, Row], int] = ({}, {}, 0)
+    for layout in layouts(damaged):
+        chats: dict[str, Row] = {}
+        messages: dict[str, Row] = {}
+        for number, values in read_rows(damaged, layout):
+            if (row := _message(number, values)) is not None:
+                _keep_newest(messages, row)
+            elif (row := _conversation(number, values)) is not None:
+                _keep_newest(chats, row)
+        broken = sum(_is_broken(row) for row in messages.values())
+        if len(messages) - broken > len(best[1]) - best[2] or not best[1]:
+            best = chats, messages, broken
+    return best
+
+
+def _keep_newest(rows: dict[str, Row], row: Row) -> None:
+    """Of two copies of a row, as a page torn in two may leave them, keep the later one."""
+    before = rows.get(str(row["id"]))
+    if before is None or _int(before["updated_ms"]) <= _int(row["updated_ms"]):
+        rows[str(row["id"])] = row
+
+
+def _conversation(number: int, values: Sequence[Value]) -> Row | None:
+    if len(values) not in {len(CONVERSATION) - 1, len(CONVERSATION)} or not _is_id(values[1]):
+        return None
+    row = _row(CONVERSATION, number, values)
+    if row["title_by"] not in {"question", "model", "person"}:
+        return None
+    texts = all(isinstance(row[name], str) for name in ("title", "options"))
+    return {**row, "revision": _int(row["revision"])} if texts and _has_times(row) else None
+
+
+def _message(number: int, values: Sequence[Value]) -> Row | None:
+    if len(values) not in {len(MESSAGE) - 1, len(MESSAGE)} or not _is_id(values[1]):
+        return None
+    row = _row(MESSAGE, number, values)
+    parent = row["parent_id"]
+    is_one = (
+        _is_id(row["conversation_id"])
+        and (parent is None or _is_id(parent))
+        and isinstance(row["depth"], int)
+        and isinstance(row["role"], str)
+        and row["state"] in _STATES
+        and isinstance(row["body"], str)
+        and _has_times(row)
+    )
+    return row if is_one else None
+
+
+def _row(names: Sequence[str], number: int, values: Sequence[Value]) -> Row:
+    return dict(zip(names, (number, *values[1:], None), strict=False))
+
+
+def _is_id(value: Value) -> bool:
+    return isinstance(value, str) and len(value) == _ID
+
+
+def _has_times(row: Mapping[str, Value]) -> bool:
+    return isinstance(row["created_ms"], int) and isinstance(row["updated_ms"], int)
+
+
+def _int(value: Value) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _is_broken(message: Row) -> bool:
+    with suppress(ValueError, RecursionError):
+        json.loads(str(message["body"]))
+        return False
+    return True
+
+
+def _mend(chats: dict[str, Row], messages: dict[str, Row]) -> int:
+    """Join what lost its neighbour; gives how many messages are known to be lost.
+
+    A message whose parent is lost follows the nearest one before it that is left, and one whose
+    chat is lost belongs to the chat of its parent.
+    """
+    lost = {
+        str(row["parent_id"])
+        for row in messages.values()
+        if row["parent_id"] is not None and row["parent_id"] not in messages
+    }
+    lines: dict[str, list[Row]] = {}
+    for row in sorted(messages.values(), key=lambda row: _int(row["number"])):
+        parent = messages.get(str(row["parent_id"]))
+        if row["conversation_id"] not in chats and parent is not None:
+            row["conversation_id"] = parent["conversation_id"]
+        line = lines.setdefault(str(row["conversation_id"]), [])
+        if row["parent_id"] is not None and parent is None:
+            row["parent_id"] = _nearest(line, _int(row["depth"]))
+        line.append(row)
+    for chat_id, line in lines.items():
+        chat = chats.get(chat_id) or chats.setdefault(chat_id, _made_up(chat_id, line))
+        if chat["leaf_id"] not in messages:
+            if chat["leaf_id"] is not None:
+                lost.add(str(chat["leaf_id"]))
+            chat["leaf_id"] = line[-1]["id"]
+    for chat_id, chat in chats.items():
+        if chat_id not in lines and chat["leaf_id"] is not None:
+            lost.add(str(chat["leaf_id"]))
+            chat["leaf_id"] = None
+    return len(lost)
+
+
+def _nearest(line: Sequence[Row], depth: int) -> Value:
+    above = (row for row in reversed(line) if _int(row["depth"]) < depth)
+    return max(above, key=lambda row: _int(row["depth"]), default={"id": None})["id"]
+
+
+def _made_up(chat_id: str, line: Sequence[Row]) -> Row:
+    """Make the row of a conversation of which only messages are left."""
+    times = [_int(row["updated_ms"]) for row in line]
+    texts: Row = {"id": chat_id, "title": LOST_TITLE, "title_by": "question", "options": "{}"}
+    model = next((row["model"] for row in reversed(line) if row["model"] is not None), None)
+    return {
+        **dict.fromkeys(CONVERSATION),
+        **texts,
+        "created_ms": min(times),
+        "updated_ms": max(times),
+        "model": model,
+        "revision": 0,
+    }
+
+
+def _insert(
+    connection: sqlite3.Connection, table: str, names: Sequence[str], rows: Iterable[Row]
+) -> None:
+    columns, marks = ", ".join(names), ", ".join("?" * len(names))
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
+    for row in sorted(rows, key=lambda row: _int(row["number"])):
+        connection.execute(statement, [None, *(row[name] for name in names[1:])])

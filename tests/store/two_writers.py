@@ -1,0 +1,408 @@
+"""Two programs at one file that do what people do, in an order drawn from a seed.
+
+Each `Program` is a store of its own with a chat open; `Session` draws what they do, by turns or at
+the same time, and notes what was acknowledged. `check` looks at the file in the end.
+"""
+
+import random
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.store.backlog import Backlog
+from ollm_tui.store.conversations import ConversationStore, _mark_interrupted
+from ollm_tui.store.database import Database
+from ollm_tui.store.journal import ConversationJournal
+from ollm_tui.store.rows import ConversationSettings
+from tests.store.rig import answered, asked
+
+Act = Callable[["Session", "Program"], Coroutine[object, object, None]]
+
+
+@dataclass
+class Saved:
+    """A message that was acknowledged."""
+
+    chat: str
+    text: str
+    model: str | None
+
+
+class Settings:
+    """What a person sets in the open chat."""
+
+    def __init__(self) -> None:
+        self.now = ConversationSettings(model="local://tiny")
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.now, name)
+
+
+@dataclass
+class Program:
+    """One running program."""
+
+    name: str
+    path: Path
+    database: Database = field(init=False)
+    store: ConversationStore = field(init=False)
+    journal: ConversationJournal = field(init=False)
+    settings: Settings = field(default_factory=Settings)
+    texts: list[str] = field(default_factory=list)
+    """What is on the screen."""
+    growing: tuple[str, str] | None = None
+    """Id and text of the answer that is coming."""
+    listed: dict[str, tuple[int, set[str]]] = field(default_factory=dict)
+    """The list as it was shown: revision, and what was acknowledged in each chat then."""
+    opened_with: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    told: int = 0
+    told_deleted: bool = False
+
+    async def start(self) -> None:
+        backlog = Backlog()
+        self.database = await Database.open(self.path, None, backlog)
+        backlog.writer = self.database.instances.own
+        await _mark_interrupted(self.database)
+        self.store = ConversationStore(self.database, backlog)
+        await self.go_on(None)
+
+    async def go_on(self, chat: str | None, leaf: str | None = None) -> None:
+        """Open a branch of a chat; None is a new chat."""
+        self.growing, self.told, self.told_deleted = None, 0, False
+        self.written, self.opened_with, self.texts = set(), set(), []
+        if chat is None:
+            self.journal = self.store.journal(self.settings)  # type: ignore[arg-type]
+            return
+        stored = await self.store.load(chat, leaf)
+        self.settings.now = stored.settings
+        self.texts = [message.text for message in stored.history]
+        self.opened_with = {node.id for node in stored.state.nodes}
+        self.journal = self.store.journal(self.settings, stored)  # type: ignore[arg-type]
+
+    async def stop(self) -> None:
+        await self.database.close()
+
+    async def kill(self) -> None:
+        """End as by SIGKILL: nothing is written any more and the kernel drops the locks."""
+        database = self.database
+
+        def cut() -> None:
+            assert database._opened is not None
+            database._opened.connection.close()
+            database._opened = None
+
+        await database.run(cut)
+        await database.close()
+
+
+@dataclass
+class Session:
+    """What two programs have done so far."""
+
+    chance: random.Random
+    programs: list[Program]
+    saved: dict[str, Saved] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)
+    newest: dict[str, str] = field(default_factory=dict)
+    """The message begun last in each chat; none where that is not known."""
+    problems: list[str] = field(default_factory=list)
+    number: int = 0
+    at_once: bool = False
+
+    def acknowledged(self, program: Program, message_id: str, text: str) -> None:
+        chat = program.journal.conversation_id
+        self.saved[message_id] = Saved(chat, text, program.settings.now.model)
+        if self.at_once:
+            self.newest.pop(chat, None)
+        else:
+            self.newest[chat] = message_id
+        if program.journal.watch.is_saved_anew:  # the rest of the screen was saved again with it
+            program.opened_with, program.told = set(), 0
+            for one, shown in zip(program.journal.path, program.texts, strict=True):
+                self.saved.setdefault(one, Saved(chat, shown, program.settings.now.model))
+                program.written.add(one)
+        program.written.add(message_id)
+
+    def of(self, chat: str) -> set[str]:
+        return {one for one, saved in self.saved.items() if saved.chat == chat}
+
+    async def run(self, steps: int) -> None:
+        for _ in range(steps):
+            first, second = self.programs
+            self.at_once = self.chance.random() < 0.3
+            if self.at_once:
+                one, two = self._draw(), self._draw()
+                async with anyio.create_task_group() as group:
+                    group.start_soon(one, self, first)
+                    group.start_soon(two, self, second)
+            else:
+                await self._draw()(self, self.chance.choice(self.programs))
+
+    def _draw(self) -> Act:
+        return self.chance.choices(list(ACTS), list(ACTS.values()))[0]
+
+
+async def ask(session: Session, program: Program) -> None:
+    if program.growing is not None:
+        await end_answer(session, program)
+    session.number += 1
+    text = f"q{session.number}"
+    program.texts.append(text)
+    session.acknowledged(program, await program.journal.begin(asked(text)), text)
+
+
+async def begin_answer(session: Session, program: Program) -> None:
+    if program.growing is not None or not program.texts:
+        return
+    session.number += 1
+    text = f"a{session.number}"
+    program.texts.append(text)
+    program.growing = (await program.journal.begin(answered(text)), text)
+    session.acknowledged(program, program.journal.path[-1], text)
+
+
+async def grow(session: Session, program: Program) -> None:
+    if program.growing is not None:
+        message_id, text = program.growing
+        await program.journal.update(message_id, answered(text))
+
+
+async def end_answer(session: Session, program: Program) -> None:
+    if program.growing is None:
+        return
+    (message_id, text), program.growing = program.growing, None
+    text += " whole"
+    program.texts[-1] = text
+    await program.journal.finish(message_id, answered(text))
+    session.saved[program.journal.path[-1]].text = text
+    if program.journal.watch.is_saved_anew:
+        session.acknowledged(program, program.journal.path[-1], text)
+
+
+async def exchange(session: Session, program: Program) -> None:
+    await ask(session, program)
+    await begin_answer(session, program)
+    await end_answer(session, program)
+
+
+async def go_back(session: Session, program: Program) -> None:
+    """Edit or retry: what came after goes from the screen, then something is asked."""
+    await end_answer(session, program)
+    kept = session.chance.randrange(len(program.texts) + 1)
+    program.journal.rewind(kept)
+    del program.texts[kept:]
+    await ask(session, program)
+
+
+async def change_settings(session: Session, program: Program) -> None:
+    session.number += 1
+    program.settings.now = replace(
+        program.settings.now, model=f"local://m{session.number}", system_prompt=program.name
+    )
+
+
+async def rename(session: Session, program: Program) -> None:
+    try:
+        await program.store.rename(program.journal.conversation_id, f"by {program.name}")
+    except AIError as error:
+        if error.code != ErrorCode.BAD_REQUEST:
+            raise
+
+
+async def list_chats(session: Session, program: Program) -> None:
+    listed = await program.store.list(limit=1000)
+    program.listed = {chat.id: (chat.revision, session.of(chat.id)) for chat in listed}
+
+
+async def delete(session: Session, program: Program) -> None:
+    others = sorted(program.listed.keys() - {program.journal.conversation_id})
+    if not others:
+        return
+    chat = session.chance.choice(others)
+    revision, seen = program.listed.pop(chat)
+    try:
+        await program.store.delete(chat, revision)
+    except AIError as error:
+        if error.details["reason"] != "changed":
+            raise
+        return
+    session.deleted.add(chat)
+    unseen = session.of(chat) - seen
+    if unseen and not session.at_once:
+        session.problems.append(f"deleted without having been seen: {unseen}")
+    for one in session.of(chat):
+        if not session.at_once or one in seen:
+            del session.saved[one]
+
+
+async def go_on_with_last(session: Session, program: Program) -> None:
+    await end_answer(session, program)
+    last = await program.store.latest()
+    if last is not None:
+        try:
+            await program.go_on(last.id)
+        except AIError as error:  # the other one has just deleted it
+            if error.code != ErrorCode.BAD_REQUEST:
+                raise
+
+
+async def go_to_branch(session: Session, program: Program) -> None:
+    await end_answer(session, program)
+    found = await program.store.branches(program.journal)
+    if found:
+        leaf = session.chance.choice(found).leaf_id
+        try:
+            await program.go_on(program.journal.conversation_id, leaf)
+        except AIError as error:
+            if error.code != ErrorCode.BAD_REQUEST:
+                raise
+
+
+async def begin_anew(session: Session, program: Program) -> None:
+    await end_answer(session, program)
+    await program.go_on(None)
+
+
+async def look(session: Session, program: Program) -> None:
+    news = await program.store.news(program.journal)
+    if news is not None:
+        program.told += news.messages
+        program.told_deleted |= news.is_deleted
+
+
+async def quit_and_start(session: Session, program: Program) -> None:
+    await end_answer(session, program)
+    await program.stop()
+    await program.start()
+
+
+async def kill_and_start(session: Session, program: Program) -> None:
+    program.growing = None
+    await program.kill()
+    await program.start()
+
+
+ACTS: dict[Act, int] = {
+    ask: 5,
+    begin_answer: 4,
+    grow: 2,
+    end_answer: 4,
+    exchange: 4,
+    go_back: 4,
+    change_settings: 2,
+    rename: 2,
+    list_chats: 4,
+    delete: 3,
+    go_on_with_last: 8,
+    go_to_branch: 4,
+    begin_anew: 1,
+    look: 4,
+    quit_and_start: 1,
+    kill_and_start: 1,
+}
+
+
+async def interleave(path: Path, seed: int, steps: int = 16) -> list[str]:
+    """Let two programs do what the seed says; gives what is wrong afterwards."""
+    programs = [Program("A", path), Program("B", path)]
+    session = Session(random.Random(seed), programs)
+    async with AsyncExitStack() as stack:
+        for program in programs:
+            await program.start()
+            stack.push_async_callback(program.stop)
+        await exchange(session, programs[0])
+        await go_on_with_last(session, programs[1])
+        await session.run(steps)
+        for program in programs:
+            await end_answer(session, program)
+        await check(session)
+    return session.problems
+
+
+async def check(session: Session) -> None:
+    """Look for what was acknowledged, in the branches that a person can go to."""
+    store = session.programs[0].store
+    reached: dict[str, str] = {}
+    for chat in await store.list(limit=1000):
+        stored = await store.load(chat.id)
+        await _check_chat(session, store, chat.id, reached)
+        shown = stored.messages[-1].id
+        if stored.branches[0].leaf_id != shown and chat.id in session.newest:
+            session.problems.append(f"{chat.id}: not the branch that was continued last")
+        if session.newest.get(chat.id, shown) != shown:
+            session.problems.append(f"{chat.id}: {shown} is shown and not the newest message")
+    for one, saved in session.saved.items():
+        if saved.chat in session.deleted:
+            continue
+        if reached.get(one) != saved.text:
+            session.problems.append(f"{one} {saved}: reached {reached.get(one)!r}")
+    for program in session.programs:
+        await _check_told(session, program)
+
+
+async def _check_chat(
+    session: Session, store: ConversationStore, chat: str, reached: dict[str, str]
+) -> None:
+    stored = await store.load(chat)
+    for branch in stored.branches:
+        path = await store.load(chat, branch.leaf_id)
+        if path.messages[-1].id != branch.leaf_id or len(path.messages) != branch.length:
+            session.problems.append(f"{chat}: a branch is not the one that was listed")
+        reached.update((message.id, message.message.text) for message in path.messages)
+        known = session.saved.get(branch.leaf_id)
+        if known is not None and path.settings.model != known.model:
+            session.problems.append(f"{chat}: the settings of another branch")
+    if {node.id for node in stored.state.nodes} - reached.keys():
+        session.problems.append(f"{chat}: some messages are on no branch")
+
+
+async def _check_told(session: Session, program: Program) -> None:
+    for _ in range(3):
+        await look(session, program)
+    if not program.journal.path:
+        return
+    try:
+        stored = await program.store.load(program.journal.conversation_id)
+    except AIError:
+        if not program.told_deleted:
+            session.problems.append(f"{program.name} was not told that its chat was deleted")
+        return
+    ids = {node.id for node in stored.state.nodes}
+    foreign = ids - program.opened_with - program.written
+    if program.told != len(foreign):
+        session.problems.append(f"{program.name} was told of {program.told}, not {len(foreign)}")
+    saved = await _texts(program)  # an answer may have been opened while the other one wrote it
+    if not all(its.startswith(shown) for its, shown in zip(saved, program.texts, strict=True)):
+        session.problems.append(f"{program.name} shows what is not saved")
+
+
+async def _texts(program: Program) -> list[str]:
+    stored = await program.store.load(program.journal.conversation_id, program.journal.path[-1])
+    return [message.message.text for message in stored.messages]
+
+
+async def write_until_killed(path: Path, seed: int) -> None:
+    """Be one of several processes at a file; a line is printed for each message that is saved."""
+    program = Program(f"P{seed}", path)
+    session = Session(random.Random(seed), [program])
+    session.number = seed * 100_000
+    await program.start()
+    printed: set[str] = set()
+    acts: list[Act] = [exchange, exchange, go_back, change_settings, go_on_with_last, go_to_branch]
+    while True:
+        await session.chance.choice(acts)(session, program)
+        for one in session.saved.keys() - printed:
+            saved = session.saved[one]
+            sys.stdout.write(f"SAVED {saved.chat} {one} {saved.text}\n")
+        sys.stdout.flush()
+        printed = set(session.saved)
+
+
+if __name__ == "__main__":
+    anyio.run(write_until_killed, Path(sys.argv[1]), int(sys.argv[2]))

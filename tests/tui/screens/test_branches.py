@@ -1,0 +1,124 @@
+"""What another program does to the open chat is said, and its branch is one command away."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.store.branches import Branch, ChatNews
+from ollm_tui.tui.screens.branches import news_words
+from ollm_tui.tui.services import Client
+from tests.support.screens import Stage, staged
+from tests.support.scripted import ScriptedClient
+from tests.support.scripted_more import FullRuntime
+
+OTHER = Branch(leaf_id="b", length=4, apart=2, is_continuation=False)
+OWN = Branch(leaf_id="a", length=2, apart=0, is_continuation=False)
+
+
+@dataclass
+class ScriptedBranches:
+    found: list[Branch] = field(default_factory=list)
+    happened: list[ChatNews] = field(default_factory=list)
+    refuses: AIError | None = None
+    opened: list[str] = field(default_factory=list)
+
+    async def listed(self, client: Client) -> list[Branch]:
+        if self.refuses is not None:
+            raise self.refuses
+        return self.found
+
+    async def news(self, client: Client) -> ChatNews | None:
+        return self.happened.pop() if self.happened else None
+
+    async def open(self, client: Client, branch: Branch) -> ScriptedClient:
+        self.opened.append(branch.leaf_id)
+        messages = [Message("user", "their question"), Message("assistant", "their answer")]
+        return ScriptedClient(Conversation(messages=messages))
+
+
+@dataclass
+class BranchedRuntime(FullRuntime):
+    branches: ScriptedBranches = field(default_factory=ScriptedBranches)
+
+
+async def command(stage: Stage, text: str) -> None:
+    await stage.pilot.press(*text, "escape", "enter")
+    await stage.settle()
+
+
+async def test_news_are_said_after_an_answer_and_the_branch_is_shown(tmp_path: Path) -> None:
+    runtime = BranchedRuntime()
+    async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
+        runtime.branches.happened = [ChatNews(messages=2, branch=OTHER)]
+        runtime.branches.found = [OTHER, OWN]
+        await stage.ask("why?")
+        stage.client.answer("Because.")
+        await stage.settle()
+        shown = " ".join(stage.screen_text.split())
+        assert "continued in another window: 2 messages on another branch." in shown
+        assert "/branch shows it." in shown
+        await command(stage, "/branch")
+        assert runtime.branches.opened == ["b"]
+        assert "their answer" in stage.screen_text
+        assert "Branch 1 of 2, the one continued last: 4 messages." in stage.screen_text
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("/branch 3", "There are branches 1 to 2."),
+        ("/branch x", "There are branches 1 to 2."),
+        ("/branch 0", "There are branches 1 to 2."),
+    ],
+)
+async def test_a_number_that_is_none_is_refused(tmp_path: Path, typed: str, words: str) -> None:
+    runtime = BranchedRuntime()
+    runtime.branches.found = [OTHER, OWN]
+    async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
+        await command(stage, typed)
+        assert words in stage.screen_text
+        assert runtime.branches.opened == []
+
+
+async def test_one_branch_and_a_failure_are_said(tmp_path: Path) -> None:
+    runtime = BranchedRuntime()
+    async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
+        await command(stage, "/branch")
+        assert "This chat has only one branch." in stage.screen_text
+        runtime.branches.refuses = AIError(ErrorCode.CONFLICT, "Not read: another program.")
+        await command(stage, "/branch")
+        assert "Not read: another program." in stage.screen_text
+
+
+async def test_a_chat_that_is_opened_says_how_many_branches_it_has(tmp_path: Path) -> None:
+    runtime = BranchedRuntime()
+    runtime.branches.found = [OTHER, OWN, OWN]
+    async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
+        await stage.settle()
+        assert "This chat has 2 other branches." in stage.screen_text
+        assert "/branch shows the next one." in stage.screen_text
+
+
+@pytest.mark.parametrize(
+    ("news", "words"),
+    [
+        (ChatNews(is_deleted=True), "This chat was deleted in another window."),
+        (
+            ChatNews(is_saved_anew=True),
+            "This chat was deleted in another window. It is saved again as a new chat.",
+        ),
+        (ChatNews(title="a\x1b[31mb"), "This chat was renamed in another window: a␛[31mb"),
+        (
+            ChatNews(
+                messages=1, branch=Branch(leaf_id="b", length=3, apart=1, is_continuation=True)
+            ),
+            "This chat was continued in another window: 1 message after this.",
+        ),
+    ],
+)
+def test_news_in_words(news: ChatNews, words: str) -> None:
+    assert [text for text, _ in news_words(news)] == [words]
