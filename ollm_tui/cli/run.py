@@ -61,7 +61,7 @@ async def _ask(
     async with client.chat(prompt, signal=stop.signal) as events:
         async for event in events:
             show.event(event)
-            code = code_of(event)
+            code = code or code_of(event)
     return code
 
 

@@ -16,6 +16,7 @@ from ollm_tui.protocol.chat_events import (
     ErrorEvent,
     Finish,
     MediaDelta,
+    NoAnswer,
     PicturesLeftOut,
     Retrying,
     TextDelta,
@@ -119,7 +120,7 @@ class TurnPresenter:
         self.can_go_on = False
         """Whether the newest prompt ran out of turns."""
         self._shown_media: set[str] = set()
-        self._has_pictures = False
+        self._no_answer: NoAnswer | None = None
         self._tools: dict[str, float] = {}
         self._warned = False
 
@@ -183,7 +184,7 @@ class TurnPresenter:
         hint = " ".join(part for part in (error.hint, ways_out, self._hints.retry) if part)
         self.note(error.message, "error", hint or None)
 
-    def apply(self, event: ChatEvent) -> None:
+    def apply(self, event: ChatEvent) -> None:  # noqa: C901, PLR0912 -- one case per event
         """Show one event; after the end, or a stop, nothing is shown."""
         if self._over:
             return
@@ -198,6 +199,8 @@ class TurnPresenter:
                 self._warn(event)
             case MediaDelta():
                 self._media(event)
+            case NoAnswer():
+                self._no_answer = event
             case TurnComplete():
                 self._close_blocks()
             case Finish():
@@ -296,7 +299,6 @@ class TurnPresenter:
         if read_header(event.data) is None:
             return False
         if event.step is None or event.total_steps is None or event.step >= event.total_steps:
-            self._has_pictures = True
             # A block of its own: what is written around it may go on in the event's block.
             self._transcript.add_picture(f"picture-{next(self._numbers)}", event.data)
         return True
@@ -305,7 +307,6 @@ class TurnPresenter:
         if event.reason == "abort":
             self.stop()
             return
-        empty = not (self._deltas or self._has_pictures)
         self._end("ready")
         if event.usage is not None:
             self._status.show_usage(event.usage)
@@ -313,7 +314,7 @@ class TurnPresenter:
             self.can_go_on = True
             text = f"The model used {event.turn} turns and wants to go on."
             self.note(text, "warning", self._hints.go_on or None)
-        elif text := finish_note(event.reason, empty=empty):
+        elif text := finish_note(event.reason, self._no_answer):
             self.note(text, "warning")
         if line := stats_line(event.usage, event.timings):
             self.note(line, "stats")

@@ -10,6 +10,8 @@ from ollm_tui.protocol.chat_events import (
     ErrorEvent,
     Finish,
     MediaDelta,
+    NoAnswer,
+    NoAnswerCause,
     Retrying,
     ToolCallResult,
     ToolCallStart,
@@ -182,9 +184,23 @@ def test_an_error_that_says_aborted_is_a_stop(stage: Stage) -> None:
     assert not stage.presenter.failed
 
 
-def test_an_empty_answer_is_said(stage: Stage) -> None:
+@pytest.mark.parametrize("cause", ["empty", "thinking", "calls"])
+def test_an_end_without_an_answer_is_said_in_one_note(cause: NoAnswerCause, stage: Stage) -> None:
+    stage.presenter.apply(NoAnswer(cause=cause))
     stage.presenter.apply(finish())
-    assert ("warning", "The model gave an empty answer.", None) in stage.transcript.notes
+    warnings = [words for kind, words, _hint in stage.transcript.notes if kind == "warning"]
+    assert warnings == [NoAnswer(cause=cause).message]
+    stage.presenter.begin("again")
+    stage.presenter.apply(text("Here."))
+    stage.presenter.apply(finish())
+    assert [kind for kind, _words, _hint in stage.transcript.notes].count("warning") == 1
+
+
+def test_a_cut_without_an_answer_is_one_note(stage: Stage) -> None:
+    stage.presenter.apply(NoAnswer(cause="thinking"))
+    stage.presenter.apply(finish("length"))
+    [words] = [words for kind, words, _hint in stage.transcript.notes if kind == "warning"]
+    assert "length limit" in words
 
 
 def test_a_cut_answer_is_said(stage: Stage) -> None:
