@@ -37,13 +37,25 @@ _REASONS: Mapping[str, str] = MappingProxyType(
         "end_turn": "stop",
         "stop_sequence": "stop",
         "max_tokens": "length",
+        "max_output_tokens": "length",
+        "max_new_tokens": "length",
+        "max_length": "length",
+        "length_limit": "length",
+        "token_limit": "length",
         "model_length": "length",
+        "maxpredictedtokensreached": "length",
+        "contextlengthreached": "length",
         "model_context_window_exceeded": "length",
         "pause_turn": "pause",
         "function_call": "tool_calls",
         "tool_use": "tool_calls",
+        "safety": "content_filter",
+        "recitation": "content_filter",
+        "prohibited_content": "content_filter",
+        **{name: name for name in ("stop", "length", "tool_calls", "content_filter", "refusal")},
     }
 )
+"""Reasons by how servers spell them, whatever their case."""
 
 
 @dataclass(slots=True)
@@ -151,7 +163,7 @@ class Answer:
         return events
 
     def _finished_calls(self, raw_reason: str | None) -> list[ToolCall]:
-        was_cut = _REASONS.get(raw_reason or "", raw_reason) == "length"
+        was_cut = _normalised(raw_reason, has_calls=True) == "length"
         if was_cut:
             self._calls.lose_piece()  # a name without arguments yet is no call without arguments
         calls = self._calls.finish()
@@ -190,7 +202,7 @@ class Answer:
 
 
 def _normalised(raw: str | None, *, has_calls: bool) -> str:
-    reason = _REASONS.get(raw or "", raw or "stop")
+    reason = _REASONS.get((raw or "").casefold(), raw or "stop")
     if reason == "tool_calls" and not has_calls:
         return "stop"
     return "tool_calls" if reason == "stop" and has_calls else reason

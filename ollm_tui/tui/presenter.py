@@ -46,6 +46,8 @@ class Hints:
 
 
 _CHARS_PER_TOKEN = 4
+_FEWEST_DELTAS = 4
+"""Fewer are no stream whose speed could be told."""
 WHOLE = "The answer comes in one piece."
 ELSEWHERE = "Another server is asked."
 
@@ -111,9 +113,7 @@ class TurnPresenter:
     def _begin_turn(self) -> None:
         self._open: dict[str, float] = {}
         self._thinking: set[str] = set()
-        self._deltas = 0
-        self._chars = 0
-        self._first_at: float | None = None
+        self._begin_measuring()
         self._over = False
         self.failed = False
         """Whether the newest prompt ended in an error."""
@@ -123,6 +123,11 @@ class TurnPresenter:
         self._no_answer: NoAnswer | None = None
         self._tools: dict[str, float] = {}
         self._warned = False
+
+    def _begin_measuring(self) -> None:
+        self._deltas = 0
+        self._chars = 0
+        self._first_at: float | None = None
 
     def note(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a sentence below what is there."""
@@ -203,6 +208,7 @@ class TurnPresenter:
                 self._no_answer = event
             case TurnComplete():
                 self._close_blocks()
+                self._begin_measuring()  # the time of tools is not the model's
             case Finish():
                 self._finish(event)
             case ErrorEvent():
@@ -232,12 +238,13 @@ class TurnPresenter:
 
     def _append(self, block: str, delta: str) -> None:
         self._transcript.append(block, delta)
-        self._deltas += 1
-        self._chars += len(delta)
         now = self._clock()
         if self._first_at is None:
-            self._first_at = now
-        elif now - self._first_at >= 0.5:
+            self._first_at = now  # what came first was written before it came
+            return
+        self._deltas += 1
+        self._chars += len(delta)
+        if self._deltas >= _FEWEST_DELTAS and now - self._first_at >= 0.5:
             # One delta may hold many tokens: what comes fast is handed over in larger pieces.
             count = max(self._deltas, self._chars // _CHARS_PER_TOKEN)
             self._status.show_speed(count / (now - self._first_at))
