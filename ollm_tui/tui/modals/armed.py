@@ -88,8 +88,8 @@ class ArmedDialog(Dialog[ScreenResultType]):
         return self.query_one(Reading).is_read
 
     def _is_in_view(self) -> bool:
-        parts = [*self.query("Vertical > Static").exclude("#about"), self.query_one(Reading)]
-        return all(is_whole(part) for part in parts)
+        words = self.query("Vertical > Static").exclude("#about")
+        return self.query_one(Reading).has_room and all(map(is_whole, words))
 
     def on_resize(self) -> None:
         """Try again whether all of it has room."""

@@ -124,9 +124,14 @@ class Reading(ScrollView, can_focus=False):
         """How many rows a page goes: one stays in view."""
         return max(1, self.scrollable_content_region.height - 1)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether the rows in view are on the screen in their whole width."""
+        return is_whole(self) and self.scrollable_content_region.width >= self._width
+
     def look(self) -> None:
         """Take note of the rows in view, if they are shown in their whole width."""
-        if not is_whole(self) or self.scrollable_content_region.width < self._width:
+        if not self.has_room:
             return
         if self._seen_width != self._width:
             self._seen_width = self._width
