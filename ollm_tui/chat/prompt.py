@@ -74,10 +74,10 @@ def messages_to_send(
     return tuple(sent)
 
 
-def no_result(call: ToolCall, reason: str = STOPPED) -> Message:
+def no_result(call: ToolCall) -> Message:
     """Make the tool message of a call that did not come to its end."""
     return Message(
-        "tool", reason, name=call.name, tool_call_id=call.id, metadata={"is_error": True}
+        "tool", STOPPED, name=call.name, tool_call_id=call.id, metadata={"is_error": True}
     )
 
 

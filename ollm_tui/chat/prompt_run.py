@@ -15,14 +15,15 @@ import anyio
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.limits import ChatLimits
-from ollm_tui.chat.prompt import STOPPED, ChatOptions, no_result
+from ollm_tui.chat.prompt import ChatOptions, no_result
 from ollm_tui.chat.request import RequestMaker
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.sight import Sight, count_pictures, require_words
-from ollm_tui.chat.tool_loop import RunsTools, ToolRound
+from ollm_tui.chat.tool_loop import NothingOffered, OffersTools, ToolOffer, ToolRound
 from ollm_tui.chat.tool_mode import ToolModes
 from ollm_tui.chat.turn import Sleep, Turn
 from ollm_tui.protocol import chat_events, provider_events
+from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import End
@@ -31,7 +32,7 @@ from ollm_tui.providers.router import ResolvedModel, Router
 from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tokens.limits import exceeded
 
-NOT_RUN = "This tool was not run: no tools are on offer."
+CUT_CALL = "Not run: the answer was cut before its end, so the call may not be whole."
 TOLD_IN_TEXT = "The tools are described to the model in text instead."
 T = TypeVar("T")
 Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
@@ -43,7 +44,7 @@ class ChatParts:
     """What a chat works with; all but the router has a default."""
 
     router: Router
-    tools: RunsTools | None = None
+    tools: OffersTools | None = None
     modes: ToolModes = field(default_factory=ToolModes)
     limits: ChatLimits = field(default_factory=ChatLimits)
     encodings: Encodings = field(default_factory=Encodings)
@@ -148,12 +149,43 @@ class PromptRun:
             return chat_events.ErrorEvent(error=end.error, turn=number)
         if end.reason == "abort":
             return chat_events.Finish(reason="abort", turn=number)
-        if turn.calls and maker.offers_tools:
-            return await self._run_tools(turn, number, emit)
+        if turn.calls:
+            return await self._answer_calls(turn, end, maker, number, emit)
         if turn.correction is not None and self._corrections < self._parts.limits.corrections:
             self._corrections += 1
             await self._add(Message("user", turn.correction, metadata={"correction": True}))
             return None
+        return await self._finish(turn, end, number, emit)
+
+    async def _answer_calls(
+        self,
+        turn: Turn,
+        end: provider_events.Finish,
+        maker: RequestMaker,
+        number: int,
+        emit: Emit,
+    ) -> Ending | None:
+        """Run what may run; None when the model has to read the results.
+
+        It is not asked again where nothing was on offer, nor where the answer was cut: it would
+        only be cut there again.
+        """
+        is_cut = turn.is_cut(end)
+        offer = NothingOffered(CUT_CALL) if is_cut else maker.offer
+        stopped = await self._run_tools(offer, turn, number, emit)
+        if stopped is not None:
+            return stopped
+        if offer.schemas:
+            return None
+        return await self._finish(turn, end, number, emit)
+
+    async def _finish(
+        self, turn: Turn, end: provider_events.Finish, number: int, emit: Emit
+    ) -> Ending:
+        """End the prompt with its last turn, and say so where that brought no answer."""
+        cause = _why_no_answer(turn)
+        if cause is not None:
+            await emit(chat_events.NoAnswer(cause=cause, turn=number))
         await emit(chat_events.TurnComplete(turn_number=number))
         return chat_events.Finish(
             reason=end.reason, usage=end.usage, timings=end.timings, turn=number
@@ -212,16 +244,16 @@ class PromptRun:
             if message is not None:
                 self._conversation.messages.append(message)
             await growing.finish(message)
-            if ended != "complete" or not maker.offers_tools:
-                reason = NOT_RUN if ended == "complete" else STOPPED
-                await self._add(*(no_result(call, reason) for call in turn.calls))
+            if ended != "complete":
+                await self._add(*(no_result(call) for call in turn.calls))
         return turn, end
 
-    async def _run_tools(self, turn: Turn, number: int, emit: Emit) -> Ending | None:
-        tools = self._parts.tools
-        assert tools is not None
+    async def _run_tools(
+        self, offer: ToolOffer, turn: Turn, number: int, emit: Emit
+    ) -> Ending | None:
+        """Give every call its result; the end when they were stopped."""
         tool_round = ToolRound(
-            tools,
+            offer,
             turn.calls,
             turn=number,
             limit=self._parts.limits.calls_per_turn,
@@ -273,3 +305,14 @@ def _how_it_ended(end: End) -> str:
             return "stopped"
         case provider_events.Finish():
             return "complete"
+
+
+def _why_no_answer(turn: Turn) -> chat_events.NoAnswerCause | None:
+    """Tell what there was in place of an answer; None when there was one."""
+    message = turn.partial()
+    if turn.has_media or (message is not None and message.text.strip()):
+        return None
+    if turn.calls:
+        return "calls"
+    content = message.content if message is not None else ()
+    return "thinking" if any(isinstance(one, ThinkingContent) for one in content) else "empty"

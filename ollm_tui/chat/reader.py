@@ -1,9 +1,17 @@
 """`AnswerReader`: reads calls that a model writes as text, between a provider and its turn."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
-from ollm_tui.protocol.provider_events import End, ProviderEvent
+from ollm_tui.protocol.provider_events import End, Finish, ProviderEvent
+
+_CUT: Final = frozenset({"abort", "length", "content_filter", "refusal", "error"})
+"""Reasons of an end that was not the model's own: what came last may not be whole."""
+
+
+def is_cut(end: End) -> bool:
+    """Whether the text ended elsewhere than where the model wanted it to."""
+    return not isinstance(end, Finish) or end.reason in _CUT
 
 
 class AnswerReader(Protocol):
@@ -15,6 +23,10 @@ class AnswerReader(Protocol):
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Give what was held back; how the answer ended says whether a call in it is whole."""
+        ...
+
+    def is_cut(self, end: Finish) -> bool:
+        """Whether a call of the answer may not be whole, so that none is run."""
         ...
 
     @property
@@ -35,3 +47,7 @@ class PlainReader:
     def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Nothing was held back."""
         return ()
+
+    def is_cut(self, end: Finish) -> bool:
+        """Tell by the reason alone."""
+        return is_cut(end)

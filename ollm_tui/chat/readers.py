@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ollm_tui.chat.react import correction
+from ollm_tui.chat.reader import is_cut
 from ollm_tui.decode.json_guard import dump_or_reason
 from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
 from ollm_tui.decode.react_draft import ReActCall
@@ -50,9 +51,13 @@ class ReActReader:
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Give what was held back, with the call last."""
-        complete = _is_whole(end) or (_came_to_an_end(end) and self._parser.stopped)
+        complete = isinstance(end, Finish) and not self.is_cut(end)
         pieces = self._parser.finish(complete=complete)
         return [_doubted(self._event(piece), end) for piece in pieces]
+
+    def is_cut(self, end: Finish) -> bool:
+        """Tell by the reason; what comes after an observation is not missed."""
+        return is_cut(end) and not (self._parser.stopped and end.reason != "abort")
 
     def _event(self, piece: ReActPiece) -> ProviderEvent:
         match piece:
@@ -101,8 +106,12 @@ class LeakedCallReader:
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Give what was held back: text, then the calls."""
-        text = self._text_of(self._detector.finish(complete=_is_whole(end)))
+        text = self._text_of(self._detector.finish(complete=not is_cut(end)))
         return [*text, *(_doubted(call, end) for call in self._calls)]
+
+    def is_cut(self, end: Finish) -> bool:
+        """Tell by the reason alone."""
+        return is_cut(end)
 
     def _text_of(self, pieces: Iterable[LeakedPiece]) -> list[ProviderEvent]:
         """Keep the calls until the end, which tells whether anything was lost."""
@@ -119,15 +128,6 @@ class LeakedCallReader:
         self._found += 1
         made = self._new_id(self._found)
         return ToolCallEvent(ToolCall(id=made, name=found.name, args=found.args))
-
-
-def _came_to_an_end(end: End) -> bool:
-    return isinstance(end, Finish) and end.reason != "abort"
-
-
-def _is_whole(end: End) -> bool:
-    """Whether the text ended where the model wanted it to."""
-    return isinstance(end, Finish) and end.reason not in {"abort", "length"}
 
 
 def _doubted(event: ProviderEvent, end: End) -> ProviderEvent:

@@ -7,6 +7,7 @@ from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.reader import AnswerReader, PlainReader
 from ollm_tui.chat.readers import LeakedCallReader, ReActReader
+from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.models.thinking import ThinkingSupport, resolve_thinking
 from ollm_tui.protocol.json_types import JsonObject
@@ -16,6 +17,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.thinking import ShouldThink
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tools.arguments import find_faults
+from ollm_tui.tools.runner import not_offered
 
 if TYPE_CHECKING:
     from ollm_tui.chat.conversation import Conversation
@@ -36,7 +38,7 @@ def declared_thinking(info: ModelInfo | None) -> ThinkingSupport | None:
 
 def with_tools_as_text(request: Request) -> Request:
     """Render tools, calls and results as text, for a model without native tool use."""
-    told = react_instructions(request.tools)
+    told = react_instructions(request.offered_tools)
     prompts = [prompt for prompt in (request.system_prompt, told) if prompt]
     stop = request.options.stop or ()
     return replace(
@@ -69,12 +71,15 @@ class RequestMaker:
         self.sends_pictures = True
         """Whether pictures go along; not to a model that is known to read only text."""
         names = conversation.tools if options.tools is None else options.tools
-        self._schemas = parts.tools.schemas(names) if parts.tools is not None and names else ()
+        self.offer: ToolOffer = (
+            NothingOffered(not_offered("", ())) if parts.tools is None else parts.tools.offer(names)
+        )
+        """The tools of this prompt, whatever is switched on or off while it is answered."""
 
     @property
     def offers_tools(self) -> bool:
-        """Whether calls may be run."""
-        return bool(self._schemas)
+        """Whether any call may be run."""
+        return bool(self.offer.schemas)
 
     @property
     def mode(self) -> str:
@@ -101,7 +106,7 @@ class RequestMaker:
                 pictures=self.sends_pictures,
             ),
             system_prompt=options.system_prompt or talk.system_prompt,
-            tools=self._schemas,
+            tools=self.offer.schemas,
             options=merged_options(talk.options, options.options),
             should_think=self._wish(),
             signal=self._signal,
@@ -127,10 +132,10 @@ class RequestMaker:
             return PlainReader()
         if self._as_text:
             return ReActReader()
-        return LeakedCallReader(self._schemas, self._fits)
+        return LeakedCallReader(self.offer.schemas, self._fits)
 
     def _fits(self, name: str, args: JsonObject) -> bool:
-        schema = next((schema for schema in self._schemas if schema.name == name), None)
+        schema = next((one for one in self.offer.schemas if one.name == name), None)
         return schema is not None and not find_faults(schema, args)
 
     def gives_up_native_tools(self, error: "AIError", turn: "Turn") -> bool:

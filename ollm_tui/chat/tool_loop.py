@@ -21,16 +21,38 @@ from ollm_tui.providers.single_error import single_error
 Emit = Callable[[chat_events.ChatEvent], Awaitable[None]]
 
 
-class RunsTools(Protocol):
-    """What the loop asks of a tool runner."""
+class ToolOffer(Protocol):
+    """The tools of one prompt: what the model is told and what may run are the same."""
 
-    def schemas(self, names: Sequence[str]) -> tuple[ToolSchema, ...]:
-        """Give the schemas of these tools; unknown names are left out."""
+    @property
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """What the model is told."""
         ...
 
     async def run(self, call: ToolCall) -> ToolResult:
-        """Run one call; every failure is a result."""
+        """Run one call; every failure is a result, and so is a tool that is not on offer."""
         ...
+
+
+class OffersTools(Protocol):
+    """What a prompt asks of a tool runner."""
+
+    def offer(self, names: Sequence[str]) -> ToolOffer:
+        """Offer the tools of these names; unknown names are left out."""
+        ...
+
+
+class NothingOffered:
+    """Runs no call and says why."""
+
+    schemas: tuple[ToolSchema, ...] = ()
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Refuse."""
+        return ToolResult(call_id=call.id, name=call.name, content=self._reason, is_error=True)
 
 
 class ToolRound:
@@ -38,14 +60,14 @@ class ToolRound:
 
     def __init__(
         self,
-        runner: RunsTools,
+        offer: ToolOffer,
         calls: Sequence[ToolCall],
         *,
         turn: int,
         limit: int,
         next_block: Callable[[], str],
     ) -> None:
-        self._runner = runner
+        self._offer = offer
         self._calls = tuple(calls)
         self._turn = turn
         self._limit = limit
@@ -88,7 +110,7 @@ class ToolRound:
         await emit(
             chat_events.ToolCallStart(call=call, turn=self._turn, block=self._blocks[call.id])
         )
-        result = self._refused(call) if number >= self._limit else await self._runner.run(call)
+        result = self._refused(call) if number >= self._limit else await self._offer.run(call)
         await self._end(call, result, emit)
 
     async def _end(self, call: ToolCall, result: ToolResult, emit: Emit) -> None:

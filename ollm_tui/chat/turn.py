@@ -58,6 +58,8 @@ class Turn:
         self._left_out = set() if left_out is None else left_out
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
+        self.has_media = False
+        """Whether a picture, sound or video came."""
         self._is_whole = False
         """Whether the provider cannot stream, so that the answer comes in one piece."""
 
@@ -70,6 +72,10 @@ class Turn:
     def correction(self) -> str | None:
         """What to tell the model about a call that could not be read."""
         return self._reader.correction
+
+    def is_cut(self, end: Finish) -> bool:
+        """Whether the answer may have ended before the model had said it all."""
+        return self._reader.is_cut(end)
 
     async def run(self, emit: Emit) -> End:
         """Ask, again if that may help, emit deltas as they come, and give the end."""
@@ -148,6 +154,7 @@ class Turn:
     async def _take(self, taken: ProviderEvent, emit: Emit) -> None:
         event = self._with_own_id(taken)
         self._assembler.add(event)
+        self.has_media |= isinstance(event, provider_events.MediaDelta) and event.index == 0
         if shown := self._shown(event):
             await emit(shown)
         if self._growing is not None:

@@ -62,7 +62,7 @@ async def _ask(
     async with client.chat(prompt, signal=stop.signal) as events:
         async for event in events:
             show.event(event)
-            code = code_of(event)
+            code = code or code_of(event)
     if flags.goes_on and (news := await runtime.branches.news(client)) and news.branch:
         output.note("This chat was continued in another window: now it has one more branch.")
     return code

@@ -33,8 +33,10 @@ class ShowText:
         self._held_return = ""
         self._at_line_start = True
         self._is_thinking = False
+        self._no_answer: chat.NoAnswer | None = None
+        self._media_told: set[str] = set()
 
-    def event(self, event: chat.ChatEvent) -> None:
+    def event(self, event: chat.ChatEvent) -> None:  # noqa: C901, PLR0912 -- one case per event
         """Write what of an event belongs on the screen."""
         match event:
             case chat.TextDelta(delta=delta):
@@ -51,6 +53,8 @@ class ShowText:
                 self._output.note(f"The conversation takes {used} of {limit} tokens.")
             case chat.PicturesLeftOut(count=count, model=model):
                 self._output.note(f"{model} reads only text: {pictures(count)} not sent.")
+            case chat.NoAnswer():
+                self._no_answer = event
             case chat.Finish(reason=reason):
                 self._close()
                 self._ending(reason)
@@ -59,10 +63,18 @@ class ShowText:
                 self._output.error(error.message, error.hint)
             case chat.ToolCallStart() | chat.ToolCallResult():
                 self._tool(event)
-            case chat.MediaDelta() | chat.TurnComplete():
+            case chat.MediaDelta():
+                self._media(event.modality)
+            case chat.TurnComplete():
                 pass
             case _:
                 assert_never(event)
+
+    def _media(self, modality: str) -> None:
+        """Say once for each kind that it came: only text goes to standard output."""
+        if modality not in self._media_told:
+            self._media_told.add(modality)
+            self._output.note(f"The model sent {modality}, which is not shown here.")
 
     def _tool(self, event: chat.ToolCallStart | chat.ToolCallResult) -> None:
         self._end_thinking()
@@ -106,6 +118,8 @@ class ShowText:
             self._output.note("The server made a pause; `ollm -c` goes on.")
         elif reason == "max_turns":
             self._output.note("The model wants to go on with tools; `ollm -c` continues.")
+        elif self._no_answer is not None:
+            self._output.note(self._no_answer.message)
 
 
 class ShowJson:
@@ -115,8 +129,10 @@ class ShowJson:
         self._output = output
 
     def event(self, event: chat.ChatEvent) -> None:
-        """Write one line; an error is said on standard error too."""
+        """Write one line; an error or the lack of an answer is said on standard error too."""
         self._output.json(event_to_json(event))
+        if isinstance(event, chat.NoAnswer):
+            self._output.note(event.message)
         if isinstance(event, chat.ErrorEvent):
             self._output.error(event.error.message, event.error.hint)
 
@@ -132,9 +148,9 @@ def shown_arguments(call: ToolCall) -> str:
 
 
 def code_of(event: chat.ChatEvent) -> int:
-    """Give the exit code that the closing event means."""
+    """Give the exit code that an event means; the first other than 0 is that of the prompt."""
     match event:
-        case chat.ErrorEvent() | chat.Finish(reason="error"):
+        case chat.ErrorEvent() | chat.NoAnswer() | chat.Finish(reason="error"):
             return ERROR
         case chat.Finish(reason="abort"):
             return STOPPED

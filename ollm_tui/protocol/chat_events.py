@@ -6,7 +6,7 @@ that a delta belongs to and is unique in the conversation.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import FinishReason, Timings, Usage
@@ -103,6 +103,32 @@ class MediaDelta:
     block: str
 
 
+NoAnswerCause: TypeAlias = Literal["empty", "thinking", "calls"]
+"""What there was in place of an answer: nothing, only reasoning, only calls that were not run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoAnswer:
+    """The model came to its end without an answer; the `TurnComplete` of that turn follows."""
+
+    cause: NoAnswerCause
+    turn: int = 1
+
+    @property
+    def message(self) -> str:
+        """Say so in a sentence, with what may help."""
+        match self.cause:
+            case "empty":
+                return "The model gave an empty answer."
+            case "thinking":
+                return (
+                    "The model gave only reasoning and no answer. If it is a model that does not "
+                    "reason, switch off the reasoning parser of its server."
+                )
+            case "calls":
+                return "The model gave no answer: it only asked for tools, and none was run."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnComplete:
     """One request and its tools are done; another turn may follow."""
@@ -137,6 +163,7 @@ ChatEvent: TypeAlias = (
     | PicturesLeftOut
     | Retrying
     | MediaDelta
+    | NoAnswer
     | TurnComplete
     | Finish
     | ErrorEvent

@@ -57,6 +57,8 @@ def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, 
             return _retrying_to_json(event)
         case chat.MediaDelta():
             return _media_to_json(event)
+        case chat.NoAnswer(cause=cause, turn=turn):
+            return {"type": "no_answer", "cause": cause, "turn": turn}
         case chat.TurnComplete():
             return {"type": "turn_complete", "turn_number": event.turn_number}
         case chat.Finish():
@@ -131,6 +133,8 @@ def event_from_json(data: JsonMapping) -> chat.ChatEvent:  # noqa: C901, PLR0911
             return _retrying_from_json(data, turn)
         case "media":
             return _media_from_json(data, turn, block)
+        case "no_answer":
+            return chat.NoAnswer(cause=_cause(data), turn=turn)
         case "turn_complete":
             return chat.TurnComplete(turn_number=_whole(data, "turn_number", 1))
         case "finish":
@@ -149,6 +153,14 @@ def _whole(data: JsonMapping, key: str, default: int = 0) -> int:
 def _child(data: JsonMapping, key: str) -> JsonObject:
     value = data.get(key)
     return value if isinstance(value, dict) else {}
+
+
+def _cause(data: JsonMapping) -> chat.NoAnswerCause:
+    match data.get("cause"):
+        case "thinking" | "calls" as cause:
+            return cause
+        case _:
+            return "empty"
 
 
 def _result_from_json(data: JsonMapping, turn: int, block: str) -> chat.ToolCallResult:

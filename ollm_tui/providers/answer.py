@@ -45,6 +45,7 @@ _REASONS: Mapping[str, str] = MappingProxyType(
             "content_filter": "contentfilter contentfiltered contentpolicy safety sensitive "
             "recitation blocklist prohibitedcontent spii imagesafety guardrailintervened "
             "errortoxic moderation",
+            "refusal": "refusal refused",
             "error": "error failed failure internalerror servererror networkerror "
             "insufficientsystemresource resourceexhausted malformedfunctioncall malformedtooluse "
             "malformedmodeloutput unexpectedtoolcall timelimit timeout abort aborted cancelled "

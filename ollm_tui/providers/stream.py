@@ -12,7 +12,7 @@ States and transitions of `AnswerStream`:
 
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
@@ -20,9 +20,10 @@ from typing import Protocol, TypeAlias
 import anyio
 from anyio.abc import TaskGroup
 
+from ollm_tui.decode.json_fields import as_object, integer
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.message import Timings
+from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
@@ -125,7 +126,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._events: deque[ProviderEvent] = deque()
         self._began = time.monotonic()
         self._alive = self._began
-        self._first: float | None = None
+        self._pace = Pace()
         self._aborted = False
         self._answering = False
         self._ended = False
@@ -194,7 +195,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
     def _patience(self) -> float:
         """Seconds until the clock that runs now has run out."""
         limits = self._transport.spec
-        if self._first is None:
+        if self._pace.first_at is None:
             end = self._began + limits.first_byte_timeout_s
         else:
             end = self._alive + limits.idle_timeout_s
@@ -202,7 +203,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
 
     def _too_late(self) -> AIError:
         limits, place = self._transport.spec, self._transport.place
-        if self._first is None:
+        if self._pace.first_at is None:
             return no_first_byte(place, limits.first_byte_timeout_s)
         return idle(place, limits.idle_timeout_s)
 
@@ -265,27 +266,75 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         if said := self._question.said:
             self._events += said
             said.clear()
-        if self._first is None and any(isinstance(event, _OUTPUT) for event in events):
-            self._first = self._alive = time.monotonic()
+        was_silent = self._pace.first_at is None
+        self._pace.note(events, time.monotonic())
+        if was_silent and self._pace.first_at is not None:
+            self._alive = self._pace.first_at
         self._events += events
 
     def _timed(self, event: Finish) -> Finish:
-        first = None if self._first is None else self._first - self._began
-        return with_clock(event, first_token_s=first, total_s=time.monotonic() - self._began)
+        """Add what only the receiving end can measure; the server's own figures stay."""
+        known, first = event.timings or Timings(), self._pace.first_at
+        timings = replace(
+            known,
+            first_token_s=None if first is None else first - self._began,
+            total_s=time.monotonic() - self._began,
+            tokens_per_s=known.tokens_per_s or self._pace.speed(event.usage),
+        )
+        return replace(event, timings=timings)
+
+
+class Pace:
+    """How fast an answer is written, as seen from here, where the server does not tell.
+
+    Its first piece was written before it came and does not count. An answer that came at once, or
+    nearly so, tells nothing.
+    """
+
+    def __init__(self) -> None:
+        self.first_at: float | None = None
+        """When the first text, thinking or call came."""
+        self._last_at = 0.0
+        self._pieces = 0
+        self._first_chars = 0
+        self._chars = 0
+        self._has_thinking = False
+
+    def note(self, events: Iterable[ProviderEvent], now: float) -> None:
+        """Take what came together."""
+        output = [event for event in events if isinstance(event, _OUTPUT)]
+        if not output:
+            return
+        chars = sum(map(_length, output))
+        if self.first_at is None:
+            self.first_at, self._first_chars = now, chars
+        self._last_at = now
+        self._pieces += 1
+        self._chars += chars
+        self._has_thinking |= any(isinstance(event, ThinkingDelta) for event in output)
+
+    def speed(self, usage: Usage | None) -> float | None:
+        """Give tokens per second; None where they were not measured over a real stream."""
+        tokens = usage.completion_tokens if usage is not None else None
+        if usage is None or not tokens or self.first_at is None or not self._chars:
+            return None
+        seconds = self._last_at - self.first_at
+        if self._pieces < FEWEST_PIECES or seconds < SHORTEST_S:
+            return None
+        shown = tokens if self._has_thinking else tokens - _reasoned(usage)
+        return max(0, shown) * (1 - self._first_chars / self._chars) / seconds or None
 
 
 _OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
+FEWEST_PIECES = 4
+SHORTEST_S = 0.2
 
 
-def with_clock(event: Finish, *, first_token_s: float | None, total_s: float) -> Finish:
-    """Add what only the receiving end can measure; the server's own figures stay."""
-    known = event.timings or Timings()
-    tokens = event.usage.completion_tokens if event.usage else None
-    speed = known.tokens_per_s
-    writing = total_s - first_token_s if first_token_s is not None else 0.0
-    if speed is None and tokens and tokens > 1 and writing > 0:
-        speed = (tokens - 1) / writing
-    return replace(
-        event,
-        timings=replace(known, first_token_s=first_token_s, total_s=total_s, tokens_per_s=speed),
-    )
+def _length(event: TextDelta | ThinkingDelta | ToolCallEvent) -> int:
+    return len(event.call.raw_args) if isinstance(event, ToolCallEvent) else len(event.delta)
+
+
+def _reasoned(usage: Usage) -> int:
+    """Count the tokens of reasoning that the server keeps to itself."""
+    details = as_object(usage.extra.get("completion_tokens_details"))
+    return integer(details, "reasoning_tokens") or 0

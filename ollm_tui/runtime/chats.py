@@ -139,7 +139,7 @@ class ChatMaker:
         Raises:
             AIError: there is no model, or it cannot be found.
         """
-        schemas = self.tools.schemas(conversation.tools) if conversation.tools else ()
+        schemas = tuple(tool.schema for tool in self.tools.named(conversation.tools))
         return await measure(conversation, schemas, self._router, self._counter, self._windows)
 
     def _client(

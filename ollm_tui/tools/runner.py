@@ -1,6 +1,6 @@
-"""One call from wish to result.
+"""The tools of one prompt, and one call from wish to result.
 
-States: known -> checked -> allowed -> running -> ended. Whatever goes wrong on the way ends the
+States: offered -> checked -> allowed -> running -> ended. Whatever goes wrong on the way ends the
 call with a result that says so; only a cancellation of the caller goes through, and it leaves the
 call ended as stopped. No id is ever run a second time.
 """
@@ -8,7 +8,7 @@ call ended as stopped. No id is ever run a second time.
 import copy
 import difflib
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -48,23 +48,26 @@ class ToolRunner:
         self._most_result_bytes = most_result_bytes
         self._entries: dict[str, _Entry] = {}
 
-    def schemas(self, names: Sequence[str] | None = None) -> tuple[ToolSchema, ...]:
-        """Give the schemas of the tools switched on, or of those of them named."""
-        return self._registry.schemas(names)
+    def offer(self, names: Collection[str]) -> "ToolOffer":
+        """Offer the tools of these names for one prompt; unknown names are left out."""
+        return ToolOffer(self, self._registry.named(names))
 
     def result_of(self, call_id: str) -> ToolResult | None:
         """Give what came of a call; None when it has not ended or was never seen."""
         entry = self._entries.get(call_id)
         return entry.result if entry else None
 
-    async def run(self, call: ToolCall) -> ToolResult:
-        """Run a call, or give the result of the call of this id that has been run already."""
+    async def run(self, call: ToolCall, offered: Mapping[str, Tool]) -> ToolResult:
+        """Run a call of an offered tool, or give the result that the call of this id has already.
+
+        Nothing outside `offered` is run, nor is anybody asked about it.
+        """
         known = self._entries.get(call.id)
         if known is not None:
             return await self._again(call, known)
         entry = self._entries[call.id] = _Entry(call)
         try:
-            await _attempt(entry, self._registry, self._approver)
+            await _attempt(entry, offered, self._approver)
         finally:
             # What was done although it was cancelled is told as done.
             output = entry.output or ToolOutput(STOPPED, is_error=True)
@@ -94,10 +97,26 @@ class ToolRunner:
         return keep_ends(repair(text), self._most_result_bytes)
 
 
-async def _attempt(entry: _Entry, registry: ToolRegistry, approver: Approver) -> None:
+class ToolOffer:
+    """The tools of one prompt: what the model is told, what may run, what a refusal lists."""
+
+    def __init__(self, runner: ToolRunner, tools: Collection[Tool]) -> None:
+        self._runner = runner
+        self._tools = {tool.schema.name: tool for tool in tools}
+        self.schemas: tuple[ToolSchema, ...] = tuple(tool.schema for tool in tools)
+        """What the model is told."""
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Run one call; every failure is a result, and so is a tool that is not on offer."""
+        return await self._runner.run(call, self._tools)
+
+
+async def _attempt(entry: _Entry, offered: Mapping[str, Tool], approver: Approver) -> None:
     call = entry.call
     with _faults_told(entry):
-        tool = _find(call.name, registry)
+        tool = offered.get(call.name)
+        if tool is None:
+            raise ToolFailure(not_offered(call.name, offered))
         args = _checked(call, tool)
         approval = await approver.approve(call, tool)
         if approval.allowed:
@@ -117,13 +136,6 @@ def _faults_told(entry: _Entry) -> Iterator[None]:
         # A tool is anybody's code: whatever it raises is a result and ends nothing else.
         logger.exception("call %s of the tool %s failed", entry.call.id, entry.call.name)
         entry.output = ToolOutput(f"The tool failed: {_named(error)}", is_error=True)
-
-
-def _find(name: str, registry: ToolRegistry) -> Tool:
-    tool = registry.get(name)
-    if tool is not None and name in registry.enabled:
-        return tool
-    raise ToolFailure(_no_such_tool(name, registry.enabled))
 
 
 def _checked(call: ToolCall, tool: Tool) -> JsonObject:
@@ -166,12 +178,14 @@ def _as_output(output: object) -> ToolOutput:
     raise TypeError(f"it gave {type(output).__name__}, not text")
 
 
-def _no_such_tool(name: str, names: Collection[str]) -> str:
+def not_offered(name: str, names: Collection[str]) -> str:
+    """Tell the model that a tool is not on offer, and which are."""
     if not names:
-        return "Not run: no tools are switched on. Answer without them."
+        return "Not run: no tools are offered. Answer without them."
     near = difflib.get_close_matches(name[:64], sorted(names), n=1)
     meant = f" Did you mean {near[0]}?" if near else ""
-    return f"Not run: there is no tool {name[:64]!r}.{meant} There are: {', '.join(sorted(names))}."
+    listed = ", ".join(sorted(names))
+    return f"Not run: the tool {name[:64]!r} is not offered.{meant} Offered: {listed}."
 
 
 def _named(error: BaseException) -> str:

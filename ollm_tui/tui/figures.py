@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import ImageContent
 
     # the status line needs only the arithmetic, and that before the first frame
+    from ollm_tui.protocol.chat_events import NoAnswer
     from ollm_tui.protocol.message import FinishReason, Timings, Usage
 
 
@@ -101,7 +102,7 @@ def stats_line(usage: "Usage | None", timings: "Timings | None") -> str:
     return " · ".join(parts)
 
 
-def finish_note(reason: "FinishReason", *, empty: bool) -> str:
+def finish_note(reason: "FinishReason", no_answer: "NoAnswer | None" = None) -> str:
     """Say what is special about the end of an answer; nothing for an ordinary one."""
     match reason:
         case "length":
@@ -111,7 +112,7 @@ def finish_note(reason: "FinishReason", *, empty: bool) -> str:
         case "pause":
             return "The server made a pause; ask it to go on."
         case _:
-            return "The model gave an empty answer." if empty else ""
+            return no_answer.message if no_answer is not None else ""
 
 
 def left_out_note(count: int, model: str) -> str:

@@ -16,6 +16,7 @@ from ollm_tui.protocol.chat_events import (
     ErrorEvent,
     Finish,
     MediaDelta,
+    NoAnswer,
     PicturesLeftOut,
     Retrying,
     TextDelta,
@@ -45,6 +46,8 @@ class Hints:
 
 
 _CHARS_PER_TOKEN = 4
+_FEWEST_DELTAS = 4
+"""Fewer are no stream whose speed could be told."""
 WHOLE = "The answer comes in one piece."
 ELSEWHERE = "Another server is asked."
 
@@ -110,18 +113,21 @@ class TurnPresenter:
     def _begin_turn(self) -> None:
         self._open: dict[str, float] = {}
         self._thinking: set[str] = set()
-        self._deltas = 0
-        self._chars = 0
-        self._first_at: float | None = None
+        self._begin_measuring()
         self._over = False
         self.failed = False
         """Whether the newest prompt ended in an error."""
         self.can_go_on = False
         """Whether the newest prompt ran out of turns."""
         self._shown_media: set[str] = set()
-        self._has_pictures = False
+        self._no_answer: NoAnswer | None = None
         self._tools: dict[str, float] = {}
         self._warned = False
+
+    def _begin_measuring(self) -> None:
+        self._deltas = 0
+        self._chars = 0
+        self._first_at: float | None = None
 
     def note(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a sentence below what is there."""
@@ -183,7 +189,7 @@ class TurnPresenter:
         hint = " ".join(part for part in (error.hint, ways_out, self._hints.retry) if part)
         self.note(error.message, "error", hint or None)
 
-    def apply(self, event: ChatEvent) -> None:
+    def apply(self, event: ChatEvent) -> None:  # noqa: C901, PLR0912 -- one case per event
         """Show one event; after the end, or a stop, nothing is shown."""
         if self._over:
             return
@@ -198,8 +204,11 @@ class TurnPresenter:
                 self._warn(event)
             case MediaDelta():
                 self._media(event)
+            case NoAnswer():
+                self._no_answer = event
             case TurnComplete():
                 self._close_blocks()
+                self._begin_measuring()  # the time of tools is not the model's
             case Finish():
                 self._finish(event)
             case ErrorEvent():
@@ -229,12 +238,13 @@ class TurnPresenter:
 
     def _append(self, block: str, delta: str) -> None:
         self._transcript.append(block, delta)
-        self._deltas += 1
-        self._chars += len(delta)
         now = self._clock()
         if self._first_at is None:
-            self._first_at = now
-        elif now - self._first_at >= 0.5:
+            self._first_at = now  # what came first was written before it came
+            return
+        self._deltas += 1
+        self._chars += len(delta)
+        if self._deltas >= _FEWEST_DELTAS and now - self._first_at >= 0.5:
             # One delta may hold many tokens: what comes fast is handed over in larger pieces.
             count = max(self._deltas, self._chars // _CHARS_PER_TOKEN)
             self._status.show_speed(count / (now - self._first_at))
@@ -296,7 +306,6 @@ class TurnPresenter:
         if read_header(event.data) is None:
             return False
         if event.step is None or event.total_steps is None or event.step >= event.total_steps:
-            self._has_pictures = True
             # A block of its own: what is written around it may go on in the event's block.
             self._transcript.add_picture(f"picture-{next(self._numbers)}", event.data)
         return True
@@ -305,7 +314,6 @@ class TurnPresenter:
         if event.reason == "abort":
             self.stop()
             return
-        empty = not (self._deltas or self._has_pictures)
         self._end("ready")
         if event.usage is not None:
             self._status.show_usage(event.usage)
@@ -313,7 +321,7 @@ class TurnPresenter:
             self.can_go_on = True
             text = f"The model used {event.turn} turns and wants to go on."
             self.note(text, "warning", self._hints.go_on or None)
-        elif text := finish_note(event.reason, empty=empty):
+        elif text := finish_note(event.reason, self._no_answer):
             self.note(text, "warning")
         if line := stats_line(event.usage, event.timings):
             self.note(line, "stats")

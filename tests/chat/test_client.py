@@ -85,7 +85,7 @@ async def test_the_question_is_in_the_history_before_it_is_sent() -> None:
     async with client.chat("hi") as events:
         assert roles(client) == ["user"]
         gate.set()
-        assert [type(e).__name__ async for e in events] == ["TurnComplete", "Finish"]
+        assert [type(e).__name__ async for e in events] == ["NoAnswer", "TurnComplete", "Finish"]
 
 
 async def test_a_signal_ends_with_abort_and_keeps_the_partial_answer() -> None:
@@ -195,7 +195,7 @@ async def test_a_call_that_nobody_runs_still_has_its_one_result_for_the_next_req
         ("assistant", None, None),
         ("tool", "c1", "look"),
     ]
-    assert "not run" in sent[2].text
+    assert sent[2].text == "Not run: no tools are offered. Answer without them."
 
 
 async def test_without_a_model_the_error_says_so() -> None:

@@ -9,6 +9,7 @@ from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.limits import ChatLimits
 from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.tool_loop import ToolOffer
 from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult
@@ -26,6 +27,7 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from tests.chat.test_tools_in_chat import Turns
 from tests.support.providers import ScriptedProvider
+from tests.support.tools import Offered
 
 WEATHER = ToolSchema(
     name="weather",
@@ -42,8 +44,8 @@ class Weather:
     def __init__(self) -> None:
         self.calls: list[ToolCall] = []
 
-    def schemas(self, names: Sequence[str]) -> tuple[ToolSchema, ...]:
-        return (WEATHER,) if "weather" in names else ()
+    def offer(self, names: Sequence[str]) -> ToolOffer:
+        return Offered((WEATHER,) if "weather" in names else (), self.run)
 
     async def run(self, call: ToolCall) -> ToolResult:
         self.calls.append(call)

@@ -13,7 +13,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.limits import ChatLimits
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.prompt_run import ChatParts
-from ollm_tui.chat.tool_loop import RunsTools
+from ollm_tui.chat.tool_loop import OffersTools, ToolOffer
 from ollm_tui.chat.tool_mode import ToolModes
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult, ToolCallStart
@@ -32,7 +32,7 @@ from ollm_tui.providers.router import Router
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
 from tests.support.providers import ScriptedProvider
-from tests.support.tools import AllowAll, ScriptedTool
+from tests.support.tools import AllowAll, Offered, ScriptedTool
 
 Behaviour = Callable[[ToolCall], "str | anyio.Event"]
 
@@ -47,8 +47,8 @@ class FakeTools:
     together: int = 0
     _barrier: anyio.Event = field(default_factory=anyio.Event)
 
-    def schemas(self, names: Sequence[str]) -> tuple[ToolSchema, ...]:
-        return tuple(ToolSchema(name=name) for name in names)
+    def offer(self, names: Sequence[str]) -> ToolOffer:
+        return Offered(tuple(ToolSchema(name=name) for name in names), self.run)
 
     async def run(self, call: ToolCall) -> ToolResult:
         self.started.append(call.id)
@@ -87,7 +87,7 @@ DONE: list[ProviderEvent] = [TextDelta("done"), Finish("stop")]
 
 
 def client_over(
-    provider: ScriptedProvider, tools: RunsTools, limits: ChatLimits | None = None
+    provider: ScriptedProvider, tools: OffersTools, limits: ChatLimits | None = None
 ) -> ChatClient:
     registry = ProviderRegistry()
     registry.register(provider)

@@ -285,3 +285,64 @@ def test_a_signal_before_the_answer_began_ends_the_run_too(number: int, code: in
                 process.send_signal(number)
                 assert process.wait(5) == code
                 assert process.communicate() == (b"", b"")
+
+
+def called(name: str, **arguments: object) -> dict[str, Any]:
+    return said("", tool_calls=[{"function": {"name": name, "arguments": arguments}}])
+
+
+@pytest.mark.parametrize("way", ["flag", "settings"])
+def test_a_tool_that_was_not_offered_is_not_run(
+    way: str, ollm: Ollm, fake: FakeOllama, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.txt").write_text("the plan")
+    fake.lines = [called("read_file", path="plan.txt"), DONE]
+    fake.capabilities = ["completion", "tools"]
+    settings = tmp_path / "config.toml"
+    enabled = '[tools]\nenabled = ["current_time"]\n' if way == "settings" else "[tools]\n"
+    settings.write_text(f"{enabled}root = '{tmp_path}'\n[chat]\nmax_turns = 2\n")
+    flags = ["--tools", "current_time"] if way == "flag" else []
+    done = ollm(*local(fake), "--config", str(settings), *flags, "-p", "hi")
+    assert len(fake.requests) == 2
+    assert [tool["function"]["name"] for tool in fake.requests[0]["tools"]] == ["current_time"]
+    assert prompt_of(fake) == (
+        "Not run: the tool 'read_file' is not offered. Offered: current_time."
+    )
+    assert "the plan" not in json.dumps(fake.requests) + done.stdout + done.stderr
+
+
+ONLY_CALLS = "The model gave no answer: it only asked for tools, and none was run."
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause", "words"),
+    [
+        ([DONE], "empty", "The model gave an empty answer."),
+        ([said("", thinking="Rivers."), DONE], "thinking", "only reasoning and no answer"),
+        ([called("read_file", path="a"), DONE], "calls", ONLY_CALLS),
+    ],
+)
+def test_no_answer_is_one_line_an_event_and_an_exit_code(
+    lines: list[dict[str, Any]], cause: str, words: str, ollm: Ollm, fake: FakeOllama
+) -> None:
+    fake.lines = lines
+    done = ollm(*local(fake), "-p", "hi")
+    assert (done.stdout, done.returncode) == ("", 1)
+    assert [line for line in done.stderr.splitlines() if words in line] == [
+        done.stderr.splitlines()[-1]
+    ]
+    done = ollm(*local(fake), "--json", "-p", "hi")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [event["type"] for event in events[-3:]] == ["no_answer", "turn_complete", "finish"]
+    assert (events[-3]["cause"], done.returncode) == (cause, 1)
+    assert words in done.stderr
+
+
+def test_a_call_that_the_token_limit_ended_is_not_run(ollm: Ollm, fake: FakeOllama) -> None:
+    cut = {**DONE, "done_reason": "length"}
+    fake.lines = [called("current_time"), cut]
+    done = ollm(*local(fake), "--tools", "current_time", "-p", "hi")
+    assert len(fake.requests) == 1
+    assert (done.stdout, done.returncode) == ("", 1)
+    assert "current_time failed: Not run: the answer was cut" in done.stderr
+    assert done.stderr.splitlines()[-1] == "ollm: The answer was cut at the token limit."

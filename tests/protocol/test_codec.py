@@ -91,6 +91,9 @@ EVENTS: st.SearchStrategy[ChatEvent] = st.one_of(
         turn=TURNS,
         block=NAMES,
     ),
+    st.builds(
+        chat_events.NoAnswer, cause=st.sampled_from(["empty", "thinking", "calls"]), turn=TURNS
+    ),
     st.builds(chat_events.TurnComplete, turn_number=TURNS),
     st.builds(
         chat_events.Finish,

@@ -340,6 +340,35 @@ def test_counts_and_times_are_the_servers_and_zeros_are_unknown() -> None:
     assert (end.timings.tokens_per_s, end.timings.prompt_s) == (50.0, 0.2)
 
 
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("MAX_TOKENS", "length"),
+        ("Length", "length"),
+        ("max_output_tokens", "length"),
+        ("token_limit", "length"),
+        ("contextLengthReached", "length"),
+        ("SAFETY", "content_filter"),
+        ("STOP", "tool_calls"),
+        ("Load", "Load"),
+    ],
+)
+def test_reasons_are_known_in_every_spelling(raw: str, reason: str) -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "look", "arguments": "{}"}}
+    end = decode(OpenAIStream(PLACE), [stream(event({"tool_calls": [call]}, raw), DONE)])[-1]
+    assert isinstance(end, Finish)
+    assert (end.reason, end.raw_reason) == (reason, raw)
+
+
+def test_the_speed_of_a_single_token_is_none() -> None:
+    timings = {"predicted_n": 1, "predicted_ms": 0.001, "predicted_per_second": 1_000_000.0}
+    end = decode(OpenAIStream(PLACE), [stream(event({"content": "Hi"}, "stop", timings=timings))])
+    last = end[-1]
+    assert isinstance(last, Finish)
+    assert last.timings is not None
+    assert last.timings.tokens_per_s is None
+
+
 def test_ollamas_durations_are_nanoseconds_and_a_missing_count_is_unknown() -> None:
     last = line(done=True, eval_count=20, eval_duration=2_000_000_000, load_duration=500_000_000)
     end = decode(OllamaStream(PLACE), [last])[-1]

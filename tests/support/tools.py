@@ -1,12 +1,19 @@
 """Tools and approvers for tests."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.ports import Tool
-from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
+from ollm_tui.protocol.ports import Approver, Tool
+from ollm_tui.protocol.tools import (
+    Approval,
+    ToolCall,
+    ToolEffect,
+    ToolOutput,
+    ToolResult,
+    ToolSchema,
+)
 from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import ToolRunner
+from ollm_tui.tools.runner import ToolOffer, ToolRunner
 
 
 class AllowAll:
@@ -47,9 +54,41 @@ class ScriptedTool:
         return await self._work(args)
 
 
-def runner_for(*tools: Tool) -> ToolRunner:
-    """Give a runner that allows everything."""
-    return ToolRunner(ToolRegistry(tools), AllowAll())
+class Offered:
+    """An offer whose calls, and no others, a test answers."""
+
+    def __init__(
+        self, schemas: Sequence[ToolSchema], answer: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> None:
+        self.schemas = tuple(schemas)
+        self._answer = answer
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        if call.name in {schema.name for schema in self.schemas}:
+            return await self._answer(call)
+        return ToolResult(call_id=call.id, name=call.name, content="not offered", is_error=True)
+
+
+class OfferingRunner:
+    """A runner that runs what is asked of it as if all of its tools were on offer."""
+
+    def __init__(self, tools: Sequence[Tool], approver: Approver) -> None:
+        self._runner = ToolRunner(ToolRegistry(tools), approver)
+        self._offer = self._runner.offer([tool.schema.name for tool in tools])
+
+    def offer(self, names: Collection[str]) -> ToolOffer:
+        return self._runner.offer(names)
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        return await self._offer.run(call)
+
+    def result_of(self, call_id: str) -> ToolResult | None:
+        return self._runner.result_of(call_id)
+
+
+def runner_for(*tools: Tool, approver: Approver | None = None) -> OfferingRunner:
+    """Give a runner with these tools on offer; without an approver all is allowed."""
+    return OfferingRunner(tools, approver or AllowAll())
 
 
 def tool_call(

@@ -65,22 +65,37 @@ async def test_a_tool_may_call_its_own_answer_an_error() -> None:
     assert (await run(ScriptedTool(work=giving(ToolOutput("no", is_error=True))))).is_error
 
 
-async def test_an_unknown_tool_is_told_with_those_there_are() -> None:
+async def test_an_unknown_tool_is_told_with_those_on_offer() -> None:
     runner = runner_for(ScriptedTool("read_file"), ScriptedTool("clock"))
     result = await runner.run(tool_call("read_fil"))
     assert result.is_error
     assert result.content == (
-        "Not run: there is no tool 'read_fil'. Did you mean read_file? There are: clock, read_file."
+        "Not run: the tool 'read_fil' is not offered. Did you mean read_file? "
+        "Offered: clock, read_file."
     )
 
 
-async def test_a_tool_that_is_switched_off_does_not_run() -> None:
-    scripted = ScriptedTool()
-    registry = ToolRegistry([scripted])
-    registry.enable([])
-    result = await ToolRunner(registry, AllowAll()).run(tool_call())
+@pytest.mark.parametrize("name", ["write_note", "nowhere", "Scripted", ""])
+async def test_a_tool_outside_the_offer_never_reaches_an_approval_nor_runs(name: str) -> None:
+    offered, other = ScriptedTool(), ScriptedTool("write_note", effect="write")
+    approver = AllowAll()
+    offer = ToolRunner(ToolRegistry([offered, other]), approver).offer(["scripted", "nowhere"])
+    result = await offer.run(tool_call(name))
     assert result.is_error
-    assert result.content == "Not run: no tools are switched on. Answer without them."
+    assert result.content.startswith(f"Not run: the tool {name!r} is not offered.")
+    assert result.content.endswith("Offered: scripted.")
+    assert [schema.name for schema in offer.schemas] == ["scripted"]
+    assert approver.asked == []
+    assert offered.calls == other.calls == []
+
+
+async def test_with_no_tools_on_offer_none_runs_and_none_is_listed() -> None:
+    scripted = ScriptedTool()
+    offer = ToolRunner(ToolRegistry([scripted]), AllowAll()).offer([])
+    result = await offer.run(tool_call())
+    assert result.is_error
+    assert result.content == "Not run: no tools are offered. Answer without them."
+    assert offer.schemas == ()
     assert scripted.calls == []
 
 
@@ -98,7 +113,7 @@ async def test_arguments_that_are_no_object_are_never_run_and_the_way_to_correct
 async def test_arguments_that_do_not_fit_are_not_run_and_nobody_is_asked() -> None:
     scripted = ScriptedTool(parameters={"type": "object", "required": ["path"]})
     approver = AllowAll()
-    result = await ToolRunner(ToolRegistry([scripted]), approver).run(tool_call())
+    result = await runner_for(scripted, approver=approver).run(tool_call())
     assert result.is_error
     assert result.content == (
         "Not run: the arguments of scripted do not fit. The arguments object lacks "
@@ -127,7 +142,7 @@ async def test_denied_is_told_with_the_reason_and_is_not_failed(
     reason: str | None, content: str
 ) -> None:
     scripted = ScriptedTool()
-    result = await ToolRunner(ToolRegistry([scripted]), Refuse(reason)).run(tool_call())
+    result = await runner_for(scripted, approver=Refuse(reason)).run(tool_call())
     assert result.content == content
     assert not result.is_error
     assert scripted.calls == []
@@ -139,7 +154,7 @@ async def test_an_approver_that_fails_allows_nothing() -> None:
             raise RuntimeError("no screen")
 
     scripted = ScriptedTool()
-    result = await ToolRunner(ToolRegistry([scripted]), Broken()).run(tool_call())
+    result = await runner_for(scripted, approver=Broken()).run(tool_call())
     assert result.is_error
     assert "RuntimeError: no screen" in result.content
     assert scripted.calls == []
@@ -212,7 +227,7 @@ async def test_the_time_limit_does_not_run_while_somebody_is_asked() -> None:
             assert anyio.current_effective_deadline() == float("inf")
             return Approval(allowed=True)
 
-    runner = ToolRunner(ToolRegistry([ScriptedTool(timeout_s=0.01)]), Slow())
+    runner = runner_for(ScriptedTool(timeout_s=0.01), approver=Slow())
     assert (await runner.run(tool_call())).content == "done"
 
 
@@ -302,7 +317,7 @@ async def test_a_cancellation_while_somebody_is_asked_leaves_the_call_stopped() 
             raise AssertionError
 
     scripted = ScriptedTool()
-    runner = ToolRunner(ToolRegistry([scripted]), Never())
+    runner = runner_for(scripted, approver=Never())
     async with anyio.create_task_group() as group:
         group.start_soon(runner.run, tool_call())
         await asked.wait()
@@ -368,13 +383,6 @@ async def test_what_cannot_be_sent_or_stored_is_repaired() -> None:
     result = await run(ScriptedTool(work=giving(ToolOutput("a\0b\ud800c", display="\udfff"))))
     assert result.content == "a\ufffdb\ufffdc"
     assert result.display == "\ufffd"
-
-
-async def test_the_runner_offers_what_is_switched_on() -> None:
-    scripted = ScriptedTool()
-    runner = runner_for(scripted)
-    assert runner.schemas() == runner.schemas(["scripted"]) == (scripted.schema,)
-    assert runner.schemas([]) == ()
 
 
 # Feature: stage-02-core-provider, Property 6: Tool Call Queuing and Execution

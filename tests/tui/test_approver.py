@@ -150,7 +150,7 @@ async def test_a_tool_that_was_stopped_while_asked_for_never_runs() -> None:
     async with staged() as stage:
         runner = ToolRunner(ToolRegistry([tool]), stage.approver)
         async with anyio.create_task_group() as group:
-            group.start_soon(runner.run, ToolCall(id="1", name="shell", args={}))
+            group.start_soon(runner.offer(["shell"]).run, ToolCall(id="1", name="shell", args={}))
             await stage.dialog()
             group.cancel_scope.cancel()
         found = runner.result_of("1")

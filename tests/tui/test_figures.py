@@ -2,6 +2,7 @@
 
 import pytest
 
+from ollm_tui.protocol.chat_events import NoAnswer
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.tui.figures import (
     amount,
@@ -47,10 +48,11 @@ def test_only_what_was_reported_is_written() -> None:
 
 
 def test_an_ordinary_end_needs_no_note() -> None:
-    assert finish_note("stop", empty=False) == ""
-    assert finish_note("stop", empty=True)
-    assert finish_note("refusal", empty=True) == finish_note("content_filter", empty=True)
-    assert "go on" in finish_note("pause", empty=False)
+    nothing = NoAnswer(cause="empty")
+    assert finish_note("stop") == ""
+    assert finish_note("stop", nothing) == nothing.message
+    assert finish_note("refusal", nothing) == finish_note("content_filter", nothing)
+    assert "go on" in finish_note("pause")
 
 
 @pytest.mark.parametrize(

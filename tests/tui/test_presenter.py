@@ -10,6 +10,8 @@ from ollm_tui.protocol.chat_events import (
     ErrorEvent,
     Finish,
     MediaDelta,
+    NoAnswer,
+    NoAnswerCause,
     Retrying,
     ToolCallResult,
     ToolCallStart,
@@ -182,9 +184,23 @@ def test_an_error_that_says_aborted_is_a_stop(stage: Stage) -> None:
     assert not stage.presenter.failed
 
 
-def test_an_empty_answer_is_said(stage: Stage) -> None:
+@pytest.mark.parametrize("cause", ["empty", "thinking", "calls"])
+def test_an_end_without_an_answer_is_said_in_one_note(cause: NoAnswerCause, stage: Stage) -> None:
+    stage.presenter.apply(NoAnswer(cause=cause))
     stage.presenter.apply(finish())
-    assert ("warning", "The model gave an empty answer.", None) in stage.transcript.notes
+    warnings = [words for kind, words, _hint in stage.transcript.notes if kind == "warning"]
+    assert warnings == [NoAnswer(cause=cause).message]
+    stage.presenter.begin("again")
+    stage.presenter.apply(text("Here."))
+    stage.presenter.apply(finish())
+    assert [kind for kind, _words, _hint in stage.transcript.notes].count("warning") == 1
+
+
+def test_a_cut_without_an_answer_is_one_note(stage: Stage) -> None:
+    stage.presenter.apply(NoAnswer(cause="thinking"))
+    stage.presenter.apply(finish("length"))
+    [words] = [words for kind, words, _hint in stage.transcript.notes if kind == "warning"]
+    assert "length limit" in str(words)
 
 
 def test_a_cut_answer_is_said(stage: Stage) -> None:
@@ -197,7 +213,7 @@ def test_speed_shows_while_it_streams_and_goes_with_the_end(stage: Stage) -> Non
     for tick in range(11):
         stage.clock.now = tick / 10
         stage.presenter.apply(text("x"))
-    assert stage.status.speeds[-1] == pytest.approx(11)
+    assert stage.status.speeds[-1] == pytest.approx(10)
     stage.presenter.apply(finish())
     assert stage.status.speeds[-1] is None
 
@@ -206,7 +222,28 @@ def test_speed_counts_what_came_in_larger_pieces(stage: Stage) -> None:
     for tick in range(11):
         stage.clock.now = tick / 10
         stage.presenter.apply(text("four" * 3))
-    assert stage.status.speeds[-1] == pytest.approx(33)
+    assert stage.status.speeds[-1] == pytest.approx(30)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [[(0.0, 4000), (0.6, 4)], [(0.0, 4000), (2.0, 4000), (2.1, 4000)], [(0.0, 9), (0.3, 9000)]],
+)
+def test_what_came_at_once_has_no_speed(pieces: list[tuple[float, int]], stage: Stage) -> None:
+    for at, length in pieces:
+        stage.clock.now = at
+        stage.presenter.apply(text("x" * length))
+    stage.presenter.apply(finish())
+    assert not any(stage.status.speeds)
+
+
+def test_the_time_of_tools_is_not_counted_as_writing(stage: Stage) -> None:
+    stage.presenter.apply(text("x"))
+    stage.presenter.apply(TurnComplete(turn_number=1))
+    for tick in range(11):
+        stage.clock.now = 60 + tick / 10
+        stage.presenter.apply(text("x"))
+    assert stage.status.speeds[-1] == pytest.approx(10)
 
 
 def test_warnings_and_retries_are_notes(stage: Stage) -> None:

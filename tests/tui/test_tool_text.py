@@ -49,10 +49,8 @@ async def result(allowed: bool, *, fails: bool = False) -> str:
             raise ValueError("no")
         return "seen"
 
-    registry = ToolRegistry()
-    registry.register(look)
-    registry.enable(["look"])
-    found = await ToolRunner(registry, Says(allowed)).run(ToolCall(id="1", name="look", args={}))
+    offer = ToolRunner(ToolRegistry([look]), Says(allowed)).offer(["look"])
+    found = await offer.run(ToolCall(id="1", name="look", args={}))
     return outcome(found.content, is_error=found.is_error)
 
 

@@ -114,10 +114,12 @@ def read_timings(chunk: JsonObject) -> Timings | None:
     if not isinstance(found, dict):
         return None
     prompt, generation = number(found, "prompt_ms"), number(found, "predicted_ms")
+    written = integer(found, "predicted_n")
     return Timings(
         prompt_s=prompt / 1000 if prompt is not None else None,
         generation_s=generation / 1000 if generation is not None else None,
-        tokens_per_s=number(found, "predicted_per_second"),
+        # Of a single token it says a million: there was no time between two.
+        tokens_per_s=None if written == 1 else number(found, "predicted_per_second"),
     )
 
 

@@ -1,7 +1,7 @@
 """Ask whether a tool call may run: all of what will run is shown, and no is the default.
 
 States: waiting until nobody types -> armed -> giving a reason -> closed. Only `y` and `a` typed
-while armed allow anything; every other way out is a no.
+while armed, after every row has been shown, allow anything; every other way out is a no.
 """
 
 import json
@@ -58,6 +58,8 @@ class ApproveTool(ArmedDialog[Decision]):
     }
     """
 
+    CONSENTS = frozenset("ya")
+
     def __init__(
         self, call: ToolCall, effect: ToolEffect, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
@@ -101,12 +103,8 @@ class ApproveTool(ArmedDialog[Decision]):
 
     def keys(self) -> Content:
         """Name the keys that answer."""
-        return named_keys(
-            ("y", "once"),
-            ("a", f"{self._tool} for this chat"),
-            ("n", "or Esc no"),
-            ("N", "no, and why"),
-        )
+        yes = [("y", "once"), ("a", f"{self._tool} for this chat")] if self.is_read else []
+        return named_keys(*yes, ("n", "or Esc no"), ("N", "no, and why"))
 
     @property
     def hears_itself(self) -> bool:

@@ -1,18 +1,22 @@
-"""A dialog whose letters decide something: they count only from somebody who has read it."""
+"""A dialog whose letters decide something: they count only from somebody who has read it.
+
+A letter that allows something counts once every row of the `Reading` has been shown, and while all
+of the dialog is in view. On a screen too small for that it says so and can only be refused.
+"""
 
 import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import events
+from textual import events, on
 from textual.content import Content
 from textual.screen import ScreenResultType
 from textual.widgets import Static
 
 from ollm_tui.tui.arming import Arming
 from ollm_tui.tui.modals.dialog import Dialog
-from ollm_tui.tui.widgets.reading import Reading
+from ollm_tui.tui.widgets.reading import Reading, is_whole
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -20,9 +24,11 @@ if TYPE_CHECKING:
 WAITING: Final = "Waiting for you to stop typing…"
 _LATER_S: Final = 0.005
 _SCROLLS: Final[Mapping[str, int]] = MappingProxyType(
-    {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -1_000_000, "end": 1_000_000}
+    {"up": -1, "down": 1, "home": -1_000_000, "end": 1_000_000}
 )
 """Rows that a key goes."""
+_PAGES: Final[Mapping[str, int]] = MappingProxyType({"pageup": -1, "pagedown": 1})
+_TOO_SMALL: Final = "Too small to show what is asked. Make the window larger, or press n for no."
 
 
 class ArmedDialog(Dialog[ScreenResultType]):
@@ -32,17 +38,28 @@ class ArmedDialog(Dialog[ScreenResultType]):
     """
 
     AUTO_FOCUS = ""  # keys are for the dialog itself
+    DEFAULT_CSS = """
+    ArmedDialog {
+        #too-small { display: none; width: 100%; height: 100%; color: $text-warning; }
+        &.-too-small { align: left top; }
+        &.-too-small > Vertical { display: none; }
+        &.-too-small #too-small { display: block; }
+    }
+    """
+    CONSENTS: ClassVar[frozenset[str]] = frozenset("y")
+    """Letters that allow something."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
         self._arming = Arming()
         self._looks_again: Timer | None = None
+        self._written = ""
 
     # What each dialog says and does
 
     def keys(self) -> Content:
-        """Name the keys that answer."""
+        """Name the keys that answer; those that allow something once all of it was shown."""
         raise NotImplementedError
 
     def answer(self, event: events.Key) -> bool:
@@ -58,10 +75,45 @@ class ArmedDialog(Dialog[ScreenResultType]):
         """Whether keys are for the dialog, not for a field in it."""
         return True
 
+    # What was shown
+
+    @property
+    def may_consent(self) -> bool:
+        """Whether all that is asked about has been shown, and the dialog is in view now."""
+        return self.is_read and self._is_in_view()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether all that is asked about has been shown."""
+        return self.query_one(Reading).is_read
+
+    def _is_in_view(self) -> bool:
+        words = self.query("Vertical > Static").exclude("#about")
+        return self.query_one(Reading).has_room and all(map(is_whole, words))
+
+    def on_resize(self) -> None:
+        """Try again whether all of it has room."""
+        self.remove_class("-too-small")
+        self.call_after_refresh(self._measure)
+
+    def _measure(self) -> None:
+        # A stop may have taken the parts away, and another screen may lie over this one.
+        if not self.is_attached or not self.is_active or not self.query(Reading):
+            return
+        self.set_class(not self._is_in_view(), "-too-small")
+        self.query_one(Reading).look()
+
+    @on(Reading.Looked)
+    def _say_rows(self) -> None:
+        """Name the rows in view, and the keys that count now."""
+        if self._arming.is_armed(self._clock()):
+            self._say_what_counts()
+
     # Arming
 
     def on_mount(self) -> None:
         """Begin to count once it is drawn."""
+        self.mount(Static(Content(_TOO_SMALL), id="too-small"))
         self.call_after_refresh(self._shown)
 
     def _shown(self) -> None:
@@ -85,13 +137,21 @@ class ArmedDialog(Dialog[ScreenResultType]):
     def _say_what_counts(self) -> None:
         if not self.hears_itself:
             return
-        first, last, total = self.query_one(Reading).shown_share
-        rows = f"Rows {first}-{last} of {total} · ↑ ↓ scroll\n" if last - first + 1 < total else ""
+        reading = self.query_one(Reading)
+        first, last, total = reading.shown_share
+        rows = ""
+        if last - first + 1 < total:
+            left = reading.rows_not_shown
+            more = f" · {left} not shown yet" if left else ""
+            rows = f"Rows {first}-{last} of {total} · ↑ ↓ scroll{more}\n"
         self.say(Content.assemble(rows, self.keys()))
 
     def say(self, text: Content) -> None:
         """Write the line about the keys."""
-        self.query_one("#about", Static).update(text)
+        if text.plain != self._written:
+            self._written = text.plain
+            self.query_one("#about", Static).update(text)
+            self.call_after_refresh(self._measure)
 
     # Keys
 
@@ -109,11 +169,19 @@ class ArmedDialog(Dialog[ScreenResultType]):
     def _hear(self, event: events.Key) -> None:
         if not self._arming.is_armed(event.time):
             self._wait_again(event.time)
-        elif event.key in _SCROLLS:
-            self.query_one(Reading).scroll_relative(y=_SCROLLS[event.key], animate=False)
-            self.call_after_refresh(self._say_what_counts)
+        elif event.key in _SCROLLS or event.key in _PAGES:
+            self._scroll(event.key)
+        elif event.character in self.CONSENTS and not self.may_consent:
+            self._say_what_counts()
         elif not self.answer(event):
             self._wait_again(event.time)
+
+    def _scroll(self, key: str) -> None:
+        if not self.has_class("-too-small"):
+            reading = self.query_one(Reading)
+            rows = _SCROLLS.get(key) or _PAGES[key] * reading.page
+            reading.scroll_relative(y=rows, animate=False)
+            self.call_after_refresh(self._say_what_counts)
 
     def on_paste(self, event: events.Paste) -> None:
         """Nothing that is pasted answers, nor what comes right after it."""

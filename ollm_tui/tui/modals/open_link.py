@@ -82,7 +82,7 @@ class OpenLink(ArmedDialog[LinkAnswer]):
     def keys(self) -> Content:
         """Name the keys that answer."""
         ways = [("c", "copy the address"), ("n", "or Esc close")]
-        if isinstance(self._target, LinkTarget):
+        if isinstance(self._target, LinkTarget) and self.is_read:
             ways.insert(0, ("y", "open"))
         return named_keys(*ways)
 

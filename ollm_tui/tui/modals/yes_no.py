@@ -57,7 +57,8 @@ class YesNoDialog(ArmedDialog[bool]):
 
     def keys(self) -> Content:
         """Name the keys that answer."""
-        return named_keys(("y", self._yes), ("n", self._no))
+        yes = [("y", self._yes)] if self.is_read else []
+        return named_keys(*yes, ("n", self._no))
 
     def answer(self, event: events.Key) -> bool:
         """Take one of the two letters."""

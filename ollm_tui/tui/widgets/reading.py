@@ -1,4 +1,7 @@
-"""A text to be read to its last character: wrapped exactly, scrolled, never cut."""
+"""A text to be read to its last character: wrapped exactly, scrolled, never cut.
+
+It knows which of its rows have stood whole on the screen: what was not shown cannot be allowed.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,15 +9,20 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.errors import NoWidget
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.widgets.painters.plain import plain_rows
 
 _BAR = "▌ "
 _NARROWEST = 8
+_LEAST_AROUND = 8
+"""Rows of a low screen that a dialog takes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +38,22 @@ def spelled(text: str) -> str:
     return "\n".join(clean_name(line) for line in text.split("\n"))
 
 
+def is_whole(widget: Widget) -> bool:
+    """Whether all of a widget stands on the screen that is shown now."""
+    if not (widget.is_attached and widget.screen.is_active and widget.display):
+        return False
+    try:
+        place = widget.screen.find_widget(widget)
+    except NoWidget:
+        return False
+    return bool(place.region.area) and place.visible_region == place.region
+
+
 class Reading(ScrollView, can_focus=False):
     """Shows passages; the keys that scroll it belong to the dialog around it."""
+
+    class Looked(Message):
+        """Other rows are in view."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"reading--heading", "reading--bar"}
     DEFAULT_CSS = """
@@ -53,6 +75,11 @@ class Reading(ScrollView, can_focus=False):
         self._margin = margin
         self._lines: list[tuple[bool, str]] = []
         self._width = 0
+        self._seen: set[int] = set()
+        self._seen_width = 0
+        self._in_view = (0, 0, 0)
+        self.is_read = False
+        """Whether every row has been shown; it stays so when the text is wrapped anew."""
 
     def _wrapped(self, width: int) -> list[tuple[bool, str]]:
         """Give all rows in `width` cells, a scrollbar's included; those of a text are True.
@@ -70,13 +97,51 @@ class Reading(ScrollView, can_focus=False):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As high as the text, as far as the screen allows."""
-        return min(len(self._wrapped(width)), max(3, viewport.height - self._margin))
+        fewest = max(1, min(3, viewport.height - _LEAST_AROUND))
+        return min(len(self._wrapped(width)), max(fewest, viewport.height - self._margin))
 
     def on_resize(self) -> None:
         """Wrap for the new width."""
         rows = len(self._wrapped(self.size.width))
         self.virtual_size = Size(self.scrollable_content_region.width, rows)
+        if self.scroll_y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False)
         self.refresh()
+        self.call_after_refresh(self.look)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Look at the rows that came into view, once they are drawn."""
+        super().watch_scroll_y(old_value, new_value)
+        self.call_after_refresh(self.look)
+
+    @property
+    def rows_not_shown(self) -> int:
+        """How many rows have never been in view."""
+        return 0 if self.is_read else len(self._lines) - len(self._seen)
+
+    @property
+    def page(self) -> int:
+        """How many rows a page goes: one stays in view."""
+        return max(1, self.scrollable_content_region.height - 1)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the rows in view are on the screen in their whole width."""
+        return is_whole(self) and self.scrollable_content_region.width >= self._width
+
+    def look(self) -> None:
+        """Take note of the rows in view, if they are shown in their whole width."""
+        if not self.has_room:
+            return
+        if self._seen_width != self._width:
+            self._seen_width = self._width
+            self._seen.clear()
+        first, last, total = in_view = self.shown_share
+        self._seen.update(range(first, last + 1))
+        self.is_read = self.is_read or len(self._seen) >= total
+        if in_view != self._in_view:
+            self._in_view = in_view
+            self.post_message(self.Looked())
 
     @property
     def shown_share(self) -> tuple[int, int, int]:

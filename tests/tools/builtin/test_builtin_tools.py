@@ -29,7 +29,7 @@ def test_the_built_in_tools_only_read_and_describe_all_they_take(tmp_path: Path)
         properties = tool.schema.parameters["properties"]
         assert isinstance(properties, dict)
         assert all(isinstance(p, dict) and p.get("description") for p in properties.values())
-    assert len(ToolRegistry(tools).schemas()) == 5
+    assert len(ToolRegistry(tools).list()) == 5
 
 
 def test_without_the_folder_there_are_no_tools(tmp_path: Path) -> None:

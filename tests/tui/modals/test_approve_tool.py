@@ -1,8 +1,9 @@
 """The approval dialog: it shows all of what will run, and hears only who has read it."""
 
 import random
+import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -15,8 +16,11 @@ from textual.widgets import Input
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolCall, ToolEffect
 from ollm_tui.tui.arming import ARMED_AFTER_S, Arming
+from ollm_tui.tui.link_target import read_link
 from ollm_tui.tui.modals.approve_tool import ApproveTool, Decision
-from ollm_tui.tui.widgets.reading import Reading
+from ollm_tui.tui.modals.open_link import OpenLink
+from ollm_tui.tui.modals.yes_no import YesNoDialog
+from ollm_tui.tui.widgets.reading import Passage, Reading
 
 ARGS: JsonObject = {"path": "notes/optics.md", "content": "one\n\ttwo\u202e", "limit": 3}
 
@@ -197,8 +201,176 @@ async def test_what_does_not_fit_is_scrolled_and_never_cut() -> None:
         await desk.press("end")
         await desk.pilot.pause()
         assert "<2999>" in desk.shown
+
+
+SIXTY_FIVE: JsonObject = {"content": "\n".join(f"line {number}" for number in range(64))}
+"""Sixty-five rows with the name of the argument."""
+
+
+@pytest.mark.parametrize("key", ["y", "a"])
+@pytest.mark.parametrize("way", [[], ["end"], ["end", "home"], ["pagedown"], ["down"] * 5])
+async def test_what_was_not_shown_cannot_be_allowed(key: str, way: list[str]) -> None:
+    async with asked(SIXTY_FIVE) as desk:
+        await desk.wait(ARMED_AFTER_S)
+        for scroll in way:
+            await desk.press(scroll)
+            await desk.pilot.pause()
+        assert "not shown yet" in desk.shown
+        assert "y once" not in desk.shown
+        for _number in range(3):
+            await desk.press(key)
+        assert desk.decision is None
+        await desk.press("n")
+        assert desk.decision == Decision("no")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 14), (40, 12), (30, 16)])
+@pytest.mark.parametrize("step", ["down", "pagedown"])
+async def test_scrolled_through_to_its_end_it_can_be_allowed(
+    step: str, size: tuple[int, int]
+) -> None:
+    async with asked(SIXTY_FIVE, size=size) as desk:
+        await desk.wait(ARMED_AFTER_S)
+        rows = set(range(64))
+        for _number in range(66):
+            rows -= {int(word) for word in re.findall(r"line (\d+)\b", desk.shown)}
+            assert desk.dialog.is_read <= (not rows)
+            await desk.press(step)
+            await desk.pilot.pause()
+        assert desk.dialog.is_read
+        assert not rows
         await desk.press("y")
         assert desk.decision == Decision("once")
+
+
+LONG_ADDRESS = "https://example.com/" + "a" * 3000
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda clock: YesNoDialog(
+            "Delete?",
+            "It goes.",
+            Passage("all of it", "\n" * 60),
+            yes="delete",
+            no="keep",
+            clock=clock,
+        ),
+        lambda clock: OpenLink(LONG_ADDRESS, read_link(LONG_ADDRESS), clock=clock),
+    ],
+    ids=["yes or no", "link"],
+)
+async def test_no_dialog_hears_a_yes_before_all_was_shown(
+    make: Callable[[Callable[[], float]], YesNoDialog | OpenLink],
+) -> None:
+    async with typist() as (app, pilot):
+        dialog = make(lambda: app.now)
+        answers: list[object] = []
+        app.push_screen(dialog, answers.append)
+        await pilot.pause()
+        await pilot.pause()
+        app.now += ARMED_AFTER_S
+        dialog._say_when_armed()
+
+        async def press(key: str) -> None:
+            event = events.Key(key, key if len(key) == 1 else None)
+            event.time = app.now
+            app.post_message(event)
+            await pilot.pause()
+            await pilot.pause()
+
+        await press("y")
+        await press("end")
+        await press("y")
+        assert answers == []
+        await press("home")
+        for _number in range(60):
+            await press("pagedown")
+        await press("y")
+        assert answers in ([True], ["open"])
+
+
+async def test_keys_typed_ahead_of_the_screen_allow_nothing() -> None:
+    async with asked(SIXTY_FIVE) as desk:
+        await desk.wait(ARMED_AFTER_S)
+        for key in [*["pagedown"] * 20, "y"]:
+            event = events.Key(key, key if len(key) == 1 else None)
+            event.time = desk.app.now
+            desk.dialog.on_key(event)
+        assert desk.decision is None
+
+
+async def test_the_wheel_shows_rows_too() -> None:
+    async with asked(SIXTY_FIVE) as desk:
+        await desk.wait(ARMED_AFTER_S)
+        reading = desk.dialog.query_one(Reading)
+        for row in range(60):
+            reading.scroll_to(y=row, animate=False)
+            await desk.pilot.pause()
+        assert desk.dialog.is_read
+        assert "y once" in desk.shown
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (5, 40), (10, 5), (80, 1), (80, 4), (300, 3)])
+async def test_a_screen_too_small_to_show_the_call_cannot_allow_it_and_says_so(
+    size: tuple[int, int],
+) -> None:
+    args: JsonObject = {"path": "notes/optics.md", "content": "one\ntwo\nthree"}
+    async with asked(args, size=size) as desk:
+        await desk.wait(ARMED_AFTER_S)
+        for key in ("y", "a", "down", "pagedown", "end", "y", "a"):
+            await desk.press(key)
+            await desk.pilot.pause()
+            await desk.wait(ARMED_AFTER_S)
+        assert desk.decision is None
+        letters = "".join(desk.shown.split())
+        assert letters
+        assert "Toosmalltoshowwhatisasked.".startswith(letters[:26])
+        await desk.pilot.resize_terminal(80, 24)
+        await desk.pilot.pause()
+        await desk.pilot.pause()
+        assert "Run write_file?" in desk.shown
+        assert "y once" in desk.shown
+        await desk.press("y")
+        assert desk.decision == Decision("once")
+
+
+async def test_a_screen_that_became_too_small_allows_nothing_though_all_was_shown() -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        assert desk.dialog.is_read
+        await desk.pilot.resize_terminal(3, 2)
+        await desk.pilot.pause()
+        await desk.press("y")
+        assert desk.decision is None
+        await desk.press("escape")
+        assert desk.decision == Decision("no")
+
+
+@pytest.mark.parametrize("columns", [1, 7, 12, 18, 26, 80])
+@pytest.mark.parametrize("rows", [3, 7, 9, 12, 24])
+async def test_whatever_the_size_a_yes_means_that_all_was_on_the_screen(
+    columns: int, rows: int
+) -> None:
+    args: JsonObject = {"text": "".join(f"<{number:02}>" for number in range(20))}
+    async with asked(args, size=(columns, rows)) as desk:
+        await desk.wait(ARMED_AFTER_S)
+        frames = []
+        for _number in range(40):
+            frames.append(desk.shown)
+            if desk.dialog.may_consent or desk.dialog.has_class("-too-small"):
+                break
+            await desk.press("down")
+            await desk.pilot.pause()
+        lines = [line for _is_text, line in desk.dialog.query_one(Reading)._lines]
+        await desk.press("y")
+        if desk.decision is None:
+            letters = "".join(frames[-1].split())[:8]
+            assert letters
+            assert "Toosmall".startswith(letters)
+        else:
+            assert all(any(line in frame for frame in frames) for line in lines)
 
 
 async def test_an_argument_cannot_pass_for_a_heading() -> None:

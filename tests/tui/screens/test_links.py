@@ -219,9 +219,13 @@ async def test_a_crowded_dialog_still_shows_the_end_of_the_host_and_the_keys(
         await press(stage, "home")
         shown = stage.screen_text
         assert "bank.example.evil.local" in shown
-        assert "y open" in shown
+        assert "c copy the address" in shown
+        assert "y open" not in shown
         assert "not the host" in shown
         assert "▌ https://xxx" in shown
+        for _number in range(20):
+            await press(stage, "pagedown")
+        assert "y open" in stage.screen_text
 
 
 async def test_a_long_address_is_shown_to_its_end(config: Path) -> None:
@@ -234,6 +238,11 @@ async def test_a_long_address_is_shown_to_its_end(config: Path) -> None:
         assert shown_address(asked) == LONG
         await press(stage, "end")
         assert "0799/" in stage.screen_text
+        await press(stage, "y")
+        assert stage.opener.opened == []
+        await press(stage, "home")
+        while "0799/" not in stage.screen_text:
+            await press(stage, "pagedown")
         assert "y open" in stage.screen_text
         await press(stage, "y")
         assert stage.opener.opened == [LONG]
