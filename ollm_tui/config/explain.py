@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import get_args
 
 from pydantic import BaseModel
@@ -38,10 +39,17 @@ _BOUNDS: Mapping[str, tuple[str, str]] = {
 }
 
 
+_MOST_COMPARED = 200
+_LONGEST_COMPARED = 64
+"""Characters; comparing words takes time with the product of their lengths."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Give the known word that was probably meant."""
-    by_lower = {name.lower(): name for name in known}
-    close = get_close_matches(word.lower().replace("-", "_"), by_lower, n=1, cutoff=0.6)
+    short = (name for name in islice(known, _MOST_COMPARED) if len(name) <= _LONGEST_COMPARED)
+    by_lower = {name.lower(): name for name in short}
+    wanted = word[:_LONGEST_COMPARED].lower().replace("-", "_")
+    close = get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
 
 

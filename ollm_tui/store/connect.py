@@ -17,8 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.regular_file import NotRegularError, why_unreadable
 from ollm_tui.store.faults import is_damage, translated
-from ollm_tui.store.files import identity, make_file, make_folder, move_aside, tighten
+from ollm_tui.store.files import (
+    identity,
+    make_file,
+    make_folder,
+    move_aside,
+    require_files,
+    tighten,
+)
 from ollm_tui.store.instances import Instances
 from ollm_tui.store.migrate import (
     APPLICATION_ID,
@@ -58,6 +66,10 @@ class Opened:
 
 def open_connection(path: Path, steps: Sequence[Migration], instances: Instances) -> Opened:
     """Open the database; what cannot be opened is replaced by one in memory."""
+    try:
+        require_files(path)
+    except NotRegularError as error:
+        return _in_memory(steps, f"Not saved: {path}: {why_unreadable(error)}.", path)
     try:
         make_folder(path.parent)
         with instances.opening(OPENING_S):

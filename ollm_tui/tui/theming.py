@@ -12,6 +12,9 @@ from pathlib import Path
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from ollm_tui.config.regular_file import why_unreadable
+from ollm_tui.config.toml_file import toml_values
+
 DEFAULT_THEME = "dusk"
 
 _REQUIRED = ("primary", "foreground", "background")
@@ -44,11 +47,11 @@ def read_theme(path: Path) -> Theme:
         ThemeProblem: the file cannot be read or says something a theme cannot be made of.
     """
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ThemeProblem(path, error.strerror or "it cannot be read") from error
-    except ValueError as error:
+        data = toml_values(path)
+    except tomllib.TOMLDecodeError as error:
         raise ThemeProblem(path, f"it is not TOML ({error})") from error
+    except (OSError, ValueError) as error:
+        raise ThemeProblem(path, why_unreadable(error)) from error
     return _theme(path, data)
 
 

@@ -252,6 +252,7 @@ READERS: Mapping[str, str] = {
     "library/registry/json_file.py": "ratings, uses, a hub: tests/cli/test_model_search.py",
     "library/work_folder.py": "folders by the program's own names, which are never shown",
     "library/starter.py": "checked against a known sum; shows words of its own",
+    "providers/client.py": "certificates, which are never shown",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
