@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
-from ollm_tui.config.explain import nearest
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted, nearest
 from ollm_tui.config.schema import AppConfig
 
 _MOST_NAMED = 20

@@ -23,7 +23,7 @@ def fit(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
             details = error.errors(include_url=False, include_input=False)
         for culprit, detail in _culprits(layers, details):
             layers.drop(culprit)
-            problem = explain(detail, culprit.path, culprit.origin)
+            problem = explain(detail, culprit.path, culprit.origin, culprit.value)
             # An unknown table is one mistake, however much stands in it.
             problems.setdefault(problem.message, problem)
     return AppConfig(), [*problems.values()]

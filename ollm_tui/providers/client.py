@@ -8,13 +8,12 @@ import anyio.to_thread
 import httpx
 
 from ollm_tui import __version__
+from ollm_tui.config.presets import LARGEST_AUTHORITIES
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
 from ollm_tui.providers.spec import ProviderSpec
 
-LARGEST_AUTHORITIES = 16 * 1024 * 1024
-"""Bytes of a `ca_file`; the usual bundle of all authorities has 250 kB."""
 _OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
 OWN_QUERY = "own_query"
 """The extension of a request that holds a query which is sent and never logged."""

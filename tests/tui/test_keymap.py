@@ -13,9 +13,9 @@ from ollm_tui.tui.keymap import (
     Keymap,
     display,
     short,
-    with_overrides,
 )
 from ollm_tui.tui.keys_page import reference_page
+from ollm_tui.tui.own_keys import with_overrides
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.screens.model_details import ModelDetailsScreen
 from ollm_tui.tui.screens.models import ModelsScreen
@@ -112,7 +112,7 @@ def test_a_person_can_move_an_action_to_another_key() -> None:
 
 def test_an_unknown_id_is_a_sentence() -> None:
     assert with_overrides({"chat.model": "f4"}).problems == (
-        "[keymap] has no action named chat.model.",
+        "[keymap] has no action named chat.model. Did you mean chat.models?",
     )
 
 
