@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from textual.keys import Keys, key_to_character
+from textual.keys import REPLACED_KEYS, Keys, key_to_character
 
 from ollm_tui.config.origin import nearest
 from ollm_tui.decode.clean import clean_name
@@ -105,13 +105,18 @@ def is_key(name: str) -> bool:
         return not name
     if len(base) == 1:
         return base.isprintable() and not (modifiers and base.isupper())
-    return base in _NAMED or (base.islower() and key_to_character(base) is not None)
+    return base in _NAMED or (base.islower() and _character(base) is not None)
 
 
 def is_typed(name: str) -> bool:
     """Whether a key writes a character."""
-    character = key_to_character(name)
+    character = _character(name)
     return character is not None and unicodedata.category(character)[0] != "C"
+
+
+def _character(name: str) -> str | None:
+    # Some have a shorter name than their character: `slash`.
+    return key_to_character(REPLACED_KEYS.get(name, name))
 
 
 def nearest_key(name: str) -> str | None:

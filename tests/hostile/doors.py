@@ -229,6 +229,7 @@ READERS: Mapping[str, str] = {
     "cli/confirm.py": "a yes or no, which is compared and never shown",
     "cli/prompt.py": "exit: piped prompt",
     "cli/pull_choice.py": "the number of a choice, which is compared and never shown",
+    "config/closing.py": "certificates, which are never shown",
     "config/early.py": "settings, keys",
     "config/edit.py": "settings: read and written back, never shown",
     "config/hub_token.py": "the hub's token, which is never shown",
