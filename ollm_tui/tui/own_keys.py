@@ -1,7 +1,7 @@
 """A person's own keys: which of them can be used, and what is wrong with the others."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -38,8 +38,11 @@ def with_overrides(overrides: Mapping[str, str]) -> Keymap:
             chosen[key_id] = names
         else:
             refused.append(refusal)
-    while (clash := _first_clash(_with(chosen), chosen)) is not None:
+    # An action that is given the key it has may share it, as it always did.
+    moved = [key_id for key_id, names in chosen.items() if names != known[key_id].keys]
+    while (clash := _first_clash(_with(chosen), moved)) is not None:
         del chosen[clash.id]
+        moved.remove(clash.id)
         refused.append(clash)
     return Keymap(_with(chosen), chosen, tuple(refused))
 
@@ -69,18 +72,17 @@ def _refusal(key_id: str, names: str, known: Mapping[str, Key]) -> RefusedKey | 
     return None
 
 
-def _first_clash(keys: Iterable[Key], chosen: Mapping[str, str]) -> RefusedKey | None:
+def _first_clash(keys: Iterable[Key], moved: Sequence[str]) -> RefusedKey | None:
     """Find a key that a person gave to an action while another one has it, and who loses it."""
     owners: dict[str, list[Key]] = {}
-    order = list(chosen)
     for key in keys:
         for name in names_of(key):
             others = owners.setdefault(name, [])
             for other in others:
-                both = [one.id for one in (other, key) if one.id in chosen]
+                both = [one.id for one in (other, key) if one.id in moved]
                 if both and _are_heard_together(other, key):
                     what = f"[keymap] gives {display(name)} to both {other.id} and {key.id}."
-                    return RefusedKey(max(both, key=order.index), what)
+                    return RefusedKey(max(both, key=moved.index), what)
             others.append(key)
     return None
 
