@@ -14,15 +14,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from ollm_tui.config.regular_file import TooLongError, read_bounded
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MOST_TOGETHER_BYTES: Final = 50_000_000
 """What all files of one message may have together: servers cap the request, most of them lower."""
-_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
 _LONGEST_SHOWN: Final = 200
-_CHUNK: Final = 1 << 20
+_READING_S: Final = 60.0
+"""A picture on a slow network disk may take a while; the chat can be used meanwhile."""
 _REASONS: Final[Mapping[int, str]] = MappingProxyType(
     {
         errno.ENOENT: "does not exist",
@@ -70,24 +71,21 @@ def read_file(path: Path, most: int) -> FileBytes:
 def _read(path: Path, most: int) -> FileBytes:
     # Not strict, so that a circle of links is told as such by what follows.
     end = Path(os.path.realpath(path))
-    _require_plain(path, end, end.lstat())
-    descriptor = os.open(end, _FLAGS)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        _require_plain(path, end, status)
-        data = bytearray()
-        while len(data) <= most and (chunk := file.read(min(_CHUNK, most + 1 - len(data)))):
-            data += chunk
-    size = max(len(data), status.st_size)
-    if size > most:
-        megabytes = most / 1_000_000
-        raise refusal(f"{shown_path(path)} has {size / 1e6:,.1f} MB; {megabytes:g} MB is the most.")
+    _require_plain(path, end)
+    try:
+        data = read_bounded(end, most, follows_links=False, within_s=_READING_S)
+    except TooLongError:
+        size, megabytes = end.stat().st_size, most / 1_000_000
+        raise refusal(
+            f"{shown_path(path)} has {size / 1e6:,.1f} MB; {megabytes:g} MB is the most."
+        ) from None
     if not data:
         raise refusal(f"{shown_path(path)} is empty.")
-    return FileBytes(shown_path(Path(end.name)), bytes(data))
+    return FileBytes(shown_path(Path(end.name)), data)
 
 
-def _require_plain(path: Path, end: Path, status: os.stat_result) -> None:
+def _require_plain(path: Path, end: Path) -> None:
+    status = end.lstat()
     shown = shown_path(path)
     if end.parts[1:2] and end.parts[1] in _KERNEL_FOLDERS:
         raise refusal(f"{shown} belongs to the system and is not read.")

@@ -65,12 +65,14 @@ def _show(arguments: Arguments, output: Output) -> int:
 
 def _check(arguments: Arguments, output: Output) -> int:
     # As above.
+    from ollm_tui.cli.settings import checked
     from ollm_tui.config.load import load_config
 
     loaded = load_config(default_paths(), os.environ, arguments.flags)
-    for problem in loaded.all_problems:
+    problems = checked(loaded, default_paths())
+    for problem in problems:
         output.line(f"{problem.severity}: {problem}")
-    if not loaded.all_problems:
+    if not problems:
         known = "" if loaded.path.exists() else " (there is no file, so the defaults count)"
         output.line(f"{loaded.path}: nothing is wrong{known}.")
-    return ERROR if any(p.severity == "error" for p in loaded.all_problems) else OK
+    return ERROR if any(p.severity == "error" for p in problems) else OK

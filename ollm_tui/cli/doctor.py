@@ -16,6 +16,7 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.doctor_private import private_checkup, private_surroundings
 from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.settings import checked
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.load import LoadedConfig, load_config
@@ -108,7 +109,7 @@ def surroundings(loaded: LoadedConfig, paths: AppPaths, chats: tuple[bool, str])
         f" · {platform.machine()}",
         settings_file=str(loaded.path),
         settings_there=loaded.path.exists(),
-        problems=tuple((p.severity, str(p)) for p in loaded.all_problems),
+        problems=tuple((p.severity, str(p)) for p in checked(loaded, paths)),
         keys=tuple(
             (name, bool(os.environ.get(name, "").strip()))
             for name, path in ENGINE_VARIABLES.items()

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TypeAlias
 
 from ollm_tui.config.paths import private_folder
+from ollm_tui.config.regular_file import open_regular
 from ollm_tui.decode.clean import clean
 from ollm_tui.decode.redact import environment_secrets, redactor
 
@@ -67,7 +68,7 @@ class LogFile(logging.FileHandler):
         private_folder(path.parent)
         if path.exists() and path.stat().st_size > LARGEST_LOG_BYTES:
             path.replace(path.with_name(f"{path.name}.old"))
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         return TextIOWrapper(
             os.fdopen(descriptor, "wb"), encoding=self.encoding, errors=self.errors
         )

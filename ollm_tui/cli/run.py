@@ -19,7 +19,7 @@ from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.runtime.chats import OfferedTool
+from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
 from ollm_tui.store.branches import others_line
 
@@ -28,6 +28,9 @@ def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     """Ask and write the answer; the exit code says how it ended."""
     paths = default_paths()
     loaded = load_for(paths, os.environ, arguments.flags, output)
+    if arguments.flags.tools is None:
+        for problem in unknown_tools(loaded):
+            output.note(str(problem))
     show = ShowJson(output) if arguments.as_json else ShowText(output)
     return anyio.run(partial(_run, prompt, arguments, loaded, paths, show, output))
 

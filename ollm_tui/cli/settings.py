@@ -1,10 +1,11 @@
 """Settings for a command, with what is wrong said on standard error."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ollm_tui.cli.output import Output, UsageError
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
+from ollm_tui.config.origin import ConfigProblem, dotted, in_short
 from ollm_tui.config.paths import AppPaths
 
 
@@ -20,5 +21,30 @@ def load_for(
     for problem in loaded.problems:
         if problem.origin.kind == "flag":
             raise UsageError(problem.message, problem.hint)
-        output.note(str(problem))
+    for sentence in in_short(loaded.problems):
+        output.note(sentence)
     return loaded
+
+
+def checked(loaded: LoadedConfig, paths: AppPaths) -> tuple[ConfigProblem, ...]:
+    """Give all that is wrong with the settings, also what only a front end can know."""
+    # Textual and the tools take 200 ms to import, which other commands do not wait for.
+    from ollm_tui.runtime.chats import unknown_tools
+
+    problems = [*loaded.all_problems, *unknown_tools(loaded), *_appearance(loaded, paths)]
+    return tuple(sorted(problems, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
+
+
+def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem]:
+    """Say what is wrong with theme and keys: the screen takes its own in their place."""
+    # As above.
+    from ollm_tui.tui.own_keys import with_overrides
+    from ollm_tui.tui.theming import ThemeProblem, ThemeShelf, bundled_folder
+
+    try:
+        ThemeShelf((bundled_folder(), paths.themes_dir)).load(loaded.config.theme)
+    except ThemeProblem as problem:
+        yield ConfigProblem(str(problem), loaded.origin_of("theme"), ("theme",))
+    for key in with_overrides(loaded.config.keymap).refused:
+        path = ("keymap", key.id)
+        yield ConfigProblem(key.message, loaded.origin_of(dotted(path)), path, hint=key.hint)

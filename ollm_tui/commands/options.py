@@ -70,12 +70,12 @@ def _keep_alive(text: str) -> str | float:
 
 OPTION_FORMS: Final[Mapping[str, OptionForm]] = MappingProxyType(
     {
-        "temperature": OptionForm("a number from 0, usually up to 2", "0.2", _number(0)),
+        "temperature": OptionForm("a number from 0 to 10, usually up to 2", "0.2", _number(0, 10)),
         "max_tokens": OptionForm("a whole number from 1", "1024", _whole(1)),
         "top_p": OptionForm("a number from 0 to 1", "0.9", _number(0, 1)),
         "top_k": OptionForm("a whole number from 0", "40", _whole(0)),
         "min_p": OptionForm("a number from 0 to 1", "0.05", _number(0, 1)),
-        "repeat_penalty": OptionForm("a number from 0", "1.1", _number(0)),
+        "repeat_penalty": OptionForm("a number from 0 to 10", "1.1", _number(0, 10)),
         "seed": OptionForm("a whole number", "42", _whole(-(2**63))),
         "stop": OptionForm("one or more texts, quoted where they hold spaces", '"END"', _stops),
         "response_format": OptionForm("the word json", "json", _json_only),

@@ -1,11 +1,13 @@
 """Which providers cannot be used, and which nobody asked for."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.layers import Layers
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.presets import BUILT_IN_PROVIDERS, SERVICES
+from ollm_tui.config.presets import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
+from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.config.schema import ProviderSettings
 
 _SAFE_TO_REPLACE = frozenset(
@@ -70,7 +72,20 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
             (*path, "base_url"),
             hint=f"Set base_url below [providers.{name}], or use --provider {name} --host URL.",
         )
-    if settings.ca_file is not None and not settings.ca_file.is_file():
-        at = (*path, "ca_file")
-        return ConfigProblem(f"`{dotted(at)}` names a file that is not there.", said, at)
-    return None
+    why = _no_authorities(settings.ca_file)
+    if why is None:
+        return None
+    at = (*path, "ca_file")
+    named = layers.top(at)
+    origin = said if named is None else named.origin
+    return ConfigProblem(f"`{dotted(at)}` names a file that cannot be used: {why}.", origin, at)
+
+
+def _no_authorities(file: Path | None) -> str | None:
+    """Say why a file cannot be one of authorities to trust."""
+    try:
+        if file is None or b"-----BEGIN" in read_bounded(file, LARGEST_AUTHORITIES):
+            return None
+    except (OSError, ValueError) as error:
+        return why_unreadable(error)
+    return "it holds no certificate in PEM form"

@@ -8,7 +8,8 @@ that service, unless an address stands beside it.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ollm_tui.config.hosts import ollama_url, server_url, url_origin
+from ollm_tui.config.hosts import ollama_url, server_url, shown_url, url_origin
+from ollm_tui.config.interpolate import VARIABLE_NAME
 from ollm_tui.config.layers import HIGHEST_RANK, Layers, Setting
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.presets import SERVICES, defaults_of
@@ -17,6 +18,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 ADDRESSES = ("base_url", "base_urls")
 """One server, or several of a pool."""
 NO_PROXY = "none"
+NO_VARIABLE = "has to be the name of a variable, with letters, digits and `_`"
 _BARE_PORTS: Mapping[str, int] = {"vllm": 8000, "lmstudio": 1234, "kobold": 5001}
 
 
@@ -55,6 +57,24 @@ def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
             else:
                 value = list(dict.fromkeys(urls)) if isinstance(said.value, list) else urls[0]
                 layers.add(Setting(path, value, said.origin, said.rank))
+                yield from without_scheme(said, dict(zip(texts, urls, strict=True)))
+
+
+def without_scheme(said: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
+    """Warn of an address in the file that leaves open whether it is encrypted.
+
+    `written` gives for each address as it stands there the one that it is taken for.
+    """
+    taken = [url for address, url in written.items() if "://" not in address]
+    if said.origin.kind == "file" and taken:
+        yield ConfigProblem(
+            f"`{dotted(said.path)}` has an address without http:// or https:// in front.",
+            said.origin,
+            said.path,
+            hint=f"It is taken as {shown_url(taken[0])}; write which one is meant.",
+            severity="warning",
+            waits=True,
+        )
 
 
 def _read_address(text: str, name: str, kind: Setting | None) -> str:
@@ -76,6 +96,7 @@ def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:
             yield ConfigProblem(f"`{dotted(path)}`: {error}", said.origin, path)
         else:
             layers.add(Setting(path, proxy, said.origin, said.rank))
+            yield from without_scheme(said, {said.value: proxy} if proxy != NO_PROXY else {})
 
 
 def _chosen(layers: Layers, name: str) -> None:
@@ -156,6 +177,10 @@ def _named_key(
     if named is None or not isinstance(named.value, str):
         return
     if literal is not None and literal.rank >= named.rank:
+        return
+    if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the key itself
+        layers.drop(named)
+        yield _problem(named, f"{NO_VARIABLE}.")
         return
     key = environ.get(named.value, "")
     if not key:

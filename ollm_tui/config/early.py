@@ -1,11 +1,11 @@
 """What the first frame needs: theme, keys and screen; read with the standard library alone."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths, config_path
+from ollm_tui.config.toml_file import toml_values
 
 DEFAULT_THEME = "dusk"
 NO_COLOR_THEME = "terminal"
@@ -70,8 +70,8 @@ def _read(
 ) -> tuple[Mapping[str, object], str | None]:
     path = config_path(paths, environ, flags.config_path)
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")), None
+        return toml_values(path), None
     except FileNotFoundError:
         return {}, None
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return {}, f"{path} cannot be read; the defaults are used."

@@ -7,6 +7,8 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.config.toml_file import LARGEST_FILE_BYTES, toml_values
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 TomlValue = str | int | float | bool | list[str]
@@ -21,7 +23,7 @@ def set_key(path: Path, dotted_key: str, value: TomlValue | None) -> None:
     """
     try:
         _write(path, _changed(_text(path), dotted_key, value))
-    except (TOMLKitError, UnicodeDecodeError, RecursionError) as error:
+    except (TOMLKitError, ValueError, RecursionError) as error:
         raise AIError(
             ErrorCode.CONFLICT,
             f"{path} is not valid TOML, so it was left as it is.",
@@ -29,13 +31,14 @@ def set_key(path: Path, dotted_key: str, value: TomlValue | None) -> None:
         ) from error
     except OSError as error:
         raise AIError(
-            ErrorCode.INTERNAL_ERROR, f"{path} cannot be written: {error.strerror}."
+            ErrorCode.INTERNAL_ERROR, f"{path} cannot be written: {why_unreadable(error)}."
         ) from error
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        toml_values(path)  # bounds what the slower parser below is given
+        return read_bounded(path, LARGEST_FILE_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         return ""
 

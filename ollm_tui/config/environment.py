@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from pydantic_settings import EnvSettingsSource, SettingsError
 
-from ollm_tui.config.explain import nearest
 from ollm_tui.config.layers import Setting, leaves
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, nearest
 from ollm_tui.config.paths import CONFIG_VARIABLE
 from ollm_tui.config.schema import ENVIRONMENT_PREFIX, NESTING, AppConfig
 

@@ -1,13 +1,13 @@
 """A value that does not fit the schema, as a sentence that names key and expectation."""
 
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
-from typing import get_args
+import re
+from collections.abc import Mapping
+from typing import get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted, nearest
 from ollm_tui.config.schema import AppConfig
 
 _EXPECTED: Mapping[str, str] = {
@@ -38,18 +38,25 @@ _BOUNDS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Give the known word that was probably meant."""
-    by_lower = {name.lower(): name for name in known}
-    close = get_close_matches(word.lower().replace("-", "_"), by_lower, n=1, cutoff=0.6)
-    return by_lower[close[0]] if close else None
-
-
-def explain(error: ErrorDetails, path: KeyPath, origin: Origin) -> ConfigProblem:
+def explain(
+    error: ErrorDetails, path: KeyPath, origin: Origin, value: object = None
+) -> ConfigProblem:
     """Say what is wrong at `path`; the value itself is never repeated."""
     if error["type"] == "extra_forbidden":
         return _unknown_key(path[: len(error["loc"])], origin)
-    return ConfigProblem(f"`{dotted(path)}` {_complaint(error)}.", origin, path)
+    hint = _meant(error, value)
+    return ConfigProblem(f"`{dotted(path)}` {_complaint(error)}.", origin, path, hint=hint)
+
+
+def _meant(error: ErrorDetails, value: object) -> str | None:
+    """Give the choice that was probably meant."""
+    place = error["loc"][-1]
+    if isinstance(value, list) and isinstance(place, int):
+        value = value[place]
+    if error["type"] != "literal_error" or not isinstance(value, str):
+        return None
+    near = nearest(value, re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected"))))
+    return f"Did you mean `{near}`?" if near else None
 
 
 def _complaint(error: ErrorDetails) -> str:
@@ -58,7 +65,8 @@ def _complaint(error: ErrorDetails) -> str:
         return str(context.get("error", "cannot be used"))
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
-        return f"has to be {words} {context.get(bound)}"
+        limit = context.get(bound)
+        return f"has to be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
     if kind in _EXPECTED:
         return f"has to be {_EXPECTED[kind]}"
     return f"cannot be used: {error['msg'][:1].lower()}{error['msg'][1:]}"
@@ -67,21 +75,23 @@ def _complaint(error: ErrorDetails) -> str:
 def _unknown_key(path: KeyPath, origin: Origin) -> ConfigProblem:
     known = known_keys(path[:-1])
     near = nearest(path[-1], known)
-    hint = f"Did you mean `{near}`?" if near else f"Known here: {', '.join(sorted(known))}."
+    listed = f"Known here: {', '.join(sorted(known))}." if known else None
+    hint = f"Did you mean `{near}`?" if near else listed
     message = f"There is no setting `{dotted(path)}`."
     return ConfigProblem(message, origin, path, hint=hint)
 
 
 def known_keys(table: KeyPath) -> tuple[str, ...]:
     """Give the keys a table may have; the whole file's for the empty path."""
-    # The second part of providers.NAME is not a key of any model.
-    steps = (table[0], *table[2:]) if table[:1] == ("providers",) else table
     model: type[BaseModel] = AppConfig
+    steps = iter(table)
     for part in steps:
         found = model.model_fields.get(part)
         inner = _model_in(found.annotation) if found else None
-        if inner is None:
+        if found is None or inner is None:
             return ()
+        if get_origin(found.annotation) is dict:  # what follows is a name that a person chose
+            next(steps, None)
         model = inner
     return tuple(model.model_fields)
 

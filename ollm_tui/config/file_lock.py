@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.regular_file import open_regular
+
 _PRIVATE: Final = 0o600
 
 
@@ -17,10 +19,9 @@ def open_lock(path: Path) -> int:
     """Open the file of a lock, or make it, for its owner alone; give the descriptor.
 
     Raises:
-        OSError: it cannot be made, or a link is in its place.
+        OSError: it cannot be made, or something that is no file is in its place.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags, _PRIVATE)
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, follows_links=False)
     with suppress(OSError):  # a disk without modes
         os.fchmod(descriptor, _PRIVATE)  # the mask may have taken more than it should
     return descriptor

@@ -8,9 +8,11 @@ it: the hub that HF_ENDPOINT names, or Hugging Face's own.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from ollm_tui.config.connection import NO_VARIABLE, without_scheme
 from ollm_tui.config.environment import ENVIRONMENT_RANK
 from ollm_tui.config.hosts import server_url, url_origin
 from ollm_tui.config.hub_token import token_of_file
+from ollm_tui.config.interpolate import VARIABLE_NAME
 from ollm_tui.config.layers import Layers, Setting
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.presets import HUGGING_FACE
@@ -65,6 +67,7 @@ def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
             yield _problem(said, f"cannot be used. {error}")
         else:
             layers.add(Setting(ENDPOINT, url, said.origin, said.rank))
+            yield from without_scheme(said, {said.value: url})
 
 
 def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
@@ -74,7 +77,10 @@ def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigP
         return
     if literal is not None and literal.rank >= named.rank:
         return
-    if token := environ.get(named.value, ""):
+    if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the token itself
+        layers.drop(named)
+        yield _problem(named, f"{NO_VARIABLE}.")
+    elif token := environ.get(named.value, ""):
         origin = Origin("environment", named.value)
         layers.add(Setting(TOKEN, token, origin, named.rank))
     else:

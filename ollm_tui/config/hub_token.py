@@ -1,11 +1,11 @@
 """The token that `hf auth login` leaves in a file."""
 
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ollm_tui.config.file_settings import FILE_RANK, READABLE_BY_OTHERS
 from ollm_tui.config.origin import ConfigProblem, Origin
+from ollm_tui.config.regular_file import read_bounded
 
 _MOST_BYTES = 4096
 
@@ -25,11 +25,8 @@ def token_of_file(
     """Give the token with its place and rank, if there is one, and a word about who can read it."""
     try:
         path = token_path(environ).expanduser()
+        token = read_bounded(path, _MOST_BYTES).decode("utf-8", "replace").strip()
         mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            return
-        with path.open("rb") as file:
-            token = file.read(_MOST_BYTES).decode("utf-8", "replace").strip()
     except (OSError, RuntimeError, ValueError):
         return  # no home, no file, not ours to read: there is no token
     if not token:

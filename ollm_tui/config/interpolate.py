@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class UndefinedVariableError(ValueError):
@@ -26,7 +26,7 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
         name, closed = match.group(1), match.group(2)
         if name is None:
             return "${"
-        if not closed or _NAME.fullmatch(name) is None:
+        if not closed or VARIABLE_NAME.fullmatch(name) is None:
             raise UndefinedVariableError("`${` begins a reference of the form ${NAME}.")
         if name not in environ:
             raise UndefinedVariableError(f"${{{name}}} is not set.")

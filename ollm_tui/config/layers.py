@@ -29,14 +29,24 @@ def leaves(values: Mapping[str, object], base: KeyPath = ()) -> Iterator[tuple[K
 
 
 class Layers:
-    """All that was said, from which bad values can be taken out so that lower ones show."""
+    """All that was said, from which bad values can be taken out so that lower ones show.
+
+    Each key is also filed under every key above it, so that looking up a table takes no longer
+    for all that stands beside it.
+    """
 
     def __init__(self) -> None:
         self._stacks: dict[KeyPath, list[Setting]] = {}
+        self._under: dict[KeyPath, dict[KeyPath, None]] = {}
 
     def add(self, setting: Setting) -> None:
         """Lay a value over what was said before about the same key."""
-        stack = self._stacks.setdefault(setting.path, [])
+        path = setting.path
+        if path not in self._stacks:
+            self._stacks[path] = []
+            for end in range(len(path) + 1):
+                self._under.setdefault(path[:end], {})[path] = None
+        stack = self._stacks[path]
         stack.append(setting)
         stack.sort(key=lambda said: said.rank)
 
@@ -51,24 +61,24 @@ class Layers:
 
     def below(self, path: KeyPath) -> tuple[Setting, ...]:
         """Give the values that count at a key and at every key below it."""
-        return tuple(
-            stack[-1] for at, stack in self._stacks.items() if stack and at[: len(path)] == path
-        )
+        stacks = (self._stacks[at] for at in self._under.get(path, ()))
+        return tuple(stack[-1] for stack in stacks if stack)
 
     def drop(self, setting: Setting) -> None:
         """Take a value out."""
         self._stacks[setting.path].remove(setting)
 
+    def counting(self, path: KeyPath) -> Setting | None:
+        """Give the value of a key, unless one above it that is no table hides it."""
+        said = self.top(path)
+        above = (self.top(path[:end]) for end in range(1, len(path)))
+        is_hidden = any(one is not None and not isinstance(one.value, Mapping) for one in above)
+        return None if is_hidden else said
+
     def winners(self) -> dict[KeyPath, Setting]:
         """Give the values that count; one that is no table hides what lies below its key."""
-        tops = {path: stack[-1] for path, stack in self._stacks.items() if stack}
-        hidden = {path for path in tops if self._is_covered(path, tops)}
-        return {path: said for path, said in tops.items() if path not in hidden}
-
-    @staticmethod
-    def _is_covered(path: KeyPath, tops: Mapping[KeyPath, Setting]) -> bool:
-        above = (tops.get(path[:end]) for end in range(1, len(path)))
-        return any(said is not None and not isinstance(said.value, Mapping) for said in above)
+        found = ((path, self.counting(path)) for path in self._stacks)
+        return {path: said for path, said in found if said is not None}
 
     def nested(self) -> dict[str, object]:
         """Give the values that count as nested tables."""

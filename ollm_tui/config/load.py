@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ollm_tui.config.closing import configured, mark_providers
+from ollm_tui.config.checks import reference_problems, root_problem
+from ollm_tui.config.closing import closes, configured, mark_providers
 from ollm_tui.config.connection import prepare, provider_defaults
 from ollm_tui.config.environment import environment_settings
 from ollm_tui.config.file_settings import exposure, file_settings
@@ -37,6 +38,8 @@ class LoadedConfig:
     """By dotted key; a key that is not here has its default."""
     problems: tuple[ConfigProblem, ...] = ()
     """To be said at the start. A provider's undefined variable waits until it is used."""
+    waiting: tuple[ConfigProblem, ...] = ()
+    """To be said by `ollm config check`, or where the value is used."""
 
     def origin_of(self, key: str) -> Origin:
         """Give the place of a value by its dotted key."""
@@ -46,7 +49,7 @@ class LoadedConfig:
     def all_problems(self) -> tuple[ConfigProblem, ...]:
         """What `ollm config check` reports: also why configured providers are closed."""
         closed = [p.problem for p in self.config.providers.values() if p.problem and not p.preset]
-        return (*self.problems, *(p for p in closed if p not in self.problems))
+        return tuple(dict.fromkeys([*self.problems, *closed, *self.waiting]))
 
 
 class _Loading:
@@ -105,10 +108,15 @@ def load_config(
     providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
     hub = config.hub.marked(closing(loading.problems))
     config = settle_names(config.model_copy(update={"providers": providers, "hub": hub}))
+    unusable_root = root_problem(config, loading.origin_of)
+    loading.take([] if unusable_root is None else [unusable_root])
+    loading.take(reference_problems(config, loading.origin_of))
     origins = {
         dotted(at): said.origin for at, said in loading.layers.winners().items() if said.rank > 0
     }
-    return LoadedConfig(config, path, origins, _worth_saying(loading.problems))
+    at_once = [problem for problem in loading.problems if not problem.waits]
+    warned = [p for p in loading.problems if p.waits and not closes(p)]
+    return LoadedConfig(config, path, origins, _in_order(at_once), _in_order(warned))
 
 
 def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], flags: Flags) -> None:
@@ -128,10 +136,9 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
     loading.assume_defaults()
 
 
-def _worth_saying(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
-    """Give the problems of the start, the file's in its order and then the others."""
-    at_once = [problem for problem in problems if not problem.waits]
-    return tuple(sorted(at_once, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
+def _in_order(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
+    """Give the problems of the file in its order, and then the others."""
+    return tuple(sorted(problems, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
 
 
 def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
@@ -144,11 +151,18 @@ def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
     }
     folders = [_whole(path, folder) for path in config.embedded.model_folders]
     embedded = config.embedded.model_copy(update={"model_folders": folders})
-    return config.model_copy(update={"providers": providers, "embedded": embedded})
+    # A relative root begins where the app was started, as without one.
+    root = config.tools.root
+    tools = config.tools.model_copy(update={"root": _at_home(root) if root else None})
+    return config.model_copy(update={"providers": providers, "embedded": embedded, "tools": tools})
 
 
 def _whole(path: Path, folder: Path) -> Path:
+    return folder / _at_home(path)
+
+
+def _at_home(path: Path) -> Path:
     try:
-        return folder / path.expanduser()
+        return path.expanduser()
     except RuntimeError:  # a home that cannot be found leaves `~` as it stands
-        return folder / path
+        return path

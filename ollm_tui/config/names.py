@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 
-from ollm_tui.config.explain import nearest
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted, nearest
 from ollm_tui.config.schema import AppConfig
 
+_MOST_NAMED = 20
 PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -35,8 +36,8 @@ def _leads(config: AppConfig, name: str) -> bool:
 def _nowhere(
     config: AppConfig, path: KeyPath, name: str, origin_of: Callable[[KeyPath], Origin]
 ) -> ConfigProblem:
-    near = nearest(name, [*config.providers, *config.aliases])
-    known = ", ".join(config.providers)
+    near = nearest(name, chain(config.providers, config.aliases))
+    known = ", ".join(islice(config.providers, _MOST_NAMED))
     hint = f"Did you mean `{near}`?" if near else f"There are: {known}."
     origin = origin_of(path)
     place = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"

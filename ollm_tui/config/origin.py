@@ -1,10 +1,15 @@
 """Where a value came from, and what is wrong with it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, TypeAlias
 
 KeyPath: TypeAlias = tuple[str, ...]
 Severity: TypeAlias = Literal["error", "warning"]
+_MOST_COMPARED = 200
+_LONGEST_COMPARED = 64
+"""Characters; comparing words takes time with the product of their lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,8 @@ class Origin:
                 return self.name
 
 
+MOST_SAID = 20
+"""Sentences about the settings at the start of a program."""
 DEFAULT = Origin("default")
 
 
@@ -37,6 +44,15 @@ def dotted(path: KeyPath) -> str:
 
 def _is_bare(part: str) -> bool:
     return bool(part) and part.isascii() and part.replace("-", "a").replace("_", "a").isalnum()
+
+
+def in_short(problems: Iterable[object]) -> tuple[str, ...]:
+    """Give the first sentences of many, and where the others are."""
+    sentences = tuple(map(str, problems))
+    left = len(sentences) - MOST_SAID
+    if left <= 0:
+        return sentences
+    return (*sentences[:MOST_SAID], f"And {left} more: `ollm config check` lists them all.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +76,15 @@ class ConfigProblem:
         """Give place, sentence and hint on one line."""
         place = "" if self.origin.kind == "default" else f"{self.origin}: "
         return f"{place}{self.message}" + (f" {self.hint}" if self.hint else "")
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Give the known word that was probably meant."""
+    # Costs some milliseconds of the start and is only needed after a typing mistake.
+    from difflib import get_close_matches
+
+    short = (name for name in islice(known, _MOST_COMPARED) if len(name) <= _LONGEST_COMPARED)
+    by_lower = {name.lower(): name for name in short}
+    wanted = word[:_LONGEST_COMPARED].lower().replace("-", "_")
+    close = get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
+    return by_lower[close[0]] if close else None

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 DEFAULT_PROVIDER = "local"
+LARGEST_AUTHORITIES = 16 * 1024 * 1024
+"""Bytes of a `ca_file`; the usual bundle of all authorities has 250 kB."""
 PRESET_PRIORITY = -10
 SERVICE_PRIORITY = -20
 HUGGING_FACE = "https://huggingface.co"

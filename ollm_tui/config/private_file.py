@@ -1,8 +1,6 @@
 """Files of the app that are written whole or not at all, for their owner alone."""
 
-import errno
 import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -41,24 +39,3 @@ def write_private(
         with suppress(OSError):
             new.unlink()
         raise
-
-
-def read_bounded(path: Path, most: int) -> bytes:
-    """Read a file of `most` bytes at most; what is no plain file is not read.
-
-    Raises:
-        ValueError: it is longer.
-        OSError: it cannot be read.
-    """
-    # Not to hang on a pipe that somebody put there.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is no file")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(most + 1)
-    finally:
-        os.close(descriptor)
-    if len(data) > most:
-        raise ValueError(f"longer than {most} bytes")
-    return data

@@ -143,13 +143,14 @@ def config_page() -> str:
         title = f"[{name}.NAME]" if name in _NAMED else f"[{name}]"
         parts.extend([f"\n## `{title}`\n", f"{AppConfig.model_fields[name].description}\n"])
         parts.extend(_built_in() if name == "providers" else ())
-        parts.extend(_rows(model) if model else _keyed(AppConfig.model_fields[name]))
+        parts.extend(_rows(model) if model else _keyed(name, AppConfig.model_fields[name]))
     parts.append("\n" + _ENVIRONMENT + "\n".join(_variables()))
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _keyed(field: FieldInfo) -> Iterator[str]:
+def _keyed(name: str, field: FieldInfo) -> Iterator[str]:
     yield "```toml"
+    yield f"[{name}]"
     yield from (line.removeprefix("# ") for line in _entries(field) if line)
     yield "```"
 

@@ -3,11 +3,9 @@
 The example file, `ollm config schema` and the reference page are made from these types.
 """
 
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
-    BeforeValidator,
     Field,
     JsonValue,
     PrivateAttr,
@@ -22,41 +20,29 @@ from ollm_tui.config.hub_settings import HubSettings
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.section import Section
-from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions
+from ollm_tui.config.values import (
+    LARGEST_WINDOW,
+    FilePath,
+    HowLong,
+    Idle,
+    NoSwitch,
+    Priority,
+    Seconds,
+    Seed,
+    Share,
+    Strength,
+    Text,
+    TokenCount,
+    Whole,
+    header_names,
+    unreserved,
+)
+from ollm_tui.protocol.request import GenerationOptions
 
 ENVIRONMENT_PREFIX = "OLLM_"
 NESTING = "__"
 ProviderKind = Literal["ollama", "openai-compatible", "embedded", "openai", "anthropic"]
 Backend = Literal["lmstudio", "localai", "kobold", "llamacpp", "llamacpp-router", "vllm", "generic"]
-
-
-def _no_switch(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("has to be a number, not true or false")  # noqa: TRY004 -- pydantic's way
-    return value
-
-
-_NoSwitch = BeforeValidator(_no_switch)
-
-
-def _how_long(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError('has to be a number of seconds or text like "5m"')  # noqa: TRY004 -- as above
-    return value
-
-
-Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False), _NoSwitch]
-Whole = Annotated[int, _NoSwitch]
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False), _NoSwitch]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), _NoSwitch]
-Count = Annotated[int, Field(ge=1), _NoSwitch]
-
-
-def _unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    taken = sorted(RESERVED_BODY_KEYS.intersection(body))
-    if taken:
-        raise ValueError(f"may not set {', '.join(taken)}: the request itself does")
-    return body
 
 
 class UiSettings(Section):
@@ -73,10 +59,10 @@ class UiSettings(Section):
 class GenerationSettings(Section):
     """What every chat starts with; a key that is not set is left to the server."""
 
-    temperature: Number | None = Field(
+    temperature: Strength | None = Field(
         None, examples=[0.7], description="Randomness: 0 picks the likeliest token, 1 is lively."
     )
-    max_tokens: Count | None = Field(
+    max_tokens: TokenCount | None = Field(
         None, examples=[2048], description="Longest answer, in tokens."
     )
     top_p: Share | None = Field(
@@ -84,25 +70,25 @@ class GenerationSettings(Section):
         examples=[0.95],
         description="Sample from the likeliest tokens that make up this probability.",
     )
-    top_k: Annotated[int, Field(ge=0), _NoSwitch] | None = Field(
+    top_k: Annotated[int, Field(ge=0, le=1_000_000), NoSwitch] | None = Field(
         None, examples=[40], description="Sample from this many likeliest tokens."
     )
     min_p: Share | None = Field(
         None, examples=[0.05], description="Leave out tokens below this share of the likeliest one."
     )
-    repeat_penalty: Number | None = Field(
+    repeat_penalty: Strength | None = Field(
         None, examples=[1.1], description="Make repetition less likely; 1 is off."
     )
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**63), _NoSwitch] | None = Field(
+    seed: Seed | None = Field(
         None, examples=[42], description="The same seed gives the same answer again."
     )
-    stop: list[str] | None = Field(
+    stop: list[Text] | None = Field(
         None, examples=[["</answer>"]], description="Texts at which the answer ends."
     )
-    num_ctx: Count | None = Field(
+    num_ctx: TokenCount | None = Field(
         None, examples=[8192], description="Context window to load a model with, in tokens."
     )
-    keep_alive: Annotated[str | int | float, BeforeValidator(_how_long)] | None = Field(
+    keep_alive: HowLong | None = Field(
         None,
         examples=["5m"],
         description='How long Ollama or the embedded engine keeps a model: seconds, or "5m".',
@@ -116,7 +102,7 @@ class GenerationSettings(Section):
     @field_validator("extra_body")
     @classmethod
     def _reserved(cls, body: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-        return None if body is None else _unreserved(body)
+        return None if body is None else unreserved(body)
 
     def to_options(self) -> GenerationOptions:
         """Give the options of a request."""
@@ -128,17 +114,17 @@ class GenerationSettings(Section):
 class EmbeddedConfig(Section):
     """The engine that runs model files in this app's own child process."""
 
-    idle_unload_s: Number = Field(
+    idle_unload_s: Idle = Field(
         300,
         description="Seconds idle until a model leaves memory; 0 keeps it.",
     )
-    threads: Annotated[int, Field(ge=1, le=1024), _NoSwitch] | None = Field(
+    threads: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
         None, examples=[4], description="Processor threads; not set is half of the cores."
     )
-    context: Annotated[int, Field(ge=256), _NoSwitch] = Field(
+    context: Annotated[int, Field(ge=256, le=LARGEST_WINDOW), NoSwitch] = Field(
         4096, description="Context window of a loaded model, in tokens, at most its own."
     )
-    model_folders: list[Path] = Field(
+    model_folders: list[FilePath] = Field(
         [],
         examples=[["~/models"]],
         description="Folders searched for GGUF files beside the app's own models folder.",
@@ -153,12 +139,12 @@ class EmbeddedConfig(Section):
 class ToolSettings(Section):
     """What models may do beside talking; nothing by default."""
 
-    enabled: list[str] = Field(
+    enabled: list[Text] = Field(
         [],
         description="Tools that every new chat offers, by name: see /tools.",
         examples=[["read_file", "search_files"]],
     )
-    root: Path | None = Field(
+    root: FilePath | None = Field(
         None,
         description="The only folder that file tools see; not set is where the app starts.",
         examples=["~/notes"],
@@ -185,9 +171,8 @@ class DownloadSettings(Section):
 class ModelSettings(Section):
     """What you know better about a model: `[models."provider://name"]`."""
 
-    context: Whole | None = Field(
+    context: TokenCount | None = Field(
         None,
-        ge=1,
         description="Its context window in tokens, in place of what the engine says.",
         examples=[32_768],
     )
@@ -220,7 +205,9 @@ class ProviderSettings(Section):
         "openai-compatible",
         description="Which protocol it speaks: ollama, openai-compatible, openai or anthropic.",
     )
-    label: str | None = Field(None, examples=["Work"], description="Name shown instead of the key.")
+    label: Text | None = Field(
+        None, examples=["Work"], description="Name shown instead of the key."
+    )
     base_url: str | None = Field(
         None,
         examples=["https://llm.example.com/v1"],
@@ -247,7 +234,7 @@ class ProviderSettings(Section):
     headers: dict[str, SecretStr] = Field(
         {}, examples=[{"X-Team": "research"}], description="Further headers of every request."
     )
-    ca_file: Path | None = Field(
+    ca_file: FilePath | None = Field(
         None,
         examples=["ca.pem"],
         description="PEM file with the certificates to trust instead of the usual ones.",
@@ -275,7 +262,9 @@ class ProviderSettings(Section):
     )
     idle_timeout_s: Seconds = Field(60, description="Seconds of silence that end a started answer.")
     enabled: bool = Field(True, description="Whether it is used at all.")
-    priority: Whole = Field(0, description="Where a bare model name is looked for first: highest.")
+    priority: Priority = Field(
+        0, description="Where a bare model name is looked for first: highest."
+    )
 
     @field_validator("extra_body")
     @classmethod
@@ -284,7 +273,12 @@ class ProviderSettings(Section):
     ) -> dict[str, JsonValue]:
         if body and info.data.get("kind") in ("ollama", "embedded"):
             raise ValueError("is for servers of other kinds; Ollama's options stand in [options]")
-        return _unreserved(body)
+        return unreserved(body)
+
+    @field_validator("headers", mode="before")
+    @classmethod
+    def _header_names(cls, headers: object) -> object:
+        return header_names(headers) if isinstance(headers, dict) else headers
 
     _problem: ConfigProblem | None = PrivateAttr(None)
     _preset: bool = PrivateAttr(False)
@@ -333,7 +327,7 @@ class AppConfig(BaseSettings):
     )
 
     theme: str = Field(DEFAULT_THEME, min_length=1, description="Name of a colour theme.")
-    model: str | None = Field(
+    model: Text | None = Field(
         None,
         examples=["local://qwen3:8b"],
         description="Model to start with: a name, or provider://name; not set is the last used.",

@@ -2,18 +2,24 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin
+from ollm_tui.config.regular_file import TooLongError, read_bounded, why_unreadable
 
 LARGEST_FILE_BYTES = 1_000_000
+DEEPEST = 64
+"""Parts of a key, and tables and lists in each other: the parser takes quadratic time for more."""
+# A text that is not closed ends with its line or the file, so that every sign is read once.
 _TOKEN = re.compile(
-    r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:\\.|[^"\\\n])*"|'
-    r"'[^'\n]*'|#[^\n]*|[\[\]{}\n=]|[^\[\]{}\n=\"'#]+|.",
+    r'"""(?:\\.|.)*?(?:"{3,5}|\Z)|' + r"'''.*?(?:'{3,5}|\Z)" + r'|"(?:\\.|[^"\\\n])*+"?|'
+    r"'[^'\n]*+'?|#[^\n]*|[\[\]{}\n=]|[^\[\]{}\n=\"'#]+",
     re.DOTALL,
 )
+_MARKS = frozenset("[]{}\n=")
+_QUOTED = frozenset("\"'#")
 _PLACE = re.compile(r" \((at line (\d+), column \d+|at end of document)\)$")
 
 
@@ -37,26 +43,75 @@ class TomlFile:
 def read_toml(path: Path) -> TomlFile:
     """Read a settings file; one that is not there is empty."""
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            return _unreadable(path, f"The file is over {LARGEST_FILE_BYTES // 1000} kB.")
-        content = path.read_bytes()
+        content = read_bounded(path, LARGEST_FILE_BYTES)
     except FileNotFoundError:
+        if path.is_symlink():
+            return _unreadable(path, "The file is a link that leads nowhere.")
         return TomlFile(path)
-    except OSError as error:
-        return _unreadable(path, f"The file cannot be read: {error.strerror}.")
+    except TooLongError:
+        return _unreadable(path, f"The file is over {LARGEST_FILE_BYTES // 1000} kB.")
+    except (OSError, ValueError) as error:
+        return _unreadable(path, f"The file cannot be read: {why_unreadable(error)}.")
     try:
-        return _parse(path, content.decode("utf-8-sig").replace("\r\n", "\n"))
+        return _parse(path, _decoded(content))
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         return _unreadable(path, "The file is not UTF-8 text.", line)
 
 
+def toml_values(path: Path) -> dict[str, object]:
+    """Read the values of any TOML file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is too long, not UTF-8, not TOML, or nested too deep.
+    """
+    return _values(_decoded(read_bounded(path, LARGEST_FILE_BYTES)))
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def _values(text: str) -> dict[str, object]:
+    if _most_parts(text) > DEEPEST:
+        raise ValueError(f"a key has over {DEEPEST} parts")
+    try:
+        values = tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("its tables and lists are nested too deep") from error
+    level: list[object] = [values]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _inside(outer)]
+    if level:
+        raise ValueError("its tables and lists are nested too deep")
+    return values
+
+
+def _inside(value: object) -> Iterable[object]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (item for item in inner if isinstance(item, dict | list))
+
+
+def _most_parts(text: str) -> int:
+    """Count the dots of the longest key, before the parser sees it."""
+    most = dots = 0
+    for token in _TOKEN.findall(text):
+        if token in _MARKS:
+            dots = 0
+        elif token[0] not in _QUOTED:
+            first, *others = (part.count(".") for part in token.split(","))
+            most = max(most, dots + first, *others)
+            dots = others[-1] if others else dots + first
+    return most
+
+
 def _parse(path: Path, text: str) -> TomlFile:
     try:
-        return TomlFile(path, tomllib.loads(text), key_lines(text))
+        return TomlFile(path, _values(text), key_lines(text))
     except tomllib.TOMLDecodeError as error:
         return _malformed(path, text, str(error))
-    except (ValueError, RecursionError):
+    except ValueError:
         return _unreadable(path, "The file holds a number or a nesting beyond all measure.")
 
 

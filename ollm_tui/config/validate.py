@@ -15,19 +15,18 @@ _MOST_ROUNDS = 50
 
 def fit(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
     """Give the settings and what had to be left out; a lower layer shows where one was."""
-    problems: list[ConfigProblem] = []
+    problems: dict[str, ConfigProblem] = {}
     for _ in range(_MOST_ROUNDS):
         try:
-            return AppConfig.model_validate(layers.nested()), problems
+            return AppConfig.model_validate(layers.nested()), [*problems.values()]
         except ValidationError as error:
             details = error.errors(include_url=False, include_input=False)
         for culprit, detail in _culprits(layers, details):
             layers.drop(culprit)
-            problem = explain(detail, culprit.path, culprit.origin)
+            problem = explain(detail, culprit.path, culprit.origin, culprit.value)
             # An unknown table is one mistake, however much stands in it.
-            if problem.message not in {known.message for known in problems}:
-                problems.append(problem)
-    return AppConfig(), problems
+            problems.setdefault(problem.message, problem)
+    return AppConfig(), [*problems.values()]
 
 
 def _culprits(
@@ -43,7 +42,7 @@ def _culprits(
 
 def _culprit(layers: Layers, place: tuple[str, ...]) -> tuple[Setting, ...]:
     for end in range(len(place), 0, -1):
-        said = layers.winners().get(place[:end])
+        said = layers.counting(place[:end])
         if said is not None:
             return (said,)
     # A table is wrong as a whole: everything a person said in it goes.

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ollm_tui.config.regular_file import open_binary, why_unreadable
 from ollm_tui.library.gguf import BadGGUF, GGUFHeader, read_header
 from ollm_tui.library.gguf_tables import SUFFIX
 from ollm_tui.library.model_file import ModelFile, models_in
@@ -144,7 +145,7 @@ def _describe(name: str, file: ModelFile) -> ModelInfo | None:
     except BadGGUF as bad:
         return _info(name, file, None, {"problem": bad.reason})
     except OSError as error:
-        reason = f"it cannot be read ({error.strerror or error})"
+        reason = f"it cannot be read: {why_unreadable(error)}"
         return _info(name, file, None, {"problem": reason})
     if is_part_of_another(header):
         return None
@@ -154,7 +155,7 @@ def _describe(name: str, file: ModelFile) -> ModelInfo | None:
 
 
 def _whisper(name: str, file: ModelFile) -> ModelInfo | None:
-    with file.path.open("rb") as start:
+    with open_binary(file.path) as start:
         if start.read(len(WHISPER_MAGIC)) != WHISPER_MAGIC:
             return None
     capability = ModelCapability(frozenset({"audio"}), frozenset({"text"}))

@@ -10,6 +10,7 @@ import struct
 from pathlib import Path
 from typing import IO
 
+from ollm_tui.config.regular_file import open_binary
 from ollm_tui.library.gguf_header import (
     LAYER_LIMIT,
     BadGGUF,
@@ -54,7 +55,7 @@ def read_header(path: Path) -> GGUFHeader:
         BadGGUF: the file is broken, cut short, or not GGUF.
         OSError: the file cannot be read.
     """
-    with path.open("rb", buffering=0) as file:
+    with open_binary(path) as file:
         return _Reader(file).header()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from ollm_tui.config.regular_file import open_binary
 from ollm_tui.library.machine import Gpu
 
 READ_LIMIT = 64 * 1024
@@ -111,7 +112,7 @@ def _is_number(text: str) -> bool:
 
 def _text(path: Path) -> str | None:
     try:
-        with path.open("rb") as file:
+        with open_binary(path) as file:
             return file.read(READ_LIMIT).decode(errors="replace")
     except (OSError, ValueError):
         return None

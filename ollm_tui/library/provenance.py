@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from ollm_tui.config.private_file import read_bounded, write_private
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.library.sidecars import ORIGIN_ENDING
 from ollm_tui.protocol.json_types import JsonObject
 

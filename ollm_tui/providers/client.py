@@ -8,6 +8,8 @@ import anyio.to_thread
 import httpx
 
 from ollm_tui import __version__
+from ollm_tui.config.presets import LARGEST_AUTHORITIES
+from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
 from ollm_tui.providers.connections import CleanConnections
@@ -103,8 +105,11 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
     if spec.ca_file is None:
         return httpx.create_ssl_context()
     try:
-        return ssl.create_default_context(cafile=spec.ca_file)
-    except (OSError, ssl.SSLError) as error:
+        # What stands around the certificates may be a comment in any language.
+        text = read_bounded(spec.ca_file, LARGEST_AUTHORITIES).decode("latin-1")
+        # Never empty, which would mean the usual authorities.
+        return ssl.create_default_context(cadata=text.encode("ascii", "replace").decode() + "\n")
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
         raise AIError(
             ErrorCode.BAD_REQUEST,
             f"The authority file {spec.ca_file} of provider {spec.name} cannot be read.",

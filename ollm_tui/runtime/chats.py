@@ -1,6 +1,7 @@
 """`ChatMaker`: chat clients with everything that a conversation works with."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from ollm_tui.chat.limits import ChatLimits
 from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.chat.sight import Sight
 from ollm_tui.chat.tool_mode import ToolMode, ToolModes
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
@@ -24,6 +28,9 @@ from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tools.approval import ReadOnly
 from ollm_tui.tools.builtin import builtin_tools
+from ollm_tui.tools.builtin.calculator import calculate
+from ollm_tui.tools.builtin.clock import clock_tool
+from ollm_tui.tools.define import FunctionTool
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
 
@@ -55,7 +62,9 @@ class ChatMaker:
         self.store = store
         self.approver = approver or ReadOnly()
         """Who is asked before a tool runs; a front end with a person puts itself here."""
-        self.tools = ToolRegistry(builtin_tools(config.tools.root or Path.cwd()))
+        tools, self.problems = _tools(config)
+        """Sentences about tools that are asked for and not there."""
+        self.tools = ToolRegistry(tools)
         self._modes = ToolModes(
             chosen=_chosen_modes(config),
             learned=_known_modes(learned_modes or {}),
@@ -188,10 +197,30 @@ def _windows(config: AppConfig) -> dict[str, int]:
     return {name: model.context for name, model in config.models.items() if model.context}
 
 
-def unknown_tools(config: AppConfig, known: Sequence[str]) -> list[str]:
-    """Give sentences about tools that are switched on and do not exist."""
-    return [
-        f"There is no tool named {name!r}. Tools: {', '.join(known)}."
-        for name in config.tools.enabled
-        if name not in (*known, "all")
-    ]
+def _tools(config: AppConfig) -> tuple[Sequence[FunctionTool], tuple[str, ...]]:
+    """Give the tools, without those for files where their folder is not there."""
+    # A circle of links, or a folder that has gone meanwhile, is told below as one that is missing.
+    with suppress(OSError, RuntimeError):
+        root = config.tools.root or Path.cwd()
+        if root.is_dir():
+            return builtin_tools(root), ()
+    without_files = (clock_tool(), calculate)
+    if config.tools.root is not None:  # the settings say it, with the place
+        return without_files, ()
+    gone = "The folder in which ollm was started is gone, so the tools for files are off."
+    return without_files, (gone,)
+
+
+def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
+    """Say which tools are switched on and do not exist."""
+    known = [tool.schema.name for tool in builtin_tools(Path("/"))]  # their folder is no matter
+    path: KeyPath = ("tools", "enabled")
+    for name in dict.fromkeys(loaded.config.tools.enabled):
+        if name not in known and name != "all":
+            near = nearest(name, known)
+            yield ConfigProblem(
+                f"There is no tool named {clean_name(name[:80])!r}.",
+                loaded.origin_of(dotted(path)),
+                path,
+                hint=f"Did you mean {near}?" if near else f"There are: {', '.join(known)}.",
+            )

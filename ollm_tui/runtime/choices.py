@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ollm_tui.config.private_file import read_bounded, write_private
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import read_bounded
 
 RECENT_LIMIT = 12
 MODES_LIMIT = 200

@@ -14,6 +14,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.tool_mode import ToolMode
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
+from ollm_tui.config.origin import in_short
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
@@ -60,7 +61,7 @@ class Runtime(FetchesModels):
         store: ConversationStore | None = None,
     ) -> None:
         self.config = loaded.config
-        self.problems: tuple[str, ...] = tuple(str(problem) for problem in loaded.problems)
+        self.problems = in_short([*loaded.problems, *unknown_tools(loaded)])
         """Sentences about settings that could not be used."""
         self.paths = paths
         self.registry = registry
@@ -84,9 +85,7 @@ class Runtime(FetchesModels):
         self.branches = ChatBranches(store, self._maker.open)
         """The branches of a saved chat, and what other programs add to it."""
         self._continued: ChatClient | None = None
-        self.problems += tuple(
-            unknown_tools(self.config, [tool.name for tool in self._maker.offered()])
-        )
+        self.problems += self._maker.problems
         if store is not None and store.notice:
             self.problems += (store.notice,)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.regular_file import NotRegularError, why_unreadable
 from ollm_tui.store.faults import is_damage, kind_of, translated
 from ollm_tui.store.files import (
     has_content,
@@ -27,6 +28,7 @@ from ollm_tui.store.files import (
     make_folder,
     move_aside,
     put_in_place,
+    require_files,
     tighten,
 )
 from ollm_tui.store.instances import Instances
@@ -72,6 +74,10 @@ class Opened:
 
 def open_connection(path: Path, steps: Sequence[Migration], instances: Instances) -> Opened:
     """Open the database; what cannot be opened is replaced by one in memory."""
+    try:
+        require_files(path)
+    except NotRegularError as error:
+        return _in_memory(steps, f"Not saved: {path}: {why_unreadable(error)}.", path)
     try:
         make_folder(path.parent)
         with instances.opening(OPENING_S):

@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.regular_file import require_regular
+
 _PRIVATE_FILE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
 _COMPANIONS: Final = ("-journal", "-wal", "-shm")
@@ -21,6 +23,20 @@ def make_file(path: Path) -> None:
     """Make an empty file for SQLite; its journals take their mode from it."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE))
     path.chmod(_PRIVATE_FILE)
+
+
+def require_files(path: Path) -> None:
+    """Refuse a database that is no regular file, or whose journals are none: SQLite would wait.
+
+    Raises:
+        NotRegularError: one of them is a folder, pipe, socket or device.
+    """
+    for file in (path, *_companions(path)):
+        try:
+            status = file.stat()
+        except OSError:  # not there, or out of reach, which is told of the folder
+            continue
+        require_regular(status)
 
 
 def tighten(path: Path) -> None:
@@ -88,7 +104,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 def sync_folder(folder: Path) -> None:
     """Make names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:

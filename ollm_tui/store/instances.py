@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.file_lock import is_named, open_lock, try_lock
+from ollm_tui.config.regular_file import open_regular
 from ollm_tui.store.files import make_folder
 
 _OPENING: Final = "opening"
@@ -72,7 +73,7 @@ class Instances:
 
     def _lives(self, name: str) -> bool:
         try:
-            descriptor = os.open(self._file(name), os.O_RDWR)
+            descriptor = open_regular(self._file(name), os.O_RDWR)
         except OSError:
             return False
         try:

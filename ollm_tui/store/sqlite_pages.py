@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ollm_tui.config.regular_file import open_binary
+
 Value: TypeAlias = "int | float | str | bytes | None"
 Bytes: TypeAlias = "mmap.mmap | bytes"
 TABLE_LEAF: Final = 13
@@ -26,6 +28,8 @@ _APPLE: Final = 12
 """What the SQLite of macOS reserves."""
 _INTEGERS: Final[Mapping[int, int]] = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _WAL_HEADER, _FRAME_HEADER = 32, 24
+_MOST_OF_A_LOG: Final = 1 << 30
+"""SQLite empties its log after a few megabytes; this is what one transaction may have added."""
 _WAL_MAGIC_BIG: Final = 0x377F0683
 _MOST_PAGES: Final = 1 << 26
 
@@ -110,7 +114,7 @@ def read_rows(path: Path, layout: Layout) -> Iterator[tuple[int, tuple[Value, ..
     if not path.exists() or not path.stat().st_size:
         yield from Pages(b"", log, layout).rows()
         return
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with open_binary(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         yield from Pages(data, log, layout).rows()
 
 
@@ -122,7 +126,7 @@ def layouts(path: Path) -> tuple[Layout, ...]:
     """
     header = b""
     if path.exists():
-        with path.open("rb") as file:
+        with open_binary(path) as file:
             header = file.read(_FILE_HEADER)
     reserved = header[20] if len(header) > 20 else 0
     sizes = (int.from_bytes(header[16:18]), int.from_bytes(log_of(path)[8:12]))
@@ -134,8 +138,11 @@ def layouts(path: Path) -> tuple[Layout, ...]:
 
 def log_of(path: Path) -> bytes:
     """Give the write-ahead log beside a file; empty when there is none."""
-    file = path.with_name(f"{path.name}-wal")
-    return file.read_bytes() if file.exists() else b""
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists():
+        return b""
+    with open_binary(log) as file:
+        return file.read(_MOST_OF_A_LOG)
 
 
 def hides_commits(log: bytes) -> bool:

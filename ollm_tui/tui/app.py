@@ -9,8 +9,9 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
+from ollm_tui.config.origin import in_short
 from ollm_tui.tui.crash import CrashReports
-from ollm_tui.tui.keymap import with_overrides
+from ollm_tui.tui.own_keys import with_overrides
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import set_title
@@ -41,9 +42,10 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         self._services = services
         self._no_color = NoColor()
         self._held: list[events.Event] | None = []
-        self._problems = [*services.problems, *with_overrides(services.keymap).problems]
+        keymap = with_overrides(services.keymap)
+        self._problems = [*services.problems, *in_short(keymap.problems)]
         self._put_on(services.themes, theme)
-        self.set_keymap(dict(services.keymap))
+        self.set_keymap(dict(keymap.chosen))
 
     def _put_on(self, shelf: ThemeShelf, name: str) -> None:
         try:

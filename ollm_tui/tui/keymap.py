@@ -3,8 +3,8 @@
 A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f4"`.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
@@ -249,11 +249,31 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedKey:
+    """What a person wrote below [keymap] and what cannot be used: the action keeps its own key."""
+
+    id: str
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        """Give sentence and hint on one line."""
+        return f"{self.message} {self.hint}" if self.hint else self.message
+
+
+@dataclass(frozen=True, slots=True)
 class Keymap:
     """The table with a person's own keys in it, and what was wrong with them."""
 
     keys: tuple[Key, ...] = KEYS
-    problems: tuple[str, ...] = ()
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """A person's own keys that are used, by the id of the action."""
+    refused: tuple[RefusedKey, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Say what was refused."""
+        return tuple(map(str, self.refused))
 
     def bindings(self, *scopes: Scope) -> list[Binding]:
         """Make the bindings of one screen; they go before those of the focused widget."""
@@ -265,7 +285,9 @@ class Keymap:
 
     def actions(self, scope: Scope) -> Mapping[str, str]:
         """Give the action of each key of a scope."""
-        return {name: key.action for key in self.keys if key.scope == scope for name in _names(key)}
+        return {
+            name: key.action for key in self.keys if key.scope == scope for name in names_of(key)
+        }
 
     def yielded_to(self, scope: Scope) -> frozenset[str]:
         """Name the screen's actions whose keys mean something else in a scope."""
@@ -273,13 +295,15 @@ class Keymap:
         return frozenset(
             key.action.partition("(")[0]
             for key in self.keys
-            if key.scope in {"chat", "find"} and taken & set(_names(key)) and key.id not in LETTERS
+            if key.scope in {"chat", "find"}
+            and taken & set(names_of(key))
+            and key.id not in LETTERS
         )
 
     def letters(self) -> Mapping[str, str]:
         """Give the keys that act only while the input is empty, with their actions."""
         found = [key for key in self.keys if key.id in LETTERS]
-        return {name: key.action for key in found for name in _names(key)}
+        return {name: key.action for key in found for name in names_of(key)}
 
     def hints(self, state: str = "ready", *, over: str | None = None) -> list[KeyHint]:
         """Give the keys that matter now, the one that matters most first.
@@ -298,7 +322,7 @@ class Keymap:
 
     def hints_of(self, *ids: str) -> list[KeyHint]:
         """Give the first key of each of these actions, and its word."""
-        labels = {key.id: (_names(key)[0], key.label) for key in self.keys}
+        labels = {key.id: (names_of(key)[0], key.label) for key in self.keys}
         return [KeyHint(short(labels[one][0]), labels[one][1]) for one in ids]
 
     def key_for(self, key_id: str) -> str:
@@ -306,49 +330,8 @@ class Keymap:
         return display(next(key.keys for key in self.keys if key.id == key_id).split(",")[0])
 
 
-def with_overrides(overrides: Mapping[str, str]) -> Keymap:
-    """Put a person's keys into the table; unknown ids and shared keys become sentences."""
-    known = {key.id for key in (*KEYS, *EDITING)}
-    problems = [f"[keymap] has no action named {name}." for name in overrides if name not in known]
-    keys = tuple(_replaced(key, overrides.get(key.id)) for key in KEYS)
-    return Keymap(keys, (*problems, *_conflicts(keys, set(overrides))))
-
-
-def _replaced(key: Key, keys: str | None) -> Key:
-    if not keys:
-        return key
-    return replace(key, keys=keys)
-
-
-def _conflicts(keys: Iterable[Key], chosen: set[str]) -> list[str]:
-    owners: dict[str, list[Key]] = {}
-    problems = []
-    for key in keys:
-        for name in _names(key):
-            others = owners.setdefault(name, [])
-            problems += [
-                f"[keymap] gives {display(name)} to both {other.id} and {key.id}."
-                for other in others
-                if {other.id, key.id} & chosen and _are_heard_together(other, key)
-            ]
-            others.append(key)
-    return problems
-
-
-def _are_heard_together(one: Key, other: Key) -> bool:
-    """Can both keys be meant at the same time?"""
-    scopes = {one.scope, other.scope}
-    if len(scopes) == 1:
-        return True
-    if scopes & SCREENS.keys():
-        return False
-    if scopes & {"cursor", "caret"}:
-        return "chat" in scopes and not {one.id, other.id} & LETTERS
-    # Either the line of a search has the focus or the input.
-    return scopes != {"composer", "find"}
-
-
-def _names(key: Key) -> list[str]:
+def names_of(key: Key) -> list[str]:
+    """Give the keys of an action, one by one."""
     return [name.strip() for name in key.keys.split(",") if name.strip()]
 
 
@@ -377,4 +360,4 @@ def short(key: str) -> str:
 
 def display_all(key: Key) -> str:
     """Write all keys of an action."""
-    return ", ".join(display(name) for name in _names(key))
+    return ", ".join(display(name) for name in names_of(key))

@@ -12,6 +12,10 @@ from pathlib import Path
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from ollm_tui.config.origin import nearest
+from ollm_tui.config.regular_file import why_unreadable
+from ollm_tui.config.toml_file import toml_values
+
 DEFAULT_THEME = "dusk"
 
 _REQUIRED = ("primary", "foreground", "background")
@@ -20,14 +24,16 @@ _COLOURS = (
     *("secondary", "accent", "success", "warning", "error", "surface", "panel", "boost"),
 )
 _FLAGS = ("dark", "ansi")
+_MOST_NAMED = 20
 _OTHER = ("label", "variables")
 
 
 class ThemeProblem(ValueError):
     """A theme file that cannot be used, with its name and the reason."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"The theme {path.name} cannot be used: {reason}.")
+    def __init__(self, path: Path, reason: str, hint: str | None = None) -> None:
+        sentence = f"The theme {path.name} cannot be used: {reason}."
+        super().__init__(f"{sentence} {hint}" if hint else sentence)
 
 
 def bundled_folder() -> Path:
@@ -44,11 +50,11 @@ def read_theme(path: Path) -> Theme:
         ThemeProblem: the file cannot be read or says something a theme cannot be made of.
     """
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ThemeProblem(path, error.strerror or "it cannot be read") from error
-    except ValueError as error:
+        data = toml_values(path)
+    except tomllib.TOMLDecodeError as error:
         raise ThemeProblem(path, f"it is not TOML ({error})") from error
+    except (OSError, ValueError) as error:
+        raise ThemeProblem(path, why_unreadable(error)) from error
     return _theme(path, data)
 
 
@@ -126,6 +132,8 @@ class ThemeShelf:
         """
         path = self._paths().get(name)
         if path is None:
-            known = ", ".join(self.names())
-            raise ThemeProblem(Path(name), f"there is none of that name; there are {known}")
+            near = nearest(name, self.names())
+            known = ", ".join(self.names()[:_MOST_NAMED])
+            hint = f"Did you mean {near}?" if near else f"There are: {known}."
+            raise ThemeProblem(Path(name), "there is none of that name", hint)
         return read_theme(path)

@@ -139,8 +139,8 @@ async def test_a_bad_value_is_refused_in_one_sentence_with_the_form() -> None:
     assert host.asked == [
         (
             "error",
-            "temperature does not take hot. It takes a number from 0, usually up to 2, or none: "
-            "/set temperature 0.2",
+            "temperature does not take hot. It takes a number from 0 to 10, usually up to 2, or "
+            "none: /set temperature 0.2",
         )
     ]
     assert host.sampling.temperature is None

@@ -68,7 +68,7 @@ def test_option_names_come_before_their_values() -> None:
     assert values("/set temp") == ["temperature"]
     found = ask("/set temp", host)
     assert found is not None
-    assert found.items[0].help == "now 0.5; a number from 0, usually up to 2"
+    assert found.items[0].help == "now 0.5; a number from 0 to 10, usually up to 2"
     assert found.items[0].takes_more
     assert values("/set temperature ") == ["temperature 0.2", "temperature none"]
     assert values("/set temperature n") == ["temperature none"]

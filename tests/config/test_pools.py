@@ -48,7 +48,10 @@ def test_a_preset_can_be_a_pool(load: Load) -> None:
     assert addresses(loaded, "vllm") == ("http://gpu1:8000", "http://gpu2:9000")
     assert loaded.config.providers["vllm"].base_url is None
     assert not loaded.config.providers["vllm"].preset
-    assert loaded.all_problems == ()
+    assert loaded.problems == ()
+    (problem,) = loaded.all_problems
+    assert "without http://" in problem.message
+    assert problem.hint == "It is taken as http://gpu1:8000; write which one is meant."
 
 
 def test_one_and_several_addresses_in_one_place_belong_together(load: Load) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.config.private_file import read_bounded, write_private
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import read_bounded
 
 
 def mode_of(path: Path) -> int:
@@ -53,20 +54,3 @@ def test_a_link_of_that_name_is_replaced(tmp_path: Path) -> None:
     path.symlink_to(other)
     write_private(path, b"new")
     assert (path.read_bytes(), other.read_bytes()) == (b"new", b"somebody's")
-
-
-def test_what_is_longer_than_allowed_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "long"
-    path.write_bytes(b"12345")
-    assert read_bounded(path, 5) == b"12345"
-    with pytest.raises(ValueError, match="longer than 4"):
-        read_bounded(path, 4)
-
-
-def test_a_pipe_or_a_folder_is_not_read(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    open_before = len([*Path("/dev/fd").iterdir()])
-    for path in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(OSError, match="no file"):
-            read_bounded(path, 10)
-    assert len([*Path("/dev/fd").iterdir()]) == open_before

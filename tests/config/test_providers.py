@@ -267,8 +267,13 @@ def test_a_certificate_file_begins_at_the_settings_file_and_has_to_be_there(
     load: Load, tmp_path: Path
 ) -> None:
     text = '[providers.w]\nbase_url = "https://w"\nca_file = "ca.pem"\n'
-    assert "`providers.w.ca_file` names a file that is not there." in closed(load(text))["w"]
+    assert (
+        "`providers.w.ca_file` names a file that cannot be used: it does not exist."
+        in closed(load(text))["w"]
+    )
     (tmp_path / "config" / "ca.pem").write_text("")
+    assert "it holds no certificate" in closed(load(text))["w"]
+    (tmp_path / "config" / "ca.pem").write_text("-----BEGIN CERTIFICATE-----")
     assert closed(load(text)) == {}
 
 

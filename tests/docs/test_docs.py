@@ -1,4 +1,4 @@
-"""What the documents show is true: settings load, commands parse, links lead somewhere."""
+"""What the documents show is true: commands parse, links lead somewhere."""
 
 import re
 import shlex
@@ -11,23 +11,11 @@ from ollm_tui.cli.arguments import parse
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import CommandCall
 from ollm_tui.commands.parse import parse as parse_command
-from ollm_tui.config.load import load_config
-from ollm_tui.config.paths import AppPaths
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)")
-
-VARIABLES = ("LAB_API_KEY", "WORK_ANTHROPIC_KEY", "TEAM_KEY", "AZURE_KEY", "PROXY_PASSWORD")
-"""What the settings shown refer to."""
-
-
-def blocks(language: str) -> Iterator[object]:
-    for page in PAGES:
-        for number, (kind, text) in enumerate(BLOCK.findall(page.read_text("utf-8"))):
-            if kind == language and "reference" not in page.parts:  # pages of fragments
-                yield pytest.param(text, id=f"{page.relative_to(ROOT)}-{number}")
 
 
 def shell_lines() -> Iterator[str]:
@@ -49,16 +37,6 @@ SLASH_LINES = sorted(
     for line in text.splitlines()
     if line.startswith("/")
 )
-
-
-@pytest.mark.parametrize("text", [*blocks("toml")])
-def test_settings_shown_load_without_a_complaint(text: str, tmp_path: Path) -> None:
-    paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
-    paths.config_file.write_text(text)
-    paths.config_file.chmod(0o600)
-    (tmp_path / "lab-ca.pem").touch()
-    loaded = load_config(paths, dict.fromkeys(VARIABLES, "k"), None)
-    assert [str(problem) for problem in loaded.all_problems] == []
 
 
 @pytest.mark.parametrize("line", OLLM_LINES)

@@ -13,14 +13,16 @@ READS = {"read_text", "read_bytes", "scandir", "glob", "iterdir", "stdin", "read
     "fetchone",
     "pieces",
     "read_bounded",
+    "open_binary",
+    "toml_values",
 }
 WRITES = {"write", "print", "copy_to_clipboard", "write_text", "write_bytes", "set_title"} | {
     "writelines",
     "dump",
     "write_private",
 }
-FUNCTIONS = {"read_bounded", "write_private"}
-"""Of `config.private_file`; the others are methods."""
+FUNCTIONS = {"read_bounded", "open_binary", "toml_values", "write_private"}
+"""Of the modules for files in `config`; the others are methods."""
 NOT_FROM_OUTSIDE = {
     # `read` is a method of their own there.
     "commands/options.py",
@@ -31,7 +33,7 @@ NOT_FROM_OUTSIDE = {
     # `pieces` is a list of its own there.
     "tui/widgets/transcript_source.py",
     # For others, which are named by it.
-    "config/private_file.py",
+    "config/regular_file.py",
     # Files that come with the program.
     "store/migrate.py",
     "tokens/encodings.py",

@@ -39,9 +39,9 @@ async def test_a_server_of_the_named_authority_is_trusted(authority: Authority) 
 async def test_authorities_are_read_once_and_not_by_the_event_loop(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def load(cafile: Path) -> ssl.SSLContext:
+    def load(cadata: str) -> ssl.SSLContext:
         readers.append(threading.get_ident())
-        return real(cafile=str(cafile))
+        return real(cadata=cadata)
 
     readers: list[int] = []
     real = ssl.create_default_context
@@ -60,13 +60,13 @@ async def test_authorities_are_read_once_and_not_by_the_event_loop(
 async def test_a_folder_of_authorities_that_does_not_answer_holds_up_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def load(cafile: Path) -> ssl.SSLContext:
+    def load(cafile: Path, _most: int) -> bytes:
         began.set()
         disk.wait(10)
         raise OSError(cafile)
 
     began, disk, signal = threading.Event(), threading.Event(), AbortSignal()
-    monkeypatch.setattr("ssl.create_default_context", load)
+    monkeypatch.setattr("ollm_tui.providers.client.read_bounded", load)
     url, file = "https://127.0.0.1:9", tmp_path / "ca.pem"
     asked = spec_for(url, "openai-compatible", ca_file=file)
     try:

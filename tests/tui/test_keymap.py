@@ -13,9 +13,9 @@ from ollm_tui.tui.keymap import (
     Keymap,
     display,
     short,
-    with_overrides,
 )
 from ollm_tui.tui.keys_page import reference_page
+from ollm_tui.tui.own_keys import is_key, with_overrides
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.screens.model_details import ModelDetailsScreen
 from ollm_tui.tui.screens.models import ModelsScreen
@@ -112,7 +112,7 @@ def test_a_person_can_move_an_action_to_another_key() -> None:
 
 def test_an_unknown_id_is_a_sentence() -> None:
     assert with_overrides({"chat.model": "f4"}).problems == (
-        "[keymap] has no action named chat.model.",
+        "[keymap] has no action named chat.model. Did you mean chat.models?",
     )
 
 
@@ -141,3 +141,27 @@ def test_the_reference_page_is_the_table() -> None:
     assert PAGE.read_text("utf-8") == reference_page(), (
         "docs/reference/keys.md is not what ollm_tui/tui/keymap.py says: write reference_page()"
     )
+
+
+def test_every_key_of_the_table_is_one_that_can_be_chosen() -> None:
+    for key in (*KEYS, *EDITING):
+        assert all(map(is_key, key.keys.split(","))), key.keys
+    for key in KEYS:
+        assert with_overrides({key.id: key.keys}).problems == (), key.id
+
+
+def test_what_is_refused_leaves_an_action_its_own_key() -> None:
+    keymap = with_overrides({"chat.models": "ctrl+o", "chat.new": "ctlr+x", "chat.chats": "f12"})
+    assert keymap.key_for("chat.models") == "Ctrl+L"
+    assert keymap.key_for("chat.new") == "Ctrl+N"
+    assert keymap.chosen == {"chat.chats": "f12"}
+    assert {refused.id for refused in keymap.refused} == {"chat.models", "chat.new"}
+
+
+def test_two_actions_can_change_their_keys() -> None:
+    keymap = with_overrides({"chat.models": "ctrl+n", "chat.new": "ctrl+l"})
+    assert keymap.problems == ()
+    # Without the one the other has none that is free.
+    broken = with_overrides({"chat.models": "ctrl+n", "chat.new": "ctrl+ll"})
+    assert broken.chosen == {}
+    assert len(broken.refused) == 2

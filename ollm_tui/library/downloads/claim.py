@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from ollm_tui.config.file_lock import is_named, open_lock, try_lock
+from ollm_tui.config.regular_file import open_regular
 
 
 class Claim:
@@ -35,7 +36,7 @@ def take_claim(path: Path) -> Claim | None:
 def is_claimed(path: Path) -> bool:
     """Whether somebody holds a lock; makes no file."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(path, os.O_RDWR, follows_links=False)
     except OSError:
         return False
     try:

@@ -7,14 +7,15 @@ Everything here touches the disk: call it in a thread.
 
 import hashlib
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.regular_file import open_binary, open_regular
 from ollm_tui.decode.clean import clean_name
 
 SLICE: Final = 8 * 1024 * 1024
-_PRIVATE: Final = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,7 @@ class FileCopy:
         for left in self.target.parent.glob(f"{self._parts}*.part"):
             if left != self.part:
                 left.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(self.part, flags, _PRIVATE)
+        descriptor = open_regular(self.part, os.O_WRONLY | os.O_CREAT, follows_links=False)
         try:
             done = min(os.fstat(descriptor).st_size, self.size) // SLICE * SLICE
             os.ftruncate(descriptor, done)
@@ -71,15 +71,18 @@ class FileCopy:
         Raises:
             OSError: it cannot be read or written, or became shorter.
         """
-        with self.source.open("rb") as source, self.part.open("r+b") as part:
+        with ExitStack() as held:
+            source = held.enter_context(open_binary(self.source))
+            part = open_regular(self.part, os.O_RDWR, follows_links=False)
+            held.callback(os.close, part)
             piece = os.pread(source.fileno(), min(SLICE, self.size - done), done)
             if not piece:
                 raise OSError(f"{clean_name(self.source.name)} became shorter while it was copied")
             place, left = done, memoryview(piece)
             while left:
-                written = os.pwrite(part.fileno(), left, place)
+                written = os.pwrite(part, left, place)
                 place, left = place + written, left[written:]
-            os.fsync(part.fileno())
+            os.fsync(part)
         return done + len(piece)
 
     def put(self) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import read_bounded, write_private
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.library.downloads.claim import Claim, is_claimed, take_claim
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.library.downloads.record import OtherVersion, from_record, to_record

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import private_folder
+from ollm_tui.config.regular_file import open_regular
 from ollm_tui.library.downloads.part_state import (
     PartState,
     load_state,
@@ -162,20 +163,13 @@ def open_part(target: Path, write: Write) -> PartFile:
     Raises:
         OSError: it cannot be opened, or something that is no file lies in its place.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(part_path(target), flags, _PRIVATE)
+    descriptor = open_regular(part_path(target), os.O_RDWR | os.O_CREAT, follows_links=False)
     try:
-        _need_file(descriptor)
         os.fchmod(descriptor, _PRIVATE)  # the mask may have taken more than it should
         return PartFile(target, descriptor, write)
     except BaseException:
         os.close(descriptor)
         raise
-
-
-def _need_file(descriptor: int) -> None:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise OSError("something that is no file is in its place")
 
 
 def remove(target: Path) -> None:
@@ -212,7 +206,7 @@ def forget_record(target: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:

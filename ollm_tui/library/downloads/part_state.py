@@ -1,14 +1,13 @@
 """What is written down about a file that has not come whole: enough to go on, and no secret."""
 
 import json
-import os
-import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
 VERSION: Final = 1
@@ -38,19 +37,9 @@ def shown_url(url: str) -> str:
 def load_state(path: Path) -> PartState | None:
     """Read a state; None where there is none that can be trusted. Touches the disk."""
     try:
-        # A pipe in its place must not hold the program up, nor a link lead elsewhere.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        return _state(read_bounded(path, MOST_BYTES, follows_links=False))
+    except (OSError, ValueError):
         return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        text = os.read(descriptor, MOST_BYTES + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return _state(text) if len(text) <= MOST_BYTES else None
 
 
 def save_state(path: Path, state: PartState) -> None:

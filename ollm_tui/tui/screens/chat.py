@@ -9,8 +9,9 @@ from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from ollm_tui.tui.keymap import Keymap, with_overrides
+from ollm_tui.tui.keymap import Keymap
 from ollm_tui.tui.messages import InputReady
+from ollm_tui.tui.own_keys import with_overrides
 from ollm_tui.tui.screens.escapes import AGAIN_WITHIN_S, Escapes
 from ollm_tui.tui.screens.hint_line import HintLine, queue_line
 from ollm_tui.tui.screens.letters_first import LettersFirst

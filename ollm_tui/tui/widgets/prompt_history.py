@@ -3,12 +3,13 @@
 import json
 import logging
 import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.paths import private_folder
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import open_regular, why_unreadable
 
 MOST_ENTRIES: Final = 1000
 MOST_ENTRY_CHARACTERS: Final = 64_000
@@ -73,7 +74,9 @@ class PromptHistory:
                 _rewrite(self._path, entries)
             self._entries[:0] = entries
         except OSError as error:
-            _log.warning("The prompt history %s cannot be read: %s", self._path, error)
+            _log.warning(
+                "The prompt history %s cannot be read: %s", self._path, why_unreadable(error)
+            )
 
     def _write(self, text: str) -> None:
         if self._path is None or not text.strip() or len(text) > MOST_ENTRY_CHARACTERS:
@@ -84,7 +87,9 @@ class PromptHistory:
             # What this run adds is remembered already, so it is not read again.
             self._others_end = end if self._others_end is None else self._others_end
         except OSError as error:
-            _log.warning("The prompt history %s cannot be written: %s", self._path, error)
+            _log.warning(
+                "The prompt history %s cannot be written: %s", self._path, why_unreadable(error)
+            )
 
 
 def _line(text: str) -> bytes:
@@ -107,15 +112,12 @@ def _entry(line: bytes) -> str | None:
 
 def _read_lines(path: Path, end: int | None) -> list[bytes]:
     try:
-        # Not to hang on a pipe that somebody put there.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(path)
     except FileNotFoundError:
         return []
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path} is not a file")
-        size = status.st_size if end is None else min(end, status.st_size)
+        size = os.fstat(descriptor).st_size
+        size = size if end is None else min(end, size)
         skipped = max(0, size - _MOST_READ_BYTES)
         file.seek(skipped)
         lines = file.read(size - skipped).splitlines()
@@ -124,12 +126,9 @@ def _read_lines(path: Path, end: int | None) -> list[bytes]:
 
 def _append(path: Path, line: bytes) -> int:
     """Add a line and give the size before it."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
+    descriptor = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path} is not a file")
         if status.st_mode & 0o077:
             os.fchmod(descriptor, 0o600)
         size = status.st_size
@@ -143,8 +142,4 @@ def _append(path: Path, line: bytes) -> int:
 
 
 def _rewrite(path: Path, entries: Iterable[str]) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.writelines(_line(text) for text in entries)
-    temporary.replace(path)
+    write_private(path, b"".join(map(_line, entries)), lasting=False)

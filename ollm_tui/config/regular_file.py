@@ -1,0 +1,131 @@
+"""The one way to open a file that is read: a regular one, without waiting, and with a bound.
+
+A pipe, a socket or a device is refused before it is opened, because opening one may wait or do
+something, and again when it is open, because another file may have taken its place meanwhile.
+"""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from io import FileIO
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+READING_S: Final = 10.0
+"""A file that takes longer is given up; a slow disk needs far less for the sizes read here."""
+_CHUNK: Final = 1 << 20
+_PRIVATE: Final = 0o600
+_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
+    (stat.S_ISDIR, "it is a folder"),
+    (stat.S_ISFIFO, "it is a pipe, not a file"),
+    (stat.S_ISSOCK, "it is a socket, not a file"),
+    (stat.S_ISLNK, "it is a link"),
+)
+_REASONS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        errno.ENOENT: "it does not exist",
+        errno.ENOTDIR: "its path goes through something that is not a folder",
+        errno.EACCES: "you may not read it",
+        errno.EPERM: "you may not read it",
+        errno.ELOOP: "its path goes through links that lead in a circle",
+        errno.ENAMETOOLONG: "its path is too long",
+    }
+)
+
+
+class NotRegularError(OSError):
+    """What lies at the path is no regular file; `strerror` says what it is."""
+
+
+class TooLongError(ValueError):
+    """A file holds more than may be read of it."""
+
+
+def require_regular(status: os.stat_result) -> None:
+    """Refuse what is not a regular file.
+
+    Raises:
+        NotRegularError: it is a folder, pipe, socket, device or link.
+    """
+    if not stat.S_ISREG(status.st_mode):
+        words = (words for is_kind, words in _KINDS if is_kind(status.st_mode))
+        raise NotRegularError(errno.EINVAL, next(words, "it is a device, not a file"))
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY, *, follows_links: bool = True) -> int:
+    """Open a regular file without waiting and give the descriptor; a new one is its owner's alone.
+
+    Raises:
+        OSError: it cannot be opened; NotRegularError when it is no file.
+    """
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "its path holds a NUL character")
+    try:
+        require_regular(path.stat(follow_symlinks=follows_links))
+    except FileNotFoundError:
+        if not flags & os.O_CREAT:
+            raise
+    flags |= os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    if not follows_links:
+        flags |= os.O_NOFOLLOW
+    descriptor = os.open(path, flags, _PRIVATE)
+    try:
+        require_regular(os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_binary(path: Path) -> FileIO:
+    """Open a regular file for reading without a buffer: who reads it bounds what is read.
+
+    Raises:
+        OSError: as `open_regular`.
+    """
+    return os.fdopen(open_regular(path), "rb", 0)
+
+
+def read_bounded(
+    path: Path, most: int, *, follows_links: bool = True, within_s: float = READING_S
+) -> bytes:
+    """Read a regular file of `most` bytes at most, though it grows while it is read.
+
+    Raises:
+        TooLongError: it is longer; a ValueError.
+        OSError: it cannot be read, or not within `within_s` seconds.
+    """
+    descriptor = open_regular(path, follows_links=follows_links)
+    try:
+        if os.fstat(descriptor).st_size > most:
+            raise TooLongError(f"longer than {most} bytes")
+        return _read(descriptor, most, time.monotonic() + within_s)
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, most: int, until: float) -> bytes:
+    data = bytearray()
+    while chunk := os.read(descriptor, min(_CHUNK, most + 1 - len(data))):
+        data += chunk
+        if len(data) > most:
+            raise TooLongError(f"longer than {most} bytes")
+        if time.monotonic() >= until:
+            raise TimeoutError(errno.ETIMEDOUT, "it takes too long to read")
+    return bytes(data)
+
+
+def why_unreadable(error: OSError | ValueError) -> str:
+    """Say in a few words why a file could not be read: "it is a folder"."""
+    match error:
+        case TooLongError():
+            return f"it is {error}"
+        case UnicodeDecodeError():
+            return "it is not UTF-8 text"
+        case OSError(errno=number, strerror=text):
+            return _REASONS.get(number or 0) or text or "the disk gave no reason"
+        case _:
+            return str(error)

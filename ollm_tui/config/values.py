@@ -1,0 +1,74 @@
+"""The kinds of values that settings have, each with its bounds."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+
+from ollm_tui.protocol.request import RESERVED_BODY_KEYS
+
+_HOW_LONG = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|ms|s|m|h))+|-?[0-9]+(?:\.[0-9]+)?")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+LARGEST_WINDOW = 100_000_000
+"""Tokens; ten times what any model has."""
+
+
+def _no_switch(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("has to be a number, not true or false")  # noqa: TRY004 -- pydantic's way
+    return value
+
+
+def _how_long(value: object) -> object:
+    is_time = isinstance(value, str) and _HOW_LONG.fullmatch(value.strip()) is not None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_time or is_number) or value != value:
+        raise ValueError('has to be a number of seconds or text like "5m"')
+    return value
+
+
+def _usable_path(path: Path) -> Path:
+    if "\0" in str(path):
+        raise ValueError("has to be a path without the character NUL")
+    return path
+
+
+def unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse a body that sets what the request itself does.
+
+    Raises:
+        ValueError: it does.
+    """
+    taken = sorted(RESERVED_BODY_KEYS.intersection(body))
+    if taken:
+        raise ValueError(f"may not set {', '.join(taken)}: the request itself does")
+    return body
+
+
+def header_names(headers: dict[str, object]) -> dict[str, object]:
+    """Refuse names that no request can carry.
+
+    Raises:
+        ValueError: one is such.
+    """
+    if not all(map(_HEADER_NAME.fullmatch, headers)):
+        raise ValueError("holds a name that no header has: use letters, digits and `-`")
+    return headers
+
+
+NoSwitch = BeforeValidator(_no_switch)
+FilePath = Annotated[Path, AfterValidator(_usable_path)]
+HowLong = Annotated[str | int | float, BeforeValidator(_how_long)]
+Text = Annotated[str, Field(min_length=1)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False), NoSwitch]
+Idle = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False), NoSwitch]
+"""Seconds, up to a year."""
+Strength = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False), NoSwitch]
+"""Of what changes the choice of tokens; no server makes sense of more."""
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), NoSwitch]
+TokenCount = Annotated[int, Field(ge=1, le=LARGEST_WINDOW), NoSwitch]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63), NoSwitch]
+Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000), NoSwitch]
+Whole = Annotated[int, NoSwitch]
+"""With bounds of its own, where it stands."""

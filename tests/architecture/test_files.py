@@ -1,0 +1,93 @@
+"""Every file is opened by `config.regular_file`; who opens one otherwise stands here, and why."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "ollm_tui"
+WHOLE_READERS = {"read_text", "read_bytes", "write_text", "write_bytes"}
+OPENERS = {
+    *("connect", "fdopen", "mkfifo", "mmap", "FileIO", "ZipFile", "create_default_context"),
+    *("load_verify_locations", "load_cert_chain", "copyfile", "copyfileobj", "copy2", "copy"),
+}
+MODULES = {"os", "io", "sqlite3", "ssl", "mmap", "zipfile", "shutil", "tomllib", "gzip", "lzma"}
+
+NEW = "a file that is made anew, which fails where anything is in its place"
+NULL = "the null device"
+FOLDER = "a folder, to make its names last"
+OWN = "a file that comes with the program"
+ALLOWED = {
+    "config/regular_file.py: os.open": "the one way",
+    "config/private_file.py: os.open": NEW,
+    "config/private_file.py: os.fdopen": NEW,
+    "tui/copies.py: os.open": NEW,
+    "tui/copies.py: os.fdopen": NEW,
+    "tui/crash.py: os.open": NEW,
+    "tui/crash.py: os.fdopen": NEW,
+    "store/files.py: os.open": f"{NEW}; {FOLDER}",
+    "library/starter.py: os.open": f"{NEW}; {FOLDER}",
+    "library/starter.py: os.fdopen": NEW,
+    "library/starter.py: zipfile.ZipFile": "what `open_binary` has opened",
+    "library/starter.py: archive.open": "a member of an archive that is open",
+    "library/downloads/part_file.py: os.open": FOLDER,
+    "config/regular_file.py: os.fdopen": "what was opened above it",
+    "tui/widgets/prompt_history.py: os.fdopen": "what `open_regular` has opened",
+    "cli/log.py: os.fdopen": "what `open_regular` has opened",
+    "providers/client.py: ssl.create_default_context": "certificates that were read, no file",
+    "tools/builtin/root.py: os.open": "walks from the root without links; refuses what is no file",
+    "store/connect.py: sqlite3.connect": "SQLite opens it; `require_files` has looked before",
+    "store/sqlite_pages.py: mmap.mmap": "what `open_binary` has opened",
+    "store/migrate.py: sqlite3.connect": "a copy that is made anew beside the database",
+    "tui/terminal.py: os.open": NULL,
+    "tui/driver.py: os.open": NULL,
+    "cli/output.py: os.open": NULL,
+    "cli/reference.py: path.read_text": "a page of the documents, when they are written anew",
+    "cli/reference.py: path.write_text": "as above",
+    "library/registry/curated.py: files(__package__).joinpath('models.json').read_text": OWN,
+    "store/migrate.py: file.read_text": OWN,
+    "tokens/encodings.py: self._folder / 'encodings.json'.read_text": OWN,
+    "tokens/encodings.py: self._folder / f'{name}.tiktoken.xz'.read_bytes": OWN,
+    "tui/thumbnail.py: Image.open": "bytes that were read",
+}
+NO_FILES = {
+    # Chats, screens, sections and pages of their own, by their receivers.
+    *(
+        "self",
+        "page",
+        "desk",
+        "self.fetching",
+        "self._desk.fetching",
+        "self.finder",
+        "fetching",
+        "source",
+    ),
+    *("self._maker", "self._screen.services.opener", "Database", "self._output"),
+}
+
+
+def opened() -> Iterator[str]:
+    """Give the module and the call of everything that may open a file."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and (call := _opens(node.func)) is not None:
+                yield f"{path.relative_to(PACKAGE).as_posix()}: {call}"
+
+
+def _opens(called: ast.expr) -> str | None:
+    match called:
+        case ast.Name(id="open"):
+            return "open"
+        case ast.Attribute(value=receiver, attr="open"):
+            name = ast.unparse(receiver)
+            return None if name in NO_FILES else f"{name}.open"
+        case ast.Attribute(value=receiver, attr=name) if name in WHOLE_READERS:
+            return f"{ast.unparse(receiver)}.{name}"
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if module in MODULES:
+            is_reader = module == "tomllib" and name == "load"
+            return f"{module}.{name}" if name in OPENERS or is_reader else None
+        case _:
+            return None
+
+
+def test_every_file_is_opened_the_same_way() -> None:
+    assert set(opened()) == ALLOWED.keys()

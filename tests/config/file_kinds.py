@@ -1,0 +1,317 @@
+"""What can lie where a file is expected, and every file that the program reads.
+
+Run as a program, it tries one kind with every reader: in a process of its own, whose memory and
+time are bounded, so that a reader that waits or takes all there is fails and holds up nobody.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+MOST_MEMORY = 3 * 2**30
+"""Address space; a sparse file that is read whole would take more."""
+MOST_S = 10
+"""For one reader; each takes milliseconds."""
+HUGE = 3 * 10**9
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = Path.cwd()
+        os.chdir(path.parent)  # a socket's path may have some 100 bytes at most
+        listener.bind(path.name)
+        os.chdir(here)
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(HUGE)
+
+
+def _unreadable(path: Path) -> None:
+    path.write_bytes(b"{}")
+    path.chmod(0)
+
+
+def _link_to_a_pipe(path: Path) -> None:
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to(path.with_name("pipe"))
+
+
+def _below_a_file(path: Path) -> None:
+    path.parent.rmdir()
+    path.parent.touch()
+
+
+KINDS: Mapping[str, Callable[[Path], object]] = {
+    "pipe": os.mkfifo,
+    "folder": Path.mkdir,
+    "socket": _socket,
+    "endless device": lambda path: path.symlink_to("/dev/zero"),
+    "empty device": lambda path: path.symlink_to("/dev/null"),
+    "link to a pipe": _link_to_a_pipe,
+    "link to nowhere": lambda path: path.symlink_to(path.with_name("gone")),
+    "link to itself": lambda path: path.symlink_to(path),
+    "file that may not be read": _unreadable,
+    "huge file": _sparse,
+    "empty file": Path.touch,
+    "no text": lambda path: path.write_bytes(b"\xff\xfe\x00" * 1000),
+    "zeros": lambda path: path.write_bytes(bytes(10_000)),
+    "deep lists": lambda path: path.write_bytes(b"[" * 100_000),
+    "deep tables": lambda path: path.write_bytes(b'{"a":' * 100_000),
+    "a key of many parts": lambda path: path.write_bytes(b".".join([b"a"] * 400_000) + b" = 1"),
+    "a long line": lambda path: path.write_bytes(b"a" * 5_000_000),
+    "file below a file": _below_a_file,
+}
+
+
+def _settings(path: Path) -> None:
+    from ollm_tui.config.early import early_settings
+    from ollm_tui.config.edit import set_key
+    from ollm_tui.config.load import load_config
+    from ollm_tui.config.paths import AppPaths
+    from ollm_tui.protocol.errors import AIError
+
+    elsewhere = Path(tempfile.mkdtemp())
+    paths, environ = AppPaths(*[elsewhere] * 4), {"OLLM_CONFIG": str(path)}
+    assert early_settings(paths, environ).theme == "dusk"
+    loaded = load_config(paths, environ)
+    assert loaded.config.theme == "dusk"
+    assert all("\n" not in str(problem) for problem in loaded.all_problems)
+    told = _refusal(lambda: set_key(path, "theme", "paper"), AIError)
+    assert told is None or str(path) in told
+
+
+def _authorities(path: Path) -> None:
+    from ollm_tui.config.load import load_config
+    from ollm_tui.config.paths import AppPaths
+
+    elsewhere = Path(tempfile.mkdtemp())
+    text = f'[providers.a]\nbase_url = "https://a"\nca_file = "{path}"\n'
+    (elsewhere / "config.toml").write_text(text)
+    loaded = load_config(AppPaths(*[elsewhere] * 4), {})
+    assert "cannot be used" in str(loaded.config.providers["a"].problem)
+    _adapter_with(path)
+
+
+def _adapter_with(path: Path) -> None:
+    from ollm_tui.protocol.errors import AIError
+    from ollm_tui.providers.client import _context
+    from ollm_tui.providers.spec import ProviderSpec
+
+    spec = ProviderSpec(name="a", kind="openai", base_url="https://a", ca_file=path)
+    told = _refusal(lambda: _context(spec), AIError)
+    assert told is not None, "other authorities are trusted"
+    assert "cannot be read" in told
+
+
+def _hub_token(path: Path) -> None:
+    from ollm_tui.config.hub_token import token_of_file
+
+    assert all("a" * 100 not in str(found) for found in token_of_file({"HF_TOKEN_PATH": str(path)}))
+
+
+def _theme(path: Path) -> None:
+    from ollm_tui.tui.theming import ThemeProblem, read_theme
+
+    told = _refusal(lambda: read_theme(path), ThemeProblem)
+    assert told is not None, "it is a theme"
+    assert "\n" not in told
+
+
+def _choices(path: Path) -> None:
+    from ollm_tui.runtime.choices import Choices, load_choices
+
+    assert load_choices(path) == Choices()
+
+
+def _history(path: Path) -> None:
+    from ollm_tui.tui.widgets.prompt_history import PromptHistory
+
+    history = PromptHistory(path)
+    assert history.previous("") is None
+    history.add("typed", "typed")
+
+
+def _json(path: Path) -> None:
+    from ollm_tui.library.registry.json_file import read_object, update_object
+
+    assert read_object(path) == {}
+    _or_refused(lambda: update_object(path, lambda _kept: {"a": 1}))
+
+
+def _provenance(path: Path) -> None:
+    from ollm_tui.library.provenance import provenance_facts, provenance_path
+
+    _or_refused(lambda: path.rename(provenance_path(path.with_name("m"))))
+    assert provenance_facts(path.with_name("m")) == {}
+
+
+def _record(path: Path) -> None:
+    from ollm_tui.library.downloads.job_folder import JobFolder
+
+    _or_refused(lambda: path.rename(path.with_name("job.json")))
+    JobFolder(path.parent).all()
+
+
+def _part_state(path: Path) -> None:
+    from ollm_tui.library.downloads.part_state import load_state
+
+    assert load_state(path) is None
+
+
+def _part(path: Path) -> None:
+    from ollm_tui.library.downloads.part_file import open_part, part_path
+
+    target = path.with_name("m.gguf")
+    _or_refused(lambda: path.rename(part_path(target)))
+    _or_refused(lambda: open_part(target, os.pwrite).close())
+
+
+def _lock(path: Path) -> None:
+    from ollm_tui.config.file_lock import open_lock
+    from ollm_tui.library.downloads.claim import is_claimed
+
+    assert not is_claimed(path)
+    _or_refused(lambda: os.close(open_lock(path)))
+
+
+def _model(path: Path) -> None:
+    from ollm_tui.library.files import FolderLibrary
+    from ollm_tui.library.gguf import BadGGUF, read_header
+
+    told = _refusal(lambda: read_header(path), BadGGUF, OSError)
+    assert told is not None, "it is a model"
+    for name in ("m.gguf", "ggml-m.bin"):
+        _or_refused(lambda name=name: path.rename(path.with_name(name)))  # type: ignore[misc]
+        FolderLibrary([path.parent]).models()
+
+
+def _checked_sum(path: Path) -> None:
+    from ollm_tui.library.starter import STARTER, starter_path
+
+    _or_refused(lambda: path.rename(path.with_name(STARTER.file_name + ".sha256")))
+    assert starter_path(path.parent) is None
+
+
+def _wheel(path: Path) -> None:
+    from ollm_tui.library.starter import STARTER, _unpack
+    from ollm_tui.protocol.errors import AIError
+
+    out = Path(tempfile.mkdtemp()) / "out"
+    told = _refusal(lambda: _unpack(path, out, STARTER, lambda _done: None), AIError, OSError)
+    assert told is not None, "it is a wheel"
+
+
+def _attachment(path: Path) -> None:
+    from ollm_tui.attachments.reading import read_file
+    from ollm_tui.protocol.errors import AIError
+
+    told = _refusal(lambda: read_file(path, 10_000_000), AIError)
+    assert told is None or told.endswith(".")
+
+
+def _chats(path: Path) -> None:
+    from ollm_tui.store.conversations import open_store
+
+    async def opened() -> None:
+        async with open_store(path) as store:
+            await store.list()
+
+    asyncio.run(opened())
+
+
+def _journal(path: Path) -> None:
+    database = path.with_name("chats.db")
+    _or_refused(lambda: path.rename(path.with_name("chats.db-journal")))
+    _or_refused(lambda: database.write_bytes(b""))
+    _chats(database)
+
+
+def _living(path: Path) -> None:
+    from ollm_tui.store.instances import Instances
+
+    database = path.parent / "chats.db"
+    folder = path.parent / "chats.live"
+    _or_refused(folder.mkdir)
+    _or_refused(lambda: path.rename(folder / "other.lock"))
+    Instances(database, "own").others()
+
+
+def _log(path: Path) -> None:
+    import logging
+
+    from ollm_tui.cli.log import logging_to
+
+    with logging_to(path):
+        logging.getLogger("tried").warning("said")
+
+
+def _refusal(act: Callable[[], object], *errors: type[Exception]) -> str | None:
+    try:
+        act()
+    except errors as error:
+        return str(error)
+    return None
+
+
+def _or_refused(act: Callable[[], object]) -> None:
+    _refusal(act, OSError)
+
+
+READERS: Mapping[str, Callable[[Path], None]] = {
+    "settings": _settings,
+    "authorities": _authorities,
+    "hub token": _hub_token,
+    "theme": _theme,
+    "choices": _choices,
+    "prompt history": _history,
+    "ratings, uses and a hub's answers": _json,
+    "where a model is from": _provenance,
+    "record of a download": _record,
+    "state of a download": _part_state,
+    "part of a download": _part,
+    "lock": _lock,
+    "model": _model,
+    "checked sum": _checked_sum,
+    "wheel": _wheel,
+    "attachment": _attachment,
+    "saved chats": _chats,
+    "journal of the saved chats": _journal,
+    "lock of a living program": _living,
+    "log": _log,
+}
+
+
+def _too_long(_number: int, _frame: object) -> None:
+    raise AssertionError(f"it took over {MOST_S} s")
+
+
+def main(kind: str) -> None:
+    """Try every reader with one kind of file and print what failed."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    signal.signal(signal.SIGALRM, _too_long)
+    failed: dict[str, str] = {}
+    for name, read in READERS.items():
+        path = Path(tempfile.mkdtemp()) / "below" / "it.json"
+        path.parent.mkdir()
+        KINDS[kind](path)
+        signal.alarm(MOST_S)
+        try:
+            read(path)
+        except BaseException as error:
+            failed[name] = f"{type(error).__name__}: {error}"[:500]
+        finally:
+            signal.alarm(0)
+    sys.stdout.write(json.dumps(failed) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,265 @@
+"""Every setting is checked: what is wrong is named with place and key, and its default counts.
+
+A setting that is new in the schema has to be entered here.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, get_args, get_origin
+
+import annotated_types
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from ollm_tui.cli.settings import checked
+from ollm_tui.config.load import load_config
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.schema import AppConfig
+from tests.config.conftest import Load
+
+NAMES: Mapping[str, str] = {"providers": "work", "models": "m"}
+SWITCH = ("2", '"maybe"', "[]")
+COUNT = ("0", "-1", "1.5", "true", '"many"', "10000000000000")
+PART = ("-0.1", "1.1", "nan", "true", '"x"')
+STRENGTH = ("-1", "300", "inf", "nan", "true", '"x"')
+SECONDS = ("0", "-1", "inf", "nan", "100000", "true", '"x"')
+TEXT = ("5", '""', "[]")
+NO_TEXT = ("5", "[]")
+ADDRESS = ('"http://a b"', '"ftp://a"', '"http://a:99999"', "5", '"gpu1:8000"')
+VARIABLE = ('"sk-0123456789"', '"A B"', '"NOT_SET_ANYWHERE"', "5")
+
+WRONG: Mapping[str, tuple[str, ...]] = {
+    "theme": (*TEXT, '"dsk"'),
+    "model": (*TEXT, '"locl://m"'),
+    "provider": ("5", '"locl"'),
+    "system_prompt": NO_TEXT,
+    "ui.show_thinking": SWITCH,
+    "ui.mouse": SWITCH,
+    "ui.animations": SWITCH,
+    "keymap": (
+        "5",
+        '{ "chat.modls" = "f4" }',
+        '{ "chat.models" = "ctlr+l" }',
+        '{ "chat.models" = "ctrl+ctrl+l" }',
+        '{ "chat.models" = "ctrl+o" }',
+        '{ "chat.models" = "f1" }',
+        '{ "chat.models" = "a" }',
+        '{ "chat.models" = "" }',
+        '{ "chat.models" = "f4,," }',
+        '{ "chat.models" = "f4", "chat.chats" = "f4" }',
+        '{ "chat.models" = 4 }',
+    ),
+    "options.temperature": STRENGTH,
+    "options.max_tokens": COUNT,
+    "options.top_p": PART,
+    "options.top_k": ("-1", "1.5", "true", "10000000"),
+    "options.min_p": PART,
+    "options.repeat_penalty": STRENGTH,
+    "options.seed": ("9223372036854775808", "1.5", "true", '"x"'),
+    "options.stop": ('"x"', "[5]", '[""]'),
+    "options.num_ctx": COUNT,
+    "options.keep_alive": ('"5 minutes"', '"soon"', '""', "true", "nan", "[]"),
+    "options.extra_body": ("5", '{ model = "x" }', "{ a = 2020-01-01 }"),
+    "embedded.idle_unload_s": ("-1", "inf", "nan", "1e12", "true", '"x"'),
+    "embedded.threads": ("0", "100000", "1.5", "true"),
+    "embedded.context": (*COUNT, "255"),
+    "embedded.model_folders": ('"x"', "[5]", '["/not/there"]', '["a\\u0000b"]'),
+    "embedded.other_folders": ('"lmstudio"', '["lmstdio"]', "[5]"),
+    "tools.enabled": ('"read_file"', '["read_fil"]', '[""]', "[5]"),
+    "tools.root": ('"/not/there"', '"~/not there"', '"a\\u0000b"', '"/etc/passwd"', "5"),
+    "chat.max_turns": (*COUNT, "101"),
+    "chat.calls_per_turn": (*COUNT, "1001"),
+    "chat.prompt_timeout_s": SECONDS,
+    "chat.save": SWITCH,
+    "hub.endpoint": ADDRESS,
+    "hub.token": ('"a b"', "5"),
+    "hub.token_env": VARIABLE,
+    "downloads.at_once": (*COUNT, "17"),
+    "models.m.context": COUNT,
+    "models.m.tool_mode": ('"reakt"', "5"),
+    "models.m.vision": SWITCH,
+    "models.m.tools": SWITCH,
+    "models.m.thinking": SWITCH,
+    "aliases": ("5", '{ a = "lcal" }', "{ a = 5 }"),
+    "providers.work.kind": ('"olama"', "5"),
+    "providers.work.label": TEXT,
+    "providers.work.base_url": ADDRESS,
+    "providers.work.base_urls": ('"http://a"', '["http://a b"]', "[5]", '["gpu1:8000"]'),
+    "providers.work.api_key": ('"a\\nb"', '"${NOT_SET_ANYWHERE}"', "5"),
+    "providers.work.api_key_env": VARIABLE,
+    "providers.work.headers": ("5", '{ "a b" = "x" }', '{ "" = "x" }', '{ a = "x\\ny" }'),
+    "providers.work.ca_file": ('"/not/there"', '"/etc/hostname"', '"a\\u0000b"', "5"),
+    "providers.work.proxy": ('"socks5://a"', '"http://a b"', '"proxy:3128"', "5"),
+    "providers.work.backend": ('"vlm"', "5"),
+    "providers.work.extra_body": ("5", '{ model = "x" }'),
+    "providers.work.connect_timeout_s": SECONDS,
+    "providers.work.first_byte_timeout_s": SECONDS,
+    "providers.work.idle_timeout_s": SECONDS,
+    "providers.work.enabled": SWITCH,
+    "providers.work.priority": ("1.5", "true", '"x"', "100000000"),
+}
+CASES = [(key, value) for key, values in WRONG.items() for value in values]
+
+
+def settings(
+    model: type[BaseModel] = AppConfig, above: str = ""
+) -> Iterator[tuple[str, FieldInfo]]:
+    """Give every setting that a person can write, as it stands in a file."""
+    for name, field in model.model_fields.items():
+        inner = _table(field.annotation)
+        if inner is None:
+            yield above + name, field
+        else:
+            key = f"{name}.{NAMES[name]}" if name in NAMES else name
+            yield from settings(inner, f"{above}{key}.")
+
+
+def _table(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = get_args(annotation) if get_origin(annotation) is dict else ()
+    return next((table for one in inner if (table := _table(one))), None)
+
+
+def numbers(annotation: object, marks: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """Give the bounds of each number in a type."""
+    if get_origin(annotation) is Annotated:
+        inner, *more = get_args(annotation)
+        yield from numbers(inner, (*marks, *more))
+    elif annotation in (int, float):
+        yield marks
+    else:
+        for one in get_args(annotation):
+            yield from numbers(one, marks)
+
+
+def test_every_setting_has_wrong_values_here() -> None:
+    assert {key for key, _ in settings()} == WRONG.keys()
+
+
+def test_every_number_has_a_least_and_a_greatest_value() -> None:
+    for key, field in settings():
+        if key == "options.keep_alive":  # also text; -1 is for ever, and the greatest is ours not
+            continue
+        for marks in numbers(field.annotation):
+            told = [*field.metadata, *marks]
+            told += [one for mark in told if isinstance(mark, FieldInfo) for one in mark.metadata]
+            assert any(isinstance(m, annotated_types.Ge | annotated_types.Gt) for m in told), key
+            assert any(isinstance(m, annotated_types.Le | annotated_types.Lt) for m in told), key
+
+
+@pytest.mark.parametrize(("key", "value"), CASES)
+def test_a_wrong_value_is_named_with_its_place_and_its_default_counts(
+    key: str, value: str, load: Load, paths: AppPaths
+) -> None:
+    table, _, name = key.rpartition(".")
+    lines = [f"[{table}]"] if table else []
+    if table == "providers.work" and not name.startswith("base_url"):
+        lines.append('base_url = "http://127.0.0.1:9"')
+    lines.append(f"{name} = {value}")
+    loaded = load("\n".join(lines))
+    problems = checked(loaded, paths)
+    assert problems, "nothing was said"
+    first = problems[0]
+    assert (first.origin.name, first.origin.line) == (str(paths.config_file), len(lines))
+    assert first.key is not None
+    assert first.key.startswith(key)
+    assert "sk-0123456789" not in str(first)
+    assert "\n" not in str(first)
+    assert len(problems) == 1
+    # What the app goes on with is right, or says itself why it cannot be used.
+    assert AppConfig.model_validate(loaded.config.model_dump()) is not None
+
+
+NEAR = {
+    'theme = "dsk"': "Did you mean dusk?",
+    'them = "dusk"': "Did you mean `theme`?",
+    'provider = "locl"': "Did you mean `local`?",
+    'model = "lcal://m"': "Did you mean `local`?",
+    '[models."lcal://m"]\ncontext = 5': "Did you mean `local`?",
+    "[models.x]\ncontxt = 5": "Did you mean `context`?",
+    "[models.x]\nqqq = 5": "Known here: context, thinking, tool_mode, tools, vision.",
+    '[keymap]\n"chat.modls" = "f4"': "Did you mean chat.models?",
+    '[keymap]\n"chat.models" = "Ctrl+L"': "Did you mean ctrl+l?",
+    '[keymap]\n"chat.models" = "ctlr+g"': "Did you mean ctrl+g?",
+    '[keymap]\n"chat.models" = "pageupp"': "Did you mean pageup?",
+    '[tools]\nenabled = ["readfile"]': "Did you mean read_file?",
+    '[embedded]\nother_folders = ["hugginface"]': "Did you mean `huggingface`?",
+    '[providers.a]\nbase_url = "http://a"\nbackend = "llamacp"': "Did you mean `llamacpp`?",
+    '[providers.a]\nbase_url = "http://a"\napi_kee = "x"': "Did you mean `api_key`?",
+}
+
+
+@pytest.mark.parametrize("text", NEAR)
+def test_the_nearest_right_word_is_given(text: str, load: Load, paths: AppPaths) -> None:
+    (problem,) = checked(load(text), paths)
+    assert problem.hint is not None or NEAR[text] in problem.message
+    assert NEAR[text] in str(problem)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'model = "llamacpp-8080://m"',
+        'model = "ollama://m"',
+        '[models."ollama-8080://m"]\ncontext = 5',
+        '[options]\nkeep_alive = "1h30m"',
+        "[options]\nkeep_alive = -1",
+        "[options]\ntemperature = 2",
+        '[keymap]\n"chat.models" = "f4,ctrl+g"',
+        '[keymap]\n"chat.models" = "ctrl+r"\n"chat.chats" = "ctrl+l"',
+        '[keymap]\n"chat.retry" = "t"',
+        '[tools]\nenabled = ["all"]\nroot = "/"',
+        '[providers.a]\nbase_url = "http://a"\nproxy = "none"',
+    ],
+)
+def test_what_is_right_is_not_complained_of(text: str, load: Load, paths: AppPaths) -> None:
+    assert checked(load(text), paths) == ()
+
+
+def test_thousands_of_mistakes_take_linear_work(
+    load: Load, paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[int] = []
+
+    def work(count: int) -> int:
+        looked_up.clear()
+        load("".join(f"k{number} = 1\n" for number in range(count)))
+        return sum(looked_up)
+
+    from ollm_tui.config.layers import Layers
+
+    for name in ("top", "below", "winners"):
+        real = getattr(Layers, name)
+
+        def counting(self: Layers, *given: object, real: object = real) -> object:
+            found = real(self, *given)  # type: ignore[operator]
+            looked_up.append(len(found) if isinstance(found, tuple | dict) else 1)
+            return found
+
+        monkeypatch.setattr(Layers, name, counting)
+    assert work(2000) < 25 * work(100)
+
+
+def test_the_parts_of_a_key_are_bounded_before_the_parser_sees_them(load: Load) -> None:
+    for part in ("a", '"\\""', "'b'"):
+        for text in (".".join([part] * 150_000) + " = 1", f"[{'.'.join([part] * 150_000)}]"):
+            loaded = load(text)
+            assert "beyond all measure" in str(loaded.problems[0])
+
+
+def test_many_problems_are_told_in_short(paths: AppPaths, load: Load) -> None:
+    from ollm_tui.config.origin import MOST_SAID, in_short
+
+    loaded = load("".join(f"k{number} = 1\n" for number in range(5000)))
+    assert len(loaded.problems) == 5000
+    told = in_short(loaded.problems)
+    assert len(told) == MOST_SAID + 1
+    assert told[-1] == "And 4980 more: `ollm config check` lists them all."
+
+
+def test_settings_from_the_environment_are_checked_too(paths: AppPaths) -> None:
+    environ = {"OLLM_THEME": "dsk", "OLLM_TOOLS__ROOT": "/not/there", "OLLM_OPTIONS__TOP_P": "7"}
+    loaded = load_config(paths, environ)
+    told = {str(problem.origin) for problem in checked(loaded, paths)}
+    assert told == environ.keys()
