@@ -76,7 +76,7 @@ class TerminalDriver(LinuxDriver):
                 self.process_message(message)
 
     def process_message(self, message: "Message") -> None:
-        """Pass a message on: a size from a terminal that agreed to report it, a mouse from inside."""
+        """Pass on a size only if sizes were agreed on, and a mouse only from inside the screen."""
         is_wanted = self._in_band_window_resize or not isinstance(message, events.Resize)
         if is_wanted and is_inside(message, self._app.size):
             super().process_message(message)

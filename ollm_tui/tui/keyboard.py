@@ -206,7 +206,7 @@ class Keyboard:
 
 
 def _without_unfinished(text: str) -> tuple[str, str]:
-    """Split off a control sequence that ends before its end; of a long one its beginning is enough."""
+    """Split off a control sequence that has no end yet; of a long one its beginning will do."""
     start = max(text.rfind(_ESCAPE), 0)
     tail = text[start:]
     begun = _CONTROL_SEQUENCE.fullmatch(tail)
@@ -216,7 +216,7 @@ def _without_unfinished(text: str) -> tuple[str, str]:
 
 
 def _sequence_length(part: str) -> int:
-    """Give the length of the control sequence that a text begins with; 0 where it begins with none."""
+    """Give the length of the control sequence that a text begins with; 0 without one."""
     begun = _CONTROL_SEQUENCE.match(part)
     if begun is None:
         return 0
