@@ -16,11 +16,11 @@ def mend_textual() -> None:
     Content._wrap_and_format = _wrap_with_room  # type: ignore[method-assign]
 
 
-def _wrap_with_room(self: Content, width: int, *args: Any, line_pad: int = 0, **options: Any) -> Any:
+def _wrap_with_room(self: Content, width: int, *args: Any, **options: Any) -> Any:
     """Wrap in one cell at least.
 
     A widget whose border, padding and scrollbar take all of its width has none left for text, and
     the stock code divides by that width. It shows nothing of the text either way.
     """
-    room = max(width, 1 + 2 * line_pad)
-    return _STOCK_WRAP(self, room, *args, line_pad=line_pad, **options)
+    room = max(width, 1 + 2 * options.get("line_pad", 0))
+    return _STOCK_WRAP(self, room, *args, **options)

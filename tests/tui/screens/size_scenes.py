@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from textual.screen import Screen
 
@@ -61,7 +61,9 @@ def first(x):
 $x^2$ https://b.example/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 """
 HISTORY: Final = (
-    Message("user", [TextContent("Why is the sky blue? 日本"), ImageContent(url="https://a.example/p")]),
+    Message(
+        "user", [TextContent("Why is the sky blue? 日本"), ImageContent(url="https://a.example/p")]
+    ),
     Message(
         "assistant",
         [ThinkingContent("Scattering."), TextContent("I look it up.")],
@@ -71,7 +73,9 @@ HISTORY: Final = (
     Message("assistant", ANSWER, metadata={"ended": "stopped"}),
 )
 CALL: Final = ToolCall(
-    id="c1", name="write_file", args={"path": "notes/日本.md", "content": "one\n\ttwo\u202e", "limit": 3}
+    id="c1",
+    name="write_file",
+    args={"path": "notes/日本.md", "content": "one\n\ttwo\u202e", "limit": 3},
 )
 
 
@@ -153,7 +157,7 @@ def _typed(command: str) -> "Scene":
     return scene
 
 
-def _pushed(screen: Callable[[Stage], Screen[object]]) -> "Scene":
+def _pushed(screen: Callable[[Stage], Screen[Any]]) -> "Scene":
     async def scene(stage: Stage) -> None:
         stage.app.push_screen(screen(stage))
         await stage.settle()

@@ -7,7 +7,6 @@ from unittest.mock import patch
 
 import pytest
 from textual.content import Content
-from textual.screen import Screen
 
 from ollm_tui.tui import textual_faults
 from tests.support.screens import staged
@@ -15,14 +14,14 @@ from tests.tui.screens.size_scenes import SCENES, every_runtime
 
 SEED = 20261122
 TINY = [(width, height) for width in range(1, 13) for height in range(1, 13)]
-NOTABLE = [(7, 30), (8, 5), (16, 8), (13, 2), (1, 300), (1000, 1), (1000, 300), (80, 24)]
+NOTABLE = [(7, 5), (8, 5), (1, 1), (1000, 300), (80, 24)]
 
 
 def sample(name: str) -> list[tuple[int, int]]:
     """Every width up to 12 in some order and height, and sizes between that and the largest."""
     chance = random.Random(f"{SEED} {name}")
     narrow = [(width, chance.randint(1, 12)) for width in range(1, 13)]
-    wider = [(chance.randint(1, 1000), chance.randint(1, 300)) for _ in range(4)]
+    wider = [(chance.randint(1, 300), chance.randint(1, 100)) for _ in range(2)]
     return chance.sample(narrow, len(narrow)) + wider + NOTABLE
 
 
@@ -50,11 +49,19 @@ async def test_a_screen_lives_through_all_tiny_sizes(name: str, tmp_path: Path) 
     await resized_through(name, TINY, tmp_path)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCENES)
+async def test_a_screen_lives_through_large_sizes(name: str, tmp_path: Path) -> None:
+    chance = random.Random(f"{SEED} large {name}")
+    sizes = [(chance.randint(1, 1000), chance.randint(1, 300)) for _ in range(60)]
+    await resized_through(name, [*sizes, (1, 300), (1000, 1)], tmp_path)
+
+
 async def test_messages_live_through_all_tiny_sizes(tmp_path: Path) -> None:
     await resized_through("messages", TINY, tmp_path)
 
 
-@pytest.mark.parametrize("size", [*[(w, 6) for w in range(1, 9)], (7, 5), (8, 5), (1, 1), (2, 40)])
+@pytest.mark.parametrize("size", [(1, 1), (2, 6), (4, 2), (6, 9), (7, 5), (8, 5)])
 async def test_the_app_starts_at_any_size_and_can_be_used_later(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
@@ -74,9 +81,9 @@ async def test_a_storm_of_sizes_leaves_the_last_one_drawn(tmp_path: Path) -> Non
             await stage.pilot.resize_terminal(*size)
         await stage.pilot.resize_terminal(80, 24)
         await stage.settle()
-        screen: Screen[Any] = stage.app.screen
-        assert screen.size == (80, 24)
-        assert "And this?" in stage.screen_text
+        assert stage.app.screen.size == (80, 24)
+        assert "Ask anything" in stage.screen_text
+        assert "ready" in stage.screen_text
 
 
 def test_the_stock_code_still_cannot_wrap_where_there_is_no_room() -> None:
