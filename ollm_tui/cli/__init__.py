@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 from ollm_tui.cli.arguments import Arguments, parse
 from ollm_tui.cli.log import logging_to
-from ollm_tui.cli.output import Output, UsageError
+from ollm_tui.cli.output import Output, UsageError, open_missing_streams
 from ollm_tui.config.paths import default_paths
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code."""
+    open_missing_streams()
     output = Output()
     typed = sys.argv[1:] if argv is None else argv
     with logging_to(default_paths().state_dir / "ollm.log"):

@@ -60,6 +60,11 @@ class LogFile(logging.FileHandler):
         with suppress(OSError):
             super().emit(record)
 
+    def close(self) -> None:
+        """Close the file, whatever of the last record could not be written."""
+        with suppress(OSError):
+            super().close()
+
     def handleError(self, record: logging.LogRecord) -> None:
         """Say nothing: the terminal belongs to the conversation."""
 

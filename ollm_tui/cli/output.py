@@ -4,12 +4,14 @@ Standard output carries the answer and nothing else, cleaned of control characte
 the person at the keyboard goes to standard error.
 """
 
+import errno
 import json
 import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TextIO
+from contextlib import suppress
+from typing import Final, TextIO
 
 from ollm_tui.cli.cells import cells, within
 from ollm_tui.decode.clean import clean, clean_line
@@ -24,6 +26,8 @@ USAGE = 2
 NEEDS_APPROVAL = 3
 STOPPED = 130
 _COLUMNS = 80
+_STREAMS: Final = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
+"""What is opened in their place; standard output so that a write to it fails."""
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -46,6 +50,10 @@ class NeedsApproval(Exception):
         self.hint = hint
 
 
+class NotWritten(OSError):
+    """Standard output takes nothing more: a full disk, a limit, or it was closed from the start."""
+
+
 class Output:
     """Standard output and error as the commands use them."""
 
@@ -63,9 +71,19 @@ class Output:
         return _lenient(self._err or sys.stderr)
 
     def answer(self, text: str) -> None:
-        """Write text that was cleaned before, at once."""
-        self._stdout.write(text)
-        self._stdout.flush()
+        """Write text that was cleaned before, at once.
+
+        Raises:
+            BrokenPipeError: whoever read it has gone.
+            NotWritten: it cannot be written.
+        """
+        try:
+            self._stdout.write(text)
+            self._stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise NotWritten(error.errno, error.strerror) from error
 
     def line(self, text: str) -> None:
         """Write one line of a result, or several that belong together."""
@@ -135,10 +153,19 @@ class Output:
             self._stderr.flush()
         except (OSError, ValueError):
             # Nobody listens: a message is no reason to lose the answer.
-            return
+            _point_at_nothing(self._stderr)
 
     def guard(self, work: Callable[[], int]) -> int:
         """Do the work and turn every end of it into an exit code, a failure with a sentence."""
+        code = self._ended(work)
+        # What argparse printed may still be in the buffer.
+        return self._ended(self._flushed) or code
+
+    def _flushed(self) -> int:
+        self.answer("")
+        return OK
+
+    def _ended(self, work: Callable[[], int]) -> int:
         try:
             return work()
         except SystemExit as ended:  # argparse, after it printed help or version
@@ -160,21 +187,52 @@ class Output:
                 self.error(error.message, error.hint)
                 return exit_code(error)
             case BrokenPipeError():
-                self._close_quietly()
+                _point_at_nothing(self._stdout)
                 return OK
+            case NotWritten():
+                _point_at_nothing(self._stdout)
+                self.error(*_about_output(error))
             case OSError():
-                self._close_quietly()
+                _point_at_nothing(self._stdout)
                 self.error(f"{error.strerror or type(error).__name__}.")
             case _:
                 logger.error("The command failed unexpectedly", exc_info=error)
                 self.error(f"Something went wrong inside the program ({type(error).__name__}).")
         return ERROR
 
-    def _close_quietly(self) -> None:
-        """Let the interpreter flush into nothing what nobody takes any more."""
+
+def open_missing_streams() -> None:
+    """Put something in the place of standard streams that were closed when the program began.
+
+    Else the next file that it opens, its database or a connection, gets their number, and what is
+    meant for a person is written into that. Nothing can be written to an output that was closed,
+    and the command says so; messages that nobody can see go nowhere.
+    """
+    for number, (name, flags) in enumerate(_STREAMS):
+        if getattr(sys, name) is not None:
+            continue
+        descriptor = os.open(os.devnull, flags)
+        # Unless it was taken meanwhile, that is the lowest free number: the one that was closed.
+        os.set_inheritable(descriptor, descriptor == number)
+        mode = "r" if name == "stdin" else "w"
+        stream = open(descriptor, mode, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
+
+
+def _about_output(error: NotWritten) -> tuple[str, str]:
+    if error.errno == errno.EBADF:
+        return "Standard output is closed.", "Send it to a terminal, a file or a pipe."
+    reason = error.strerror or "it takes nothing more"
+    return f"The output could not be written ({reason}).", "Some of it may be missing."
+
+
+def _point_at_nothing(stream: TextIO) -> None:
+    """Let the interpreter flush into nothing what nobody takes any more."""
+    with suppress(OSError, ValueError):
+        descriptor = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
-            os.dup2(nowhere, self._stdout.fileno())
+            os.dup2(nowhere, descriptor)
         finally:
             os.close(nowhere)
 

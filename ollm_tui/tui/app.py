@@ -15,6 +15,7 @@ from ollm_tui.tui.own_keys import with_overrides
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import set_title
+from ollm_tui.tui.textual_faults import mend_textual
 from ollm_tui.tui.theming import DEFAULT_THEME, ThemeProblem, ThemeShelf
 
 
@@ -35,6 +36,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         crash_directory: Path | None = None,
         is_animated: bool = True,
     ) -> None:
+        mend_textual()
         super().__init__(driver_class=driver_class)
         self.crash_directory = crash_directory
         if not is_animated:

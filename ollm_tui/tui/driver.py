@@ -21,7 +21,7 @@ from textual import events
 from textual.drivers.linux_driver import LinuxDriver
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.keyboard import Keyboard
+from ollm_tui.tui.keyboard import Keyboard, is_inside
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -76,8 +76,9 @@ class TerminalDriver(LinuxDriver):
                 self.process_message(message)
 
     def process_message(self, message: "Message") -> None:
-        """Pass a message on, but a size only from a terminal that agreed to report sizes."""
-        if self._in_band_window_resize or not isinstance(message, events.Resize):
+        """Pass on a size only if sizes were agreed on, and a mouse only from inside the screen."""
+        is_wanted = self._in_band_window_resize or not isinstance(message, events.Resize)
+        if is_wanted and is_inside(message, self._app.size):
             super().process_message(message)
 
     def _run_input_thread(self) -> None:

@@ -16,10 +16,13 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
+from types import MappingProxyType
 from typing import Final
 
 from textual import constants, events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
+from textual.geometry import Size
 from textual.message import Message
 
 from ollm_tui.decode.clean import clean
@@ -45,9 +48,11 @@ WIDEST, TALLEST = 2000, 1000
 _ESCAPE: Final = "\x1b"
 _ALT_ENTER: Final = "\x1b\r"
 _SEQUENCES: Final = re.compile(f"(?={_ESCAPE})")
-_START_BEGINNINGS: Final = tuple(
-    BRACKETED_PASTE_START[:length] for length in range(len(BRACKETED_PASTE_START) - 1, 0, -1)
-)
+_CONTROL_SEQUENCE: Final = re.compile(rf"{_ESCAPE}\[[ -?]*")
+_LONGEST_SEQUENCE: Final = 32
+"""Of a longer one Textual's parser would make typed letters; nothing that it knows is as long."""
+_MORE_AFTER: Final = MappingProxyType({f"{_ESCAPE}[M": 3, f"{_ESCAPE}[[": 1})
+"""Old forms with characters behind the one that ends a sequence: a mouse, a console's F keys."""
 # What Textual's parser raises at numbers out of range and states it does not expect.
 _PARSER_ERRORS: Final = (
     ArithmeticError,
@@ -109,11 +114,11 @@ class Keyboard:
             messages = [*self._parse(before), *self._give_up()]
             self._paste, self._paste_length, self._pasted_at = [], 0, None
             return messages + self._collect(pasted, False, now)
-        self._held = next((part for part in _START_BEGINNINGS if text.endswith(part)), "")
-        messages = list(self._parse(text.removesuffix(self._held)))
+        text, self._held = _without_unfinished(text)
+        messages = list(self._parse(text))
         if self._held == _ESCAPE:
             self.deadline = now + self._lone_escape_s
-        elif self._held or self._parser._timeout_time is not None:
+        elif self._held or self._is_waiting:
             self.deadline = now + self._sequence_s
         else:
             self.deadline = None
@@ -155,34 +160,88 @@ class Keyboard:
 
     def _parse(self, text: str) -> Iterator[Message]:
         """Feed the parser a sequence at a time, so that a bad one costs no other."""
-        for part in filter(None, _SEQUENCES.split(text)):
-            plain = part
+        parts = list(filter(None, _SEQUENCES.split(text)))
+        for number, part in enumerate(parts, 1):
             if part.startswith(_ALT_ENTER):
                 # Textual's parser loses the Alt, and a newline would send the message.
                 yield events.Key("alt+enter", None)
-                plain = part.removeprefix(_ALT_ENTER)
-            try:
-                yield from map(_with_enter_named, self._parser.feed(plain)) if plain else ()
-            except _PARSER_ERRORS as error:
-                self._start_anew(error)
+                yield from self._feed(part.removeprefix(_ALT_ENTER))
+                continue
+            length = _sequence_length(part)
+            if length <= _LONGEST_SEQUENCE:
+                yield from self._feed(part[:length])
+            may_go_on = number == len(parts) and not _is_complete(part[:length], part[length:])
+            if length and self._is_waiting and not may_go_on:
+                # It would take the next keys for more of it, and then give all out as letters.
+                self._start_anew("unknown sequence")
+            yield from self._feed(part[length:])
+
+    @property
+    def _is_waiting(self) -> bool:
+        return self._parser._timeout_time is not None
+
+    def _feed(self, text: str) -> Iterator[Message]:
+        try:
+            yield from map(_with_enter_named, self._parser.feed(text)) if text else ()
+        except _PARSER_ERRORS as error:
+            self._start_anew(type(error).__name__)
 
     def _give_up(self) -> list[Message]:
         """Tell the parser that nothing follows what it has begun."""
-        if self._parser._timeout_time is None:
+        if not self._is_waiting:
             return []
         self._parser._timeout_time = 0.0
         try:
             return list(self._parser.tick())
         except _PARSER_ERRORS as error:
-            self._start_anew(error)
+            self._start_anew(type(error).__name__)
             return []
 
-    def _start_anew(self, error: Exception) -> None:
-        logger.warning("terminal input not understood: %s", type(error).__name__)
+    def _start_anew(self, reason: str) -> None:
+        logger.warning("terminal input not understood: %s", reason)
         old, self._parser = self._parser, XTermParser(self._debug)
         self._parser.terminal_size = old.terminal_size
         self._parser.terminal_pixel_size = old.terminal_pixel_size
         self._parser.mouse_pixels = old.mouse_pixels
+
+
+def _without_unfinished(text: str) -> tuple[str, str]:
+    """Split off a control sequence that has no end yet; of a long one its beginning will do."""
+    start = max(text.rfind(_ESCAPE), 0)
+    tail = text[start:]
+    begun = _CONTROL_SEQUENCE.fullmatch(tail)
+    if tail != _ESCAPE and (begun is None or tail in ANSI_SEQUENCES_KEYS):
+        return text, ""
+    return text[:start], tail[: _LONGEST_SEQUENCE + 1]
+
+
+def _sequence_length(part: str) -> int:
+    """Give the length of the control sequence that a text begins with; 0 without one."""
+    begun = _CONTROL_SEQUENCE.match(part)
+    if begun is None:
+        return 0
+    end = begun.end()
+    # rxvt ends some keys where others only go on.
+    if begun[0] in ANSI_SEQUENCES_KEYS or not _ends_sequence(part[end : end + 1]):
+        return end
+    return end + 1 + _MORE_AFTER.get(part[: end + 1], 0)
+
+
+def _is_complete(sequence: str, rest: str) -> bool:
+    if rest or len(sequence) < 3:
+        return bool(rest)
+    return _ends_sequence(sequence[-1]) and sequence[:3] not in _MORE_AFTER
+
+
+def _ends_sequence(character: str) -> bool:
+    return "@" <= character <= "~"
+
+
+def is_inside(message: Message, size: Size) -> bool:
+    """Whether a message is not of a mouse outside the screen, which would take the focus away."""
+    if not isinstance(message, events.MouseEvent):
+        return True
+    return 0 <= message.screen_x < size.width and 0 <= message.screen_y < size.height
 
 
 def _with_enter_named(message: Message) -> Message:

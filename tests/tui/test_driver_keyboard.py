@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual import events
 from textual._xterm_parser import XTermParser
+from textual.geometry import Size
 from textual.message import Message
 
 from ollm_tui.tui.keyboard import (
@@ -17,6 +18,7 @@ from ollm_tui.tui.keyboard import (
     PASTED_PAUSE_S,
     SEQUENCE_S,
     Keyboard,
+    is_inside,
 )
 
 START, END = b"\x1b[200~", b"\x1b[201~"
@@ -173,6 +175,61 @@ def test_a_bad_sequence_costs_no_key_around_it(terminal: Terminal, data: bytes) 
     terminal.send(b"a" + data + b"\x1b[B")
     assert terminal.keys[0] == "a"
     assert terminal.keys[-1] == "down"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x1b[" + b"9" * 10_000 + b"u",
+        b"\x1b[" + b"9;" * 5000 + b"y",
+        b"\x1b[<" + b"9" * 40 + b";1;1M",
+        b"\x1b[<0;-99999;99999M",
+        b"\x1b[<0;99999999999999999999;9M",
+        b"\x1b[?62;22c",
+        b"\x1b[1;",
+        b"\x1b[1;\xc3\xa9",
+    ],
+)
+def test_a_broken_or_unknown_sequence_types_nothing_and_costs_no_key_after_it(data: bytes) -> None:
+    for cut in {0, 2, 3, len(data) // 2, len(data) - 1}:
+        terminal = Terminal()
+        terminal.send(data[:cut], data[cut:] + b"\x1b[B", b"k")
+        assert [key for key in terminal.keys if key != "é"] == ["down", "k"]
+
+
+def test_an_endless_sequence_costs_the_same_for_each_byte(terminal: Terminal) -> None:
+    terminal.send(b"\x1b[")
+    for _ in range(20_000):
+        terminal.send(b"9;")
+        assert len(terminal.keyboard._held) < 40
+    terminal.send(b"y")
+    assert terminal.keys == []
+    assert works(terminal)
+
+
+@pytest.mark.parametrize(
+    ("data", "keys"),
+    [
+        (b"\x1b[7$a", ["shift+home", "a"]),
+        (b"\x1b[[Aa", ["f1", "a"]),
+        (b"\x1b[Ma", []),
+        (b"\x1b[M !!a", ["a"]),
+    ],
+)
+def test_old_forms_of_sequences_are_still_known(
+    terminal: Terminal, data: bytes, keys: list[str]
+) -> None:
+    terminal.send(data)
+    assert terminal.keys == keys
+
+
+@pytest.mark.parametrize("x", [-99, 0, 1, 80, 81, 9999, 10**9])
+@pytest.mark.parametrize("y", [-99, 0, 1, 24, 25, 9999, 10**9])
+def test_a_mouse_is_believed_only_inside_the_screen(terminal: Terminal, x: int, y: int) -> None:
+    terminal.send(b"\x1b[<0;%d;%dMk" % (x, y))
+    heard = [message for message in terminal.messages if is_inside(message, Size(80, 24))]
+    assert terminal.keys == ["k"]
+    assert len(heard) == 1 + (1 <= x <= 80 and 1 <= y <= 24)
 
 
 @settings(max_examples=300)

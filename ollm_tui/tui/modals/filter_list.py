@@ -1,6 +1,6 @@
 """A dialog with a list that narrows as one types."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,6 +12,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.tui.modals.dialog import Dialog
+
+LONGEST_FILTER: Final = 200
+"""Each letter looks at every row again; no name is as long."""
 
 
 class FilterList(Dialog[ScreenResultType]):
@@ -36,7 +39,7 @@ class FilterList(Dialog[ScreenResultType]):
         """Lay out the filter, the list and the line about it."""
         with Vertical():
             yield Static(self.HEADING, classes="title", markup=False)
-            yield Input(placeholder="Type to filter", compact=True)
+            yield Input(placeholder="Type to filter", max_length=LONGEST_FILTER, compact=True)
             yield OptionList(compact=True, markup=False)
             yield Static("", id="about", markup=False)
 

@@ -63,7 +63,7 @@ class Help(Dialog[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Write the page for the width there is."""
-        width = min(84, event.size.width * 94 // 100) - 8
+        width = max(1, min(84, event.size.width * 94 // 100) - 8)
         page = help_page(self._keys, self._further, self._editing, self._commands, width)
         self.query_one("#page", Static).update(page)
 

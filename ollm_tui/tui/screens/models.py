@@ -17,6 +17,7 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.keymap import EDITING, Keymap
 from ollm_tui.tui.modals.choice import Choice
 from ollm_tui.tui.modals.command_palette import Palette
+from ollm_tui.tui.modals.filter_list import LONGEST_FILTER
 from ollm_tui.tui.modals.help import Help
 from ollm_tui.tui.model_abilities import can_chat, why_no_chat
 from ollm_tui.tui.palette import Entry, entries
@@ -103,7 +104,11 @@ class ModelsScreen(ShowsDownloads):
         """Lay out the screen."""
         yield ChatHeader("Models")
         with Horizontal(id="filter"):
-            yield Input(placeholder="Type to filter: name, provider, what it can do", compact=True)
+            yield Input(
+                placeholder="Type to filter: name, provider, what it can do",
+                max_length=LONGEST_FILTER,
+                compact=True,
+            )
             yield Static("", id="count", markup=False)
         yield ModelTable()
         yield Static("", id="empty", markup=False)

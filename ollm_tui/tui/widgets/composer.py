@@ -7,6 +7,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
+from textual.message_pump import MessagePumpClosed
 
 from ollm_tui.tui.widgets.composer_keys import COMPOSER_KEYS
 from ollm_tui.tui.widgets.draft_editor import DraftEditor, location_of
@@ -146,13 +147,12 @@ class Composer(DraftEditor, inherit_bindings=False):
 
     async def _on_key(self, event: events.Key) -> None:
         self._sends_once_read = False
-        self._key_is_pasted = event.time < self._guarded_until
-        if self._key_is_pasted:
-            self._guarded_until = event.time + PASTE_GUARD_S
+        self._note_time(event)
         if event.is_printable:
-            if event.character == " " and self._take_exact():
-                event.stop()
-                event.prevent_default()
+            event.stop()
+            event.prevent_default()
+            if event.character != " " or not self._take_exact():
+                self._type(event)
             return
         # The app looks bindings up only after later letters may have been inserted.
         active = self.screen.active_bindings.get(event.key)
@@ -161,6 +161,30 @@ class Composer(DraftEditor, inherit_bindings=False):
             event.prevent_default()
             await self.run_action(active.binding.action)
         self._key_is_pasted = False
+
+    def _type(self, first: events.Key) -> None:
+        """Insert a letter, and with it all that wait behind it: each edit costs the whole text."""
+        typed = [first.character or ""]
+        while (letter := self._waiting_letter()) is not None:
+            self._pending_message = None
+            self._note_time(letter)
+            typed.append(letter.character or "")
+        self._replace_via_keyboard("".join(typed), *self.selection)
+
+    def _waiting_letter(self) -> events.Key | None:
+        """Give the message that comes next, if it can do nothing but add to what is typed."""
+        try:
+            waiting = self._peek_message()
+        except MessagePumpClosed:
+            return None
+        if not isinstance(waiting, events.Key) or not waiting.is_printable:
+            return None
+        return None if waiting.character == " " and self._menu is not None else waiting
+
+    def _note_time(self, key: events.Key) -> None:
+        self._key_is_pasted = key.time < self._guarded_until
+        if self._key_is_pasted:
+            self._guarded_until = key.time + PASTE_GUARD_S
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()

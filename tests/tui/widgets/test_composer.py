@@ -1,9 +1,12 @@
 from random import Random
 
+import pytest
 from textual import events
 from textual.app import App, ComposeResult
+from textual.document._document import EditResult
 from textual.pilot import Pilot
 from textual.widgets import Static
+from textual.widgets.text_area import Edit
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import suggest
@@ -392,3 +395,48 @@ async def test_the_list_fits_narrow_terminals() -> None:
         assert all(len(row) == 40 for row in rows)
         assert any(row.startswith("   /new") for row in rows)
         assert any("…" in row for row in rows)
+
+
+async def typed_at_once(app: ComposerApp, pilot: Pilot[None], *keys: str) -> None:
+    """Send keys as one read gives them: none waits until another has been obeyed."""
+    names = {" ": "space"}
+    for key in keys:
+        app.post_message(events.Key(names.get(key, key), key if len(key) == 1 else None))
+    await pilot.pause()
+    await pilot.pause()
+
+
+async def test_letters_that_come_at_once_are_one_edit(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = ComposerApp()
+    lengths: list[int] = []
+    edit = Composer.edit
+
+    def counted(composer: Composer, change: Edit) -> EditResult:
+        lengths.append(len(change.text))
+        return edit(composer, change)
+
+    monkeypatch.setattr(Composer, "edit", counted)
+    async with app.run_test() as pilot:
+        text = "a text of words " * 500
+        await typed_at_once(app, pilot, *text)
+        assert app.composer.draft == text
+        # The first letters may have been obeyed before the next were there.
+        assert len(lengths) <= 20
+        assert sum(lengths) == len(text)
+
+
+async def test_keys_between_letters_keep_their_place_and_meaning() -> None:
+    app = ComposerApp()
+    async with app.run_test() as pilot:
+        await typed_at_once(app, pilot, *"one", "enter", *"twx", "backspace", *"o", "enter", *"3 4")
+        assert app.sent == ["one", "two"]
+        assert app.composer.draft == "3 4"
+
+
+async def test_letters_behind_a_paste_keep_enter_from_sending() -> None:
+    app = ComposerApp()
+    async with app.run_test() as pilot:
+        app.post_message(events.Paste("pasted "))
+        await typed_at_once(app, pilot, *"and typed", "enter")
+        assert app.sent == []
+        assert app.composer.draft == "pasted and typed\n"
