@@ -25,6 +25,7 @@ from ollm_tui.chat.turn import Sleep, Turn
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.provider_events import End
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel, Router
@@ -252,7 +253,14 @@ class PromptRun:
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND, "No model is chosen.", hint="Choose one to chat with."
             )
-        return await self._unless_stopped(partial(self._parts.router.resolve, model))
+        ref = ModelRef.parse(model)
+        if ref is not None:
+            # It was chosen and shown: `local://` does not mean whoever else has it any more.
+            return await self._unless_stopped(partial(self._parts.router.at, ref))
+        found = await self._unless_stopped(partial(self._parts.router.resolve, model))
+        if found is not None and self._options.model is None:
+            self._conversation.model = str(found.ref)
+        return found
 
     async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
         """Do something that the signal may cut short; None when it did."""

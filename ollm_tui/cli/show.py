@@ -8,6 +8,7 @@ from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.event_codec import event_to_json
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.tools import ToolCall
 
 WHOLE = "The answer comes in one piece."
@@ -18,6 +19,10 @@ SHOWN_RESULT = 200
 
 class Show(Protocol):
     """Writes events as they come."""
+
+    def asked(self, ref: ModelRef | None) -> None:
+        """Take note of the model that answers."""
+        ...
 
     def event(self, event: chat.ChatEvent) -> None:
         """Write one event."""
@@ -33,6 +38,9 @@ class ShowText:
         self._held_return = ""
         self._at_line_start = True
         self._is_thinking = False
+
+    def asked(self, ref: ModelRef | None) -> None:
+        """Say nothing: standard output carries the answer alone."""
 
     def event(self, event: chat.ChatEvent) -> None:
         """Write what of an event belongs on the screen."""
@@ -113,10 +121,18 @@ class ShowJson:
 
     def __init__(self, output: Output) -> None:
         self._output = output
+        self._ref: ModelRef | None = None
+
+    def asked(self, ref: ModelRef | None) -> None:
+        """Take note of the model that answers, for the last line."""
+        self._ref = ref
 
     def event(self, event: chat.ChatEvent) -> None:
-        """Write one line; an error is said on standard error too."""
-        self._output.json(event_to_json(event))
+        """Write one line, the last with who answered; an error is said on standard error too."""
+        line = event_to_json(event)
+        if self._ref is not None and isinstance(event, chat.Finish | chat.ErrorEvent):
+            line |= {"provider": self._ref.provider, "model": self._ref.model}
+        self._output.json(line)
         if isinstance(event, chat.ErrorEvent):
             self._output.error(event.error.message, event.error.hint)
 

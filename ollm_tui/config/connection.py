@@ -58,6 +58,8 @@ def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
 
 
 def _read_address(text: str, name: str, kind: Setting | None) -> str:
+    if not text.strip():
+        raise ValueError("The address is empty.")
     if kind is not None and kind.value == "ollama":
         return ollama_url(text)
     return server_url(text, _BARE_PORTS.get(name))

@@ -77,7 +77,7 @@ class ChatMaker:
         """Begin a conversation with what the settings say."""
         config = self._config
         conversation = Conversation(
-            model=model or config.model,
+            model=model,
             system_prompt=config.system_prompt,
             options=config.options.to_options(),
             tools=self._enabled(),

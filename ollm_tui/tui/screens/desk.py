@@ -86,6 +86,7 @@ class Desk:
             self.say(problem, "warning")
         if self.talk.client.conversation.messages:
             self._recall()
+        if self.talk.client.conversation.messages and self.talk.ref is not None:
             await self.talk.find_window()
         else:
             await self._find_first_model()
@@ -101,6 +102,8 @@ class Desk:
         else:
             if first.ref is not None:
                 self._set_model(first.ref)
+            else:
+                self.talk.drop_model()
             text, hint = welcome(first, self._screen.keymap.key_for("chat.models"))
             self.say(text, "info", hint)
 
