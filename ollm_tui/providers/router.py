@@ -29,6 +29,8 @@ class ResolvedModel:
     provider: ProviderAdapter
     ref: ModelRef
     info: ModelInfo | None = None
+    is_silent: bool = False
+    """Whether its server was just asked in vain: what a prompt can do without is not asked."""
 
 
 def same_model(asked: str, listed: str) -> bool:
@@ -80,6 +82,21 @@ class Router:
             AIError: BAD_REQUEST for an unknown provider.
         """
         return self._direct(await self.provider(ref.provider), ref.model)
+
+    def known(self, ref: ModelRef) -> ResolvedModel | None:
+        """Give a model with what is known of it by now; None for an unknown provider."""
+        adapter = self._registry.resolve(ref.provider)
+        return self._direct(adapter, ref.model) if adapter is not None else None
+
+    async def informed(self, found: ResolvedModel) -> ResolvedModel:
+        """Add what its provider's list says of a model that was named; a second at most."""
+        if found.info is not None:
+            return found
+        listing = await self._catalog.listing(found.ref.provider, within_s=PATIENCE_S)
+        names = (info for info in listing.models if same_model(found.ref.model, info.name))
+        problem = listing.problem
+        is_silent = listing.absent or (problem is not None and problem.status is None)
+        return replace(found, info=next(names, None), is_silent=is_silent)
 
     async def find_in(self, provider: str, name: str) -> ResolvedModel:
         """Find a model by its bare name in the list of one provider.

@@ -16,7 +16,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
 from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.providers.router import Router
-from ollm_tui.runtime.measure import ContextFigures, measure
+from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import StoredConversation
@@ -142,6 +142,11 @@ class ChatMaker:
         schemas = self.tools.schemas(conversation.tools) if conversation.tools else ()
         return await measure(conversation, schemas, self._router, self._counter, self._windows)
 
+    def room(self, conversation: Conversation) -> ContextRoom | None:
+        """Tell at once what a conversation takes of its model's window; None without a model."""
+        schemas = self.tools.schemas(conversation.tools) if conversation.tools else ()
+        return room_of(conversation, schemas, self._router, self._counter, self._windows)
+
     def _client(
         self,
         conversation: Conversation,
@@ -161,6 +166,7 @@ class ChatMaker:
             ),
             sight=self._sight,
             encodings=self._encodings,
+            counter=self._counter,
             windows=self._windows,
         )
         store = self.store if saved else None

@@ -34,7 +34,7 @@ from ollm_tui.runtime.downloads import FetchesModels, open_fetching
 from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.first_model import FirstModel, choose_first, problem_of, without_model
 from ollm_tui.runtime.manager import Manager
-from ollm_tui.runtime.measure import ContextFigures, take_way_out
+from ollm_tui.runtime.measure import ContextFigures, ContextRoom, take_way_out
 from ollm_tui.runtime.places import PlaceFinder
 from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
@@ -150,6 +150,10 @@ class Runtime(FetchesModels):
             AIError: there is no model, or it cannot be found.
         """
         return await self._maker.measure(conversation)
+
+    def room(self, conversation: Conversation) -> ContextRoom | None:
+        """Tell at once what a conversation takes of its model's window; asks nobody."""
+        return self._maker.room(conversation)
 
     def take_way_out(self, conversation: Conversation, way: WayOut) -> None:
         """Do what was chosen to make room."""

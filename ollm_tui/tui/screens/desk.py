@@ -126,6 +126,7 @@ class Desk:
         """Do what a command says."""
         await run_command(call, self.host)
         self.status.show_tools()
+        self.status.show_context()
 
     async def answer(self, prompt: str | None) -> None:
         """Ask, with everything that is queued after it; None asks the newest question again."""
