@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ollm_tui.chat.conversation import CountedPrompt
 from ollm_tui.protocol.message import Usage
-from ollm_tui.protocol.ports import LoadsWithWindow
+from ollm_tui.protocol.ports import SupportsWindow
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tokens.count import TokenCount, TokenCounter
@@ -64,7 +64,7 @@ class ContextGuard:
 
     def window_of(self, request: Request, found: ResolvedModel) -> Window:
         """Give the window that will hold the request."""
-        asked = request.options.num_ctx if isinstance(found.provider, LoadsWithWindow) else None
+        asked = request.options.num_ctx if isinstance(found.provider, SupportsWindow) else None
         return choose_window(
             settings=self._windows.get(str(found.ref)) or self._windows.get(found.ref.model),
             num_ctx=asked,

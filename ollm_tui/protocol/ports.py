@@ -63,7 +63,7 @@ class ProviderAdapter(Protocol):
 
 
 @runtime_checkable
-class LoadsWithWindow(Protocol):
+class SupportsWindow(Protocol):
     """Loads a model with the window that a request names by `num_ctx`."""
 
     loads_with_window: bool

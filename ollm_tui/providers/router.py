@@ -93,10 +93,12 @@ class Router:
         if found.info is not None:
             return found
         listing = await self._catalog.listing(found.ref.provider, within_s=PATIENCE_S)
-        names = (info for info in listing.models if same_model(found.ref.model, info.name))
+        for info in listing.models:
+            if same_model(found.ref.model, info.name):
+                return replace(found, ref=ModelRef(found.ref.provider, info.name), info=info)
         problem = listing.problem
         is_silent = listing.absent or (problem is not None and problem.status is None)
-        return replace(found, info=next(names, None), is_silent=is_silent)
+        return replace(found, is_silent=is_silent)
 
     async def find_in(self, provider: str, name: str) -> ResolvedModel:
         """Find a model by its bare name in the list of one provider.

@@ -8,7 +8,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import messages_to_send
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.protocol.ports import LoadsWithWindow
+from ollm_tui.protocol.ports import SupportsWindow
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers.router import Router
@@ -73,7 +73,7 @@ async def measure(
     sizes = await counter.sizes(request, counted) if messages else Sizes(counted.tokens, ())
     trained = found.info.details.get("context_trained") if found.info else None
     # A window that the settings give counts more than what a request asks for.
-    can_raise = isinstance(found.provider, LoadsWithWindow) and window.source != "settings"
+    can_raise = isinstance(found.provider, SupportsWindow) and window.source != "settings"
     return ContextFigures(
         used=counted.tokens,
         limit=window.tokens,
