@@ -32,9 +32,15 @@ from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_t
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.downloads import FetchesModels, open_fetching
 from ollm_tui.runtime.engines import EngineScout
-from ollm_tui.runtime.first_model import FirstModel, choose_first, problem_of, without_model
+from ollm_tui.runtime.first_model import (
+    FirstModel,
+    choose_first,
+    problem_of,
+    silent_labels,
+    without_model,
+)
 from ollm_tui.runtime.manager import Manager
-from ollm_tui.runtime.measure import ContextFigures, ContextRoom, take_way_out
+from ollm_tui.runtime.measure import ContextFigures, take_way_out
 from ollm_tui.runtime.places import PlaceFinder
 from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
@@ -93,6 +99,8 @@ class Runtime(FetchesModels):
         )
         self.reads_only_text = self._maker.reads_only_text
         """Tells whether a model is known not to see pictures; its server is asked once."""
+        self.room = self._maker.room
+        """Tells at once what a conversation takes of its model's window; asks nobody."""
         self._continued: ChatClient | None = None
         self.problems += tuple(
             unknown_tools(self.config, [tool.name for tool in self._maker.offered()])
@@ -151,10 +159,6 @@ class Runtime(FetchesModels):
         """
         return await self._maker.measure(conversation)
 
-    def room(self, conversation: Conversation) -> ContextRoom | None:
-        """Tell at once what a conversation takes of its model's window; asks nobody."""
-        return self._maker.room(conversation)
-
     def take_way_out(self, conversation: Conversation, way: WayOut) -> None:
         """Do what was chosen to make room."""
         take_way_out(conversation, way)
@@ -207,7 +211,8 @@ class Runtime(FetchesModels):
         if named.providers:
             listings = await self._named_listings(listings)
             if problem := problem_of(listings, named):
-                return without_model(problem)
+                ports = ports_of(self.config.providers)
+                return without_model(problem, silent_labels(listings, ports))
         elif listings is None:
             listings = await self.catalog.refresh(within_s=PATIENCE_S, services=False)
         return choose_first(

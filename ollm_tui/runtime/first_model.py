@@ -86,16 +86,25 @@ def choose_first(
         found=tuple(listing.label for listing in asked if listing.models),
         engine_installed=engine_installed,
         silent=tuple(
-            f"{listing.label} ({port})" if (port := ports.get(listing.provider)) else listing.label
-            for listing in asked
-            if listing.problem or listing.absent
+            _with_port(listing, ports) for listing in asked if listing.problem or listing.absent
         ),
     )
 
 
-def without_model(problem: AIError) -> FirstModel:
+def without_model(problem: AIError, silent: tuple[str, ...] = ()) -> FirstModel:
     """Give the choice of nothing, where what was named cannot be asked."""
-    return FirstModel(ref=None, reason=f"{problem.message.rstrip('.')}.", problem=problem)
+    why = f"{problem.message.rstrip('.')}."
+    return FirstModel(ref=None, reason=why, problem=problem, silent=silent)
+
+
+def silent_labels(listings: Sequence[Listing], ports: Mapping[str, int]) -> tuple[str, ...]:
+    """Give the labels and ports of those where nobody answers, whatever else may be wrong."""
+    gone = (ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT)
+    return tuple(
+        _with_port(one, ports)
+        for one in listings
+        if one.absent or (one.problem is not None and one.problem.code in gone)
+    )
 
 
 def problem_of(listings: Sequence[Listing], named: Named) -> AIError | None:
@@ -111,6 +120,11 @@ def problem_of(listings: Sequence[Listing], named: Named) -> AIError | None:
         f"{labels} {'has' if len(listings) == 1 else 'have'} no model to chat with.",
         hint="`ollm models pull NAME` fetches one; --provider names another provider.",
     )
+
+
+def _with_port(listing: Listing, ports: Mapping[str, int]) -> str:
+    port = ports.get(listing.provider)
+    return f"{listing.label} ({port})" if port else listing.label
 
 
 def _no_answer(listing: Listing, origin: Origin | None) -> AIError:
