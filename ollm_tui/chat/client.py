@@ -50,7 +50,7 @@ class ChatClient:
         self.conversation = conversation or Conversation()
         self.saving = Saving(journal)
         """Whether the chat is being saved, and why not."""
-        counter = TokenCounter(parts.encodings)
+        counter = parts.counter or TokenCounter(parts.encodings)
         self.guard = ContextGuard(counter, parts.windows)
         """How full the context is, as counted for the newest request."""
         self._busy = False

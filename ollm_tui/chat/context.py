@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ollm_tui.chat.conversation import CountedPrompt
 from ollm_tui.protocol.message import Usage
+from ollm_tui.protocol.ports import SupportsWindow
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tokens.count import TokenCount, TokenCounter
 from ollm_tui.tokens.limits import Verdict, Window, check, choose_window
 
-LOADS_WITH_WINDOW = frozenset({"local"})
-"""Providers whose engine loads a model with the window that a request names."""
+LOADS_WITH_WINDOW = frozenset({"local", "embedded"})
+"""Providers that usually load a model with the window that a request names; see the adapter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,8 @@ class ContextState:
     counted: TokenCount
     window: Window
     verdict: Verdict
+    base: CountedPrompt
+    """The same count, for figures that are wanted before the next one."""
 
 
 class ContextGuard:
@@ -33,14 +37,34 @@ class ContextGuard:
 
     async def check(self, request: Request, found: ResolvedModel) -> Verdict:
         """Count a request and hold it against the window; never fails."""
-        counted = await self._counter.count(request, found.provider)
+        provider = None if found.is_silent else found.provider
+        counted = await self._counter.count(request, provider)
         window = self.window_of(request, found)
-        self.state = ContextState(counted=counted, window=window, verdict=check(counted, window))
+        self.state = ContextState(
+            counted=counted,
+            window=window,
+            verdict=check(counted, window),
+            base=CountedPrompt(
+                model=str(found.ref),
+                tokens=counted.tokens,
+                estimate=self._counter.estimate(request).uncorrected,
+            ),
+        )
         return self.state.verdict
+
+    def used_by(self, request: Request, model: str, base: CountedPrompt | None) -> int:
+        """Tell at once what a request takes: the newest count, and an estimate of what came since.
+
+        Nobody is asked for it, so no server loads a model or keeps anybody waiting.
+        """
+        estimated = self._counter.estimate(request)
+        if base is None or base.model != model:
+            return estimated.tokens
+        return max(1, base.tokens + estimated.uncorrected - base.estimate)
 
     def window_of(self, request: Request, found: ResolvedModel) -> Window:
         """Give the window that will hold the request."""
-        asked = request.options.num_ctx if found.ref.provider in LOADS_WITH_WINDOW else None
+        asked = request.options.num_ctx if isinstance(found.provider, SupportsWindow) else None
         return choose_window(
             settings=self._windows.get(str(found.ref)) or self._windows.get(found.ref.model),
             num_ctx=asked,
@@ -49,5 +73,10 @@ class ContextGuard:
 
     def learn(self, usage: Usage | None) -> None:
         """Take a server's report on the newest request to heart."""
-        if self.state is not None and usage is not None:
-            self._counter.learn(self.state.counted, usage.prompt_tokens)
+        state = self.state
+        if state is None or usage is None or usage.prompt_tokens is None:
+            return
+        window = state.window.tokens
+        if state.counted.tokens > window >= usage.prompt_tokens:
+            return  # the server cut the prompt and reports what it kept of it
+        self._counter.learn(state.counted, usage.prompt_tokens)

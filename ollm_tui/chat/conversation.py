@@ -7,6 +7,15 @@ from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedPrompt:
+    """What a request was counted as, and its estimate at that moment."""
+
+    model: str
+    tokens: int
+    estimate: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Conversation:
     """The state that a chat client reads and extends."""
@@ -28,6 +37,8 @@ class Conversation:
     dropped_call_ids: set[str] = field(default_factory=set)
     """Ids of calls that were made and dropped since: a call that has been run keeps its id."""
 
+    counted: CountedPrompt | None = field(default=None, compare=False)
+    """The newest count of what is sent; what came since is added to it."""
     fields_left_out: set[tuple[str, str]] = field(default_factory=set)
     """Model and field of what was said already to be missing from requests."""
 

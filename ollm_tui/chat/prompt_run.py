@@ -26,9 +26,11 @@ from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.provider_events import End
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel, Router
+from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tokens.limits import exceeded
 
@@ -49,6 +51,8 @@ class ChatParts:
     limits: ChatLimits = field(default_factory=ChatLimits)
     encodings: Encodings = field(default_factory=Encodings)
     """Tokenizers, shared by all chats."""
+    counter: TokenCounter | None = None
+    """Counts for all chats, so that all figures come from one place; None gives each its own."""
     windows: Mapping[str, int] = field(default_factory=dict)
     """Context windows that a person set, by model address or name."""
     sight: Sight = field(default_factory=Sight)
@@ -99,6 +103,9 @@ class PromptRun:
 
     async def _turns(self, emit: Emit) -> Ending:
         found = await self._resolve()
+        if found is None:
+            return chat_events.Finish(reason="abort")
+        found = await self._unless_stopped(partial(self._parts.router.informed, found))
         if found is None:
             return chat_events.Finish(reason="abort")
         maker = RequestMaker(self._parts, self._conversation, self._options, self._signal, found)
@@ -195,9 +202,11 @@ class PromptRun:
         self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
     ) -> Ending | None:
         """Warn when the request nears the window; give the error when it passes it."""
-        verdict = await self._unless_stopped(partial(self._guard.check, maker.request(), found))
+        request = maker.request()
+        verdict = await self._unless_stopped(partial(self._guard.check, request, found))
         if verdict is None:
             return chat_events.Finish(reason="abort", turn=number)
+        self._conversation.counted = self._guard.state.base if self._guard.state else None
         match verdict.kind:
             case "ok":
                 return None
@@ -284,7 +293,14 @@ class PromptRun:
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND, "No model is chosen.", hint="Choose one to chat with."
             )
-        return await self._unless_stopped(partial(self._parts.router.resolve, model))
+        ref = ModelRef.parse(model)
+        if ref is not None:
+            # It was chosen and shown: `local://` does not mean whoever else has it any more.
+            return await self._unless_stopped(partial(self._parts.router.at, ref))
+        found = await self._unless_stopped(partial(self._parts.router.resolve, model))
+        if found is not None and self._options.model is None:
+            self._conversation.model = str(found.ref)
+        return found
 
     async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
         """Do something that the signal may cut short; None when it did."""

@@ -101,7 +101,7 @@ def _shared_options() -> _Parser:
     # Options may stand before or after a command: without a default the later one wins.
     shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument("--model", metavar="NAME", help="a model's name, or provider://name")
-    shared.add_argument("--provider", metavar="NAME", help="the provider to ask first")
+    shared.add_argument("--provider", metavar="NAME", help="the provider to ask, and no other")
     shared.add_argument("--host", metavar="URL", help="address of that provider (default: local)")
     shared.add_argument(
         "--api-key", metavar="KEY", help="key of that provider; the process list shows it"

@@ -19,6 +19,7 @@ from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
 from ollm_tui.store.branches import others_line
@@ -64,6 +65,7 @@ async def _ask(
     code = OK
     async with client.chat(prompt, signal=stop.signal) as events:
         async for event in events:
+            show.asked(ModelRef.parse(client.conversation.model or ""))
             show.event(event)
             code = code or code_of(event)
     if flags.goes_on and (news := await runtime.branches.news(client)) and news.branch:
@@ -82,8 +84,12 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
         client = await runtime.last_chat()
         if (line := others_line(await runtime.branches.listed(client))) is not None:
             output.note(f"{line} This is the one continued last; /branch in the app shows others.")
-        if flags.model:
-            client.conversation.model = flags.model
+        conversation = client.conversation
+        conversation.model = runtime.named.model_for_chat(conversation.model)
+        if conversation.model is None or runtime.named.problem is not None:
+            conversation.model = await _model(runtime, output)
+        elif not runtime.named.by_flag:
+            output.note(f"{conversation.model} (as in the chat)")
     else:
         client = runtime.new_client(await _model(runtime, output), saved=False)
     if flags.tools is not None:
@@ -115,6 +121,8 @@ async def _model(runtime: Runtime, output: Output) -> str:
         AIError: MODEL_NOT_FOUND.
     """
     first = await runtime.first_model()
+    if first.problem is not None:
+        raise first.problem
     if first.ref is None:
         asked = f" Asked: {', '.join(first.silent)}." if first.silent else ""
         raise AIError(
@@ -122,6 +130,6 @@ async def _model(runtime: Runtime, output: Output) -> str:
             f"No model was found.{asked}",
             hint=first.advice,
         )
-    if runtime.config.model is None and output.is_watched:
+    if not runtime.named.is_exact:
         output.note(f"{first.ref} ({first.reason})")
     return str(first.ref)

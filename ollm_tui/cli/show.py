@@ -8,6 +8,7 @@ from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.event_codec import event_to_json
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.tools import ToolCall
 
 WHOLE = "The answer comes in one piece."
@@ -18,6 +19,10 @@ SHOWN_RESULT = 200
 
 class Show(Protocol):
     """Writes events as they come."""
+
+    def asked(self, ref: ModelRef | None) -> None:
+        """Take note of the model that answers."""
+        ...
 
     def event(self, event: chat.ChatEvent) -> None:
         """Write one event."""
@@ -35,6 +40,9 @@ class ShowText:
         self._is_thinking = False
         self._no_answer: chat.NoAnswer | None = None
         self._media_told: set[str] = set()
+
+    def asked(self, ref: ModelRef | None) -> None:
+        """Say nothing: standard output carries the answer alone."""
 
     def event(self, event: chat.ChatEvent) -> None:  # noqa: C901, PLR0912 -- one case per event
         """Write what of an event belongs on the screen."""
@@ -127,10 +135,18 @@ class ShowJson:
 
     def __init__(self, output: Output) -> None:
         self._output = output
+        self._ref: ModelRef | None = None
+
+    def asked(self, ref: ModelRef | None) -> None:
+        """Take note of the model that answers, for the last line."""
+        self._ref = ref
 
     def event(self, event: chat.ChatEvent) -> None:
-        """Write one line; an error or the lack of an answer is said on standard error too."""
-        self._output.json(event_to_json(event))
+        """Write one line, the last with who answered; what went wrong also goes to stderr."""
+        line = event_to_json(event)
+        if self._ref is not None and isinstance(event, chat.Finish | chat.ErrorEvent):
+            line |= {"provider": self._ref.provider, "model": self._ref.model}
+        self._output.json(line)
         if isinstance(event, chat.NoAnswer):
             self._output.note(event.message)
         if isinstance(event, chat.ErrorEvent):

@@ -78,6 +78,8 @@ def without_scheme(said: Setting, written: Mapping[str, str]) -> Iterator[Config
 
 
 def _read_address(text: str, name: str, kind: Setting | None) -> str:
+    if not text.strip():
+        raise ValueError("The address is empty.")
     if kind is not None and kind.value == "ollama":
         return ollama_url(text)
     return server_url(text, _BARE_PORTS.get(name))

@@ -14,7 +14,7 @@ from ollm_tui.config.closing import closes, configured, mark_providers
 from ollm_tui.config.connection import prepare, provider_defaults
 from ollm_tui.config.environment import environment_settings
 from ollm_tui.config.file_settings import exposure, file_settings
-from ollm_tui.config.flag_settings import flag_settings
+from ollm_tui.config.flag_settings import flag_settings, newer_provider
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.hub import closing, prepare_hub
 from ollm_tui.config.layers import Layers, Setting
@@ -133,6 +133,7 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
     loading.take(environment_settings(environ, names))
     loading.assume_defaults()
     loading.take(flag_settings(flags, loading.layers))
+    loading.take(newer_provider(loading.layers))
     loading.assume_defaults()
 
 

@@ -14,7 +14,7 @@ PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def name_problems(
     config: AppConfig, origin_of: Callable[[KeyPath], Origin]
 ) -> Iterator[ConfigProblem]:
-    """Say which names lead nowhere; `settle_names` leaves those out."""
+    """Say which names lead nowhere; `settle_names` leaves aliases out."""
     for name in config.providers:
         if PROVIDER_NAME.fullmatch(name) is None:
             path: KeyPath = ("providers", name)
@@ -45,18 +45,14 @@ def _nowhere(
 
 
 def settle_names(config: AppConfig) -> AppConfig:
-    """Leave out names that lead nowhere, and aliases that a configured provider has taken."""
+    """Leave out names that lead nowhere, and aliases that a configured provider has taken.
+
+    The provider to begin with stays: what was named is asked, or the prompt fails.
+    """
     providers = {n: p for n, p in config.providers.items() if PROVIDER_NAME.fullmatch(n)}
     aliases = {
         alias: target
         for alias, target in config.aliases.items()
         if target in providers and alias not in providers
     }
-    known = config.provider in providers or config.provider in aliases
-    return config.model_copy(
-        update={
-            "providers": providers,
-            "aliases": aliases,
-            "provider": config.provider if known else None,
-        }
-    )
+    return config.model_copy(update={"providers": providers, "aliases": aliases})

@@ -335,7 +335,7 @@ class AppConfig(BaseSettings):
     provider: str | None = Field(
         None,
         examples=["local"],
-        description="Provider that --host and --api-key mean, and that is asked first.",
+        description="Provider that is asked, and that --host and --api-key mean.",
     )
     system_prompt: str | None = Field(
         None, examples=["Answer briefly."], description="What every new chat tells the model first."

@@ -63,6 +63,13 @@ class ProviderAdapter(Protocol):
 
 
 @runtime_checkable
+class SupportsWindow(Protocol):
+    """Loads a model with the window that a request names by `num_ctx`."""
+
+    loads_with_window: bool
+
+
+@runtime_checkable
 class SupportsTokenCount(Protocol):
     """Counts with the engine's own tokenizer."""
 

@@ -33,6 +33,11 @@ class Listing:
     """Nobody answers at a place that was only tried on the chance."""
     taken_at: float = 0.0
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether the provider said which models it has."""
+        return self.problem is None and not self.absent
+
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:

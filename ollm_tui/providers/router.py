@@ -7,7 +7,7 @@ are not asked for it.
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -29,6 +29,8 @@ class ResolvedModel:
     provider: ProviderAdapter
     ref: ModelRef
     info: ModelInfo | None = None
+    is_silent: bool = False
+    """Whether its server was just asked in vain: what a prompt can do without is not asked."""
 
 
 def same_model(asked: str, listed: str) -> bool:
@@ -39,9 +41,23 @@ def same_model(asked: str, listed: str) -> bool:
 class Router:
     """Finds the provider for a model."""
 
-    def __init__(self, registry: ProviderRegistry, catalog: ModelCatalog) -> None:
+    def __init__(
+        self,
+        registry: ProviderRegistry,
+        catalog: ModelCatalog,
+        *,
+        named: Collection[str] = (),
+        is_local_here: bool = True,
+    ) -> None:
+        """Route among these providers.
+
+        A bare name is not looked for elsewhere while one of the `named` providers does not answer.
+        `is_local_here` is False where a person gave `local` an address: then only that is meant.
+        """
         self._registry = registry
         self._catalog = catalog
+        self._named = frozenset(named)
+        self._is_local_here = is_local_here
 
     async def resolve(
         self, model: str, requirement: ModelCapability | None = None
@@ -57,8 +73,51 @@ class Router:
         adapter = await self.provider(ref.provider)
         if ref.provider == LOCAL:
             return await self._on_this_machine(adapter, ref.model)
-        direct = ModelRef(adapter.name, ref.model)
-        return ResolvedModel(adapter, direct, self._catalog.find(direct))
+        return self._direct(adapter, ref.model)
+
+    async def at(self, ref: ModelRef) -> ResolvedModel:
+        """Give a model of exactly that provider: one that was shown is not replaced by another.
+
+        Raises:
+            AIError: BAD_REQUEST for an unknown provider.
+        """
+        return self._direct(await self.provider(ref.provider), ref.model)
+
+    def known(self, ref: ModelRef) -> ResolvedModel | None:
+        """Give a model with what is known of it by now; None for an unknown provider."""
+        adapter = self._registry.resolve(ref.provider)
+        return self._direct(adapter, ref.model) if adapter is not None else None
+
+    async def informed(self, found: ResolvedModel) -> ResolvedModel:
+        """Add what its provider's list says of a model that was named; a second at most."""
+        if found.info is not None:
+            return found
+        listing = await self._catalog.listing(found.ref.provider, within_s=PATIENCE_S)
+        for info in listing.models:
+            if same_model(found.ref.model, info.name):
+                return replace(found, ref=ModelRef(found.ref.provider, info.name), info=info)
+        problem = listing.problem
+        is_silent = listing.absent or (problem is not None and problem.status is None)
+        return replace(found, is_silent=is_silent)
+
+    async def find_in(self, provider: str, name: str) -> ResolvedModel:
+        """Find a model by its bare name in the list of one provider.
+
+        Raises:
+            AIError: the provider does not answer; MODEL_NOT_FOUND when it has no such model.
+        """
+        adapter = await self.provider(provider)
+        listing = await self._catalog.listing(adapter.name, within_s=PATIENCE_S)
+        if found := self._in_listing(listing, name, None):
+            return found
+        if listing.has_answered:
+            raise self._not_found(name, [listing], None)
+        _raise_unless_slow(listing)
+        return self._direct(adapter, name)
+
+    def _direct(self, adapter: ProviderAdapter, model: str) -> ResolvedModel:
+        ref = ModelRef(adapter.name, model)
+        return ResolvedModel(adapter, ref, self._catalog.find(ref))
 
     async def provider(self, name: str) -> ProviderAdapter:
         """Find a provider; an engine that nobody configured is looked for, a second at most.
@@ -85,17 +144,17 @@ class Router:
         listing = await self._catalog.listing(ollama.name, within_s=PATIENCE_S)
         if found := self._in_listing(listing, model, None):
             return found
-        if self._registry.get(EMBEDDED) is not None:
+        if self._is_local_here and self._registry.get(EMBEDDED) is not None:
             library = await self._catalog.listing(EMBEDDED, within_s=PATIENCE_S)
             if found := self._in_listing(library, model, None):
                 return found
-        # A busy Ollama is slow to list and may answer all the same.
-        if listing.problem is not None and listing.problem.code != ErrorCode.TIMEOUT:
-            raise listing.problem
-        return ResolvedModel(ollama, ModelRef(ollama.name, model))
+        _raise_unless_slow(listing)
+        return self._direct(ollama, model)
 
     async def _search(self, name: str, requirement: ModelCapability | None) -> ResolvedModel:
-        if found := self._first_in(self._catalog.cached(), name, requirement):
+        known = self._catalog.cached()
+        found = None if self._silent_in(known) else self._first_in(known, name, requirement)
+        if found is not None:
             return found
         listings = await self._catalog.refresh(within_s=PATIENCE_S, services=False)
         if found := self._first_in(listings, name, requirement):
@@ -105,10 +164,19 @@ class Router:
     def _first_in(
         self, listings: Sequence[Listing], name: str, requirement: ModelCapability | None
     ) -> ResolvedModel | None:
+        """Give the first that has it; a named provider that does not answer might have it too."""
+        silent = self._silent_in(listings)
         for listing in listings:
             if found := self._in_listing(listing, name, requirement):
+                if silent is not None and listing.provider not in self._named:
+                    raise _might_have(silent, found.ref)
                 return found
         return None
+
+    def _silent_in(self, listings: Sequence[Listing]) -> Listing | None:
+        """Give a named provider that did not say which models it has."""
+        named = (one for one in listings if one.provider in self._named)
+        return next((one for one in named if not one.has_answered), None)
 
     def _in_listing(
         self, listing: Listing, name: str, requirement: ModelCapability | None
@@ -138,6 +206,23 @@ class Router:
         if near:
             hint += f" Did you mean {' or '.join(near)}?"
         return AIError(ErrorCode.MODEL_NOT_FOUND, f"{message}.", hint=hint)
+
+
+def _raise_unless_slow(listing: Listing) -> None:
+    """Raise why a provider has no list; a busy one is slow to list and may answer all the same."""
+    if listing.problem is not None and listing.problem.code != ErrorCode.TIMEOUT:
+        raise listing.problem
+
+
+def _might_have(silent: Listing, other: ModelRef) -> AIError:
+    """Say that a server that was named does not answer, and who else has a model of this name."""
+    problem = silent.problem
+    return AIError(
+        problem.code if problem else ErrorCode.SERVICE_UNAVAILABLE,
+        problem.message if problem else f"{silent.label} does not answer.",
+        hint=f"{other} has a model of this name: write it so to ask it.",
+        provider=silent.provider,
+    )
 
 
 def _fits(info: ModelInfo, requirement: ModelCapability | None) -> bool:

@@ -31,6 +31,8 @@ from ollm_tui.providers.spec import ProviderSpec
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 256 * 1024
 CLOSE_S = 2.0
+COUNT_S = 1.0
+"""How long a server may count tokens: a prompt waits for it, and an estimate stands in."""
 
 
 class Transport:

@@ -18,9 +18,9 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
-from ollm_tui.protocol.tools import ToolEffect
+from ollm_tui.protocol.tools import ToolEffect, ToolSchema
 from ollm_tui.providers.router import Router
-from ollm_tui.runtime.measure import ContextFigures, measure
+from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import StoredConversation
@@ -86,7 +86,7 @@ class ChatMaker:
         """Begin a conversation with what the settings say."""
         config = self._config
         conversation = Conversation(
-            model=model or config.model,
+            model=model,
             system_prompt=config.system_prompt,
             options=config.options.to_options(),
             tools=self._enabled(),
@@ -148,8 +148,16 @@ class ChatMaker:
         Raises:
             AIError: there is no model, or it cannot be found.
         """
-        schemas = tuple(tool.schema for tool in self.tools.named(conversation.tools))
+        schemas = self._schemas(conversation)
         return await measure(conversation, schemas, self._router, self._counter, self._windows)
+
+    def room(self, conversation: Conversation) -> ContextRoom | None:
+        """Tell at once what a conversation takes of its model's window; None without a model."""
+        schemas = self._schemas(conversation)
+        return room_of(conversation, schemas, self._router, self._counter, self._windows)
+
+    def _schemas(self, conversation: Conversation) -> tuple[ToolSchema, ...]:
+        return tuple(tool.schema for tool in self.tools.named(conversation.tools))
 
     def _client(
         self,
@@ -170,6 +178,7 @@ class ChatMaker:
             ),
             sight=self._sight,
             encodings=self._encodings,
+            counter=self._counter,
             windows=self._windows,
         )
         store = self.store if saved else None

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.tool_mode import ToolMode
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
+from ollm_tui.config.named import named_by
 from ollm_tui.config.origin import in_short
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.library.starter import STARTER
@@ -26,17 +28,25 @@ from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
+from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.branches import ChatBranches
 from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_tools
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.downloads import FetchesModels, open_fetching
 from ollm_tui.runtime.engines import EngineScout
-from ollm_tui.runtime.first_model import FirstModel, choose_first
+from ollm_tui.runtime.first_model import (
+    FirstModel,
+    choose_first,
+    problem_of,
+    silent_labels,
+    without_model,
+)
 from ollm_tui.runtime.manager import Manager
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
 from ollm_tui.runtime.places import PlaceFinder
 from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
+from ollm_tui.runtime.specs import settings_error
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.tokens.budget import WayOut
 
@@ -46,6 +56,8 @@ STARTER_REF = ModelRef(EMBEDDED, Path(STARTER.file_name).stem)
 DISPOSE_S = 2.0
 PATIENCE_S = 1.5
 """How long the first screen waits for engines before it chooses among those that answered."""
+NAMED_PATIENCE_S = 5.0
+"""How long a provider that was named may take to list its models."""
 
 
 class Runtime(FetchesModels):
@@ -66,7 +78,14 @@ class Runtime(FetchesModels):
         self.paths = paths
         self.registry = registry
         self.catalog = catalog
-        self.router = Router(registry, catalog)
+        self.named = named_by(loaded)
+        """What the command line, the environment and the settings name to be asked."""
+        self.router = Router(
+            registry,
+            catalog,
+            named=self.named.providers,
+            is_local_here=LOCAL not in self.named.moved,
+        )
         self.scout = scout
         self.manager = Manager(loaded, registry, catalog, self.router, scout, machine=self.machine)
         self.places = PlaceFinder(registry, catalog, self.config, paths.models_dir)
@@ -84,6 +103,8 @@ class Runtime(FetchesModels):
         """Tells whether a model is known not to see pictures; its server is asked once."""
         self.branches = ChatBranches(store, self._maker.open)
         """The branches of a saved chat, and what other programs add to it."""
+        self.room = self._maker.room
+        """Tells at once what a conversation takes of its model's window; asks nobody."""
         self._continued: ChatClient | None = None
         self.problems += self._maker.problems
         if store is not None and store.notice:
@@ -92,7 +113,7 @@ class Runtime(FetchesModels):
     def new_client(self, model: str | None = None, *, saved: bool = True) -> ChatClient:
         """Begin a conversation with what the settings say; the first may be the last one's."""
         continued, self._continued = self._continued, None
-        return continued or self._maker.new(model, saved=saved)
+        return continued or self._maker.new(model or self.named.address, saved=saved)
 
     async def last_chat(self) -> ChatClient:
         """Go on with the chat that was written last.
@@ -177,32 +198,54 @@ class Runtime(FetchesModels):
         save_choices(self._choices_file, self._choices)
 
     async def first_model(self, listings: Sequence[Listing] | None = None) -> FirstModel:
-        """Choose what to chat with: as configured, else as `choose_first` says.
+        """Choose what to chat with: what was named, else as `choose_first` says.
 
         With `listings` nobody is asked again.
+
+        Raises:
+            AIError: the model that was named cannot be asked.
         """
-        if self.config.model:
-            return await self._configured(self.config.model)
-        if listings is None:
-            listings = await self._listings()
-        elif self.config.provider is not None:
-            named = self.registry.get_default().name
-            listings = [listing for listing in listings if listing.provider == named]
+        named = self.named
+        if named.problem is not None:
+            return without_model(settings_error(named.problem))
+        if named.model is not None:
+            return FirstModel(ref=await self._named_model(named.model), reason="as configured")
+        if named.providers:
+            listings = await self._named_listings(listings)
+            if problem := problem_of(listings, named):
+                ports = ports_of(self.config.providers)
+                return without_model(problem, silent_labels(listings, ports))
+        elif listings is None:
+            listings = await self.catalog.refresh(within_s=PATIENCE_S, services=False)
         return choose_first(
             listings,
             last=self._last_model(),
-            unasked=() if self.config.provider else services_of(self.config.providers),
+            unasked=() if named.providers else services_of(self.config.providers),
             starter=STARTER_REF,
             engine_installed=engine_available(),
             ports=ports_of(self.config.providers),
         )
 
-    async def _listings(self) -> Sequence[Listing]:
-        """Ask everybody but services on the internet, or the one provider that was named."""
-        if self.config.provider is None:
-            return await self.catalog.refresh(within_s=PATIENCE_S, services=False)
-        named = self.registry.get_default().name
-        return [await self.catalog.listing(named, within_s=PATIENCE_S)]
+    async def _named_model(self, model: str) -> ModelRef:
+        provider = self.named.provider
+        if "://" in model or provider is None:
+            return (await self.router.resolve(model)).ref
+        return (await self.router.find_in(provider, model)).ref
+
+    async def _named_listings(self, known: Sequence[Listing] | None) -> Sequence[Listing]:
+        """Give the models of the providers that were named, which have to answer."""
+        by_name = {listing.provider: listing for listing in known or ()}
+        listings = []
+        for name in self.named.providers:
+            listing = by_name.get(name)
+            if listing is None:
+                await self.router.provider(name)
+                listing = await self.catalog.listing(name, within_s=NAMED_PATIENCE_S)
+            adapter = self.registry.get(name)
+            if listing.absent and isinstance(adapter, UnusableProvider):
+                listing = replace(listing, absent=False, problem=adapter.problem)
+            listings.append(listing)
+        return listings
 
     def _last_model(self) -> str | None:
         """Give the model used last, if it can still be asked: a service may have lost its key."""
@@ -217,15 +260,6 @@ class Runtime(FetchesModels):
         await self.catalog.listing(ref.provider, within_s=PATIENCE_S)
         await self.catalog.describe(ref)
         return self.catalog.find(ref)
-
-    async def _configured(self, model: str) -> FirstModel:
-        found = await self.router.resolve(self._address(model))
-        return FirstModel(ref=found.ref, reason="as configured")
-
-    def _address(self, model: str) -> str:
-        """Give the address of a model named beside a provider: `--provider X --model m`."""
-        provider = self.config.provider
-        return model if "://" in model or not provider else f"{provider}://{model}"
 
 
 def load_runtime(
@@ -257,7 +291,10 @@ async def open_runtime(
         for alias, name in config.aliases.items():
             if alias not in registry.list():
                 registry.register_alias(alias, name)
-        registry.set_default(config.provider or LOCAL)
+        # A name that leads nowhere must not keep the program from opening: asking says it.
+        registry.set_default(
+            named if registry.resolve(named := config.provider or LOCAL) else LOCAL
+        )
         scout = EngineScout(loaded, registry, Discovery(), adapters.append)
         catalog = ModelCatalog(
             registry,
@@ -283,7 +320,8 @@ async def open_runtime(
 async def _go_on_with_last(runtime: Runtime) -> None:
     """Let the first client go on with the chat that was written last, if there is one."""
     try:
-        runtime._continued = await runtime.last_chat()
+        runtime._continued = client = await runtime.last_chat()
+        client.conversation.model = runtime.named.model_for_chat(client.conversation.model)
     except AIError as error:
         runtime.problems += (error.message,)
 

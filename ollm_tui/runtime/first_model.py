@@ -8,6 +8,9 @@ and services on the internet are not asked: a model of theirs counts only if it 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from ollm_tui.config.named import Named
+from ollm_tui.config.origin import Origin
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, matches_alias
 from ollm_tui.providers.catalog import CatalogEntry, Listing
 from ollm_tui.providers.router import EMBEDDED
@@ -30,16 +33,21 @@ class FirstModel:
 
     ref: ModelRef | None
     reason: str
-    """Why this one, to go after its name: `used last`, `already loaded`, ..."""
+    """Why this one, to go after its name: `used last`, `already loaded`, ...; or a sentence, why
+    what was named cannot be asked."""
     found: tuple[str, ...] = ()
     """Labels of the providers that answered with models."""
     silent: tuple[str, ...] = ()
     """Labels and ports of the providers that were asked in vain."""
     engine_installed: bool = True
+    problem: AIError | None = None
+    """Why what a person named cannot be asked; then there is no model."""
 
     @property
     def advice(self) -> str | None:
         """How to get a model, or a better one; None when a server's model was found."""
+        if self.problem is not None:
+            return self.problem.hint
         if self.ref is None and self.engine_installed:
             return f"{FETCH_STARTER} {START_SERVER}"
         if self.ref is None:
@@ -78,10 +86,63 @@ def choose_first(
         found=tuple(listing.label for listing in asked if listing.models),
         engine_installed=engine_installed,
         silent=tuple(
-            f"{listing.label} ({port})" if (port := ports.get(listing.provider)) else listing.label
-            for listing in asked
-            if listing.problem or listing.absent
+            _with_port(listing, ports) for listing in asked if listing.problem or listing.absent
         ),
+    )
+
+
+def without_model(problem: AIError, silent: tuple[str, ...] = ()) -> FirstModel:
+    """Give the choice of nothing, where what was named cannot be asked."""
+    why = f"{problem.message.rstrip('.')}."
+    return FirstModel(ref=None, reason=why, problem=problem, silent=silent)
+
+
+def silent_labels(listings: Sequence[Listing], ports: Mapping[str, int]) -> tuple[str, ...]:
+    """Give the labels and ports of those where nobody answers, whatever else may be wrong."""
+    gone = (ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT)
+    return tuple(
+        _with_port(one, ports)
+        for one in listings
+        if one.absent or (one.problem is not None and one.problem.code in gone)
+    )
+
+
+def problem_of(listings: Sequence[Listing], named: Named) -> AIError | None:
+    """Tell why none of those who were named can be chatted with: all have to answer."""
+    silent = next((listing for listing in listings if not listing.has_answered), None)
+    if silent is not None:
+        return _no_answer(silent, named.origin_of(silent.provider))
+    if any(can_chat(info) for listing in listings for info in listing.models):
+        return None
+    labels = " and ".join(listing.label for listing in listings)
+    return AIError(
+        ErrorCode.MODEL_NOT_FOUND,
+        f"{labels} {'has' if len(listings) == 1 else 'have'} no model to chat with.",
+        hint="`ollm models pull NAME` fetches one; --provider names another provider.",
+    )
+
+
+def _with_port(listing: Listing, ports: Mapping[str, int]) -> str:
+    port = ports.get(listing.provider)
+    return f"{listing.label} ({port})" if port else listing.label
+
+
+def _no_answer(listing: Listing, origin: Origin | None) -> AIError:
+    """Say that nobody else is asked in the place of one that was named."""
+    problem = listing.problem or AIError(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"{listing.label} does not answer.",
+        hint="Start it, or name another provider with --provider.",
+        provider=listing.provider,
+    )
+    place = f"It is named by {origin}, so nobody else is asked." if origin else None
+    return AIError(
+        problem.code,
+        problem.message,
+        hint=" ".join(part for part in (problem.hint, place) if part) or None,
+        status=problem.status,
+        provider=problem.provider,
+        details=problem.details,
     )
 
 

@@ -73,7 +73,8 @@ class Finder:
         """
         ref = ModelRef.parse(text.strip())
         if ref is None:
-            adapter = await self._router.provider(self._registry.get_default().name)
+            default = self._config.provider or self._registry.get_default().name
+            adapter = await self._router.provider(default)
             return adapter, ModelRef(adapter.name, text.strip())
         named = await self._router.provider(ref.provider)
         return named, ModelRef(named.name, ref.model)

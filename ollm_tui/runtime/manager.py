@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ollm_tui.chat.context import LOADS_WITH_WINDOW
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import ProviderAdapter, SupportsShow
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsShow, SupportsWindow
 from ollm_tui.providers import operations
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import ModelCatalog
@@ -102,7 +101,7 @@ class Manager:
             raw,
             corrected,
             self._loaded,
-            loads_with_window=found.ref.provider in LOADS_WITH_WINDOW,
+            loads_with_window=isinstance(found.adapter, SupportsWindow),
         )
         is_ours = self._is_embedded(found.adapter)
         if self._machine is None or not (is_ours or self._is_here(found.adapter)):

@@ -230,6 +230,34 @@ class MeasuresContext(Protocol):
         ...
 
 
+class ContextRoom(Protocol):
+    """What the status line says of the context."""
+
+    @property
+    def used(self) -> int:
+        """Tokens that the next prompt takes."""
+        ...
+
+    @property
+    def limit(self) -> int:
+        """Tokens that the model holds."""
+        ...
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether nobody has named the limit."""
+        ...
+
+
+@runtime_checkable
+class KnowsRoom(Protocol):
+    """Tells at once what a conversation takes of the model's window."""
+
+    def room(self, conversation: "Conversation") -> ContextRoom | None:
+        """Give the figures without asking anybody; None where there is no model."""
+        ...
+
+
 @runtime_checkable
 class KeepsDownloads(Protocol):
     """Fetches models in a queue that goes on whatever the screen shows."""

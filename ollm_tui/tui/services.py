@@ -122,7 +122,7 @@ class FirstModel(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why this one: `used last`, `already loaded`, ..."""
+        """Why this one: `used last`, `already loaded`, ...; or a sentence, why there is none."""
         ...
 
     @property

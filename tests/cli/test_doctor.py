@@ -175,7 +175,7 @@ def test_the_servers_of_a_pool_that_do_not_answer_are_named(
         text += '"http://127.0.0.1:9"]\n'
         file = settings(tmp_path, text)
         found = provider(report(ollm, home, "--config", file), "team")
-        shown = ollm("doctor", "--config", file, **home)
+        shown = ollm("doctor", "--config", file, **{**home, "OLLAMA_HOST": ""})
     assert (found["state"], found["no_answer"]) == ("ok", ["localhost:9"])
     assert "take it out of base_urls below [providers.team]" in found["advice"]
     assert "\n   no answer from localhost:9\n" in shown.stdout
@@ -235,6 +235,7 @@ def test_hostile_servers_side_by_side_cost_little_and_drive_no_terminal(
         good = stack.enter_context(in_thread(SHAPES["vllm"]))
         text += f'[providers.good]\nbase_url = "{good.url}"\n'
         file = settings(tmp_path, text)
+        home = {**home, "OLLAMA_HOST": ""}  # a host that is named has to answer
         began = time.monotonic()
         done = ollm("doctor", "--config", file, **home)
         assert time.monotonic() - began < SLOWEST_S

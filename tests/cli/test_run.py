@@ -33,6 +33,7 @@ def test_each_event_is_a_line_of_json(ollm: Ollm, fake: FakeOllama) -> None:
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert "".join(e["delta"] for e in events if e["type"] == "text") == "Hello there."
     assert events[-1]["type"] == "finish"
+    assert (events[-1]["provider"], events[-1]["model"]) == ("local", "tiny:1b")
     assert done.returncode == 0
 
 
@@ -206,6 +207,33 @@ def test_mistakes_are_one_line_and_a_stable_code(
     assert sentence in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("ollm: ")
+
+
+def test_who_answers_is_said_on_standard_error_where_it_was_not_named(
+    ollm: Ollm, fake: FakeOllama
+) -> None:
+    for chosen in (["--host", fake.url], ["--host", fake.url, "--provider", "ollama"]):
+        done = ollm(*chosen, "-p", "x")
+        assert (done.stdout, done.returncode) == ("Hello there.\n", 0)
+        assert done.stderr.startswith("ollm: local://")
+        assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("named", ["--host", "--model", "--provider"])
+def test_an_empty_name_is_wrong_usage(named: str, ollm: Ollm, fake: FakeOllama) -> None:
+    done = ollm(named, "", "-p", "x", OLLAMA_HOST=fake.url)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr.startswith(f"ollm: {named} is empty.")
+    assert fake.requests == []
+
+
+def test_what_is_named_and_gone_is_one_line_and_no_answer(ollm: Ollm, fake: FakeOllama) -> None:
+    for named in (["--host", "http://127.0.0.1:9"], ["--provider", "kobold"]):
+        done = ollm(*named, "-p", "x", OLLM_PROVIDERS__OTHER__BASE_URL=fake.url)
+        assert (done.stdout, done.returncode) == ("", 1)
+        assert "does not answer" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert fake.requests == []
 
 
 def test_an_unknown_model_names_who_was_asked(ollm: Ollm, fake: FakeOllama) -> None:

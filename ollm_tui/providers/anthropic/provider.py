@@ -23,7 +23,7 @@ from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Question, StreamDecoder, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
-from ollm_tui.providers.transport import Transport
+from ollm_tui.providers.transport import COUNT_S, Transport
 
 API_VERSION = "2023-06-01"
 PAGE = 1000
@@ -96,7 +96,8 @@ class AnthropicProvider:
         """
         body = self._body(request)
         asked = {key: value for key, value in body.items() if key in _OF_THE_PROMPT}
-        reply = as_object(await self._transport.json("POST", "/messages/count_tokens", asked))
+        told = await self._transport.json("POST", "/messages/count_tokens", asked, within_s=COUNT_S)
+        reply = as_object(told)
         tokens = positive(reply, "input_tokens")
         if tokens is None:
             raise AIError(ErrorCode.ENGINE_ERROR, "The server answered without a number of tokens.")

@@ -46,6 +46,7 @@ class EmbeddedProvider:
     """
 
     streaming_format: StreamingFormat = "sse"
+    loads_with_window = True
 
     def __init__(
         self,

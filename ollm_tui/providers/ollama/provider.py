@@ -40,6 +40,7 @@ class OllamaProvider:
     """One Ollama server."""
 
     streaming_format: StreamingFormat = "ndjson"
+    loads_with_window = True
 
     def __init__(self, spec: ProviderSpec) -> None:
         self.name = spec.name

@@ -19,6 +19,7 @@ from ollm_tui.providers.openai_compatible.kobold_stream import KoboldStream
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.token_reply import tokens_told
 from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.transport import COUNT_S
 
 ABORT_S = 0.25
 """How long an abort may hold up the end of an answer that nobody wants any more."""
@@ -57,7 +58,8 @@ class KoboldProvider(OpenAICompatibleProvider):
         """
         if not text:
             return 0
-        reply = await self._at_root("POST", "/api/extra/tokencount", {"prompt": text})
+        asked = {"prompt": text}
+        reply = await self._at_root("POST", "/api/extra/tokencount", asked, within_s=COUNT_S)
         return tokens_told(reply, "value")
 
     def _body(self, request: Request, say: Say = unsaid) -> JsonObject:

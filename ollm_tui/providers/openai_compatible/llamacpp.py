@@ -22,6 +22,7 @@ from ollm_tui.providers.openai_compatible.token_reply import (
     uncounted,
 )
 from ollm_tui.providers.statuses import NO_SUCH_PATH
+from ollm_tui.providers.transport import COUNT_S
 
 _OF_THE_ANSWER = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens"})
 
@@ -42,7 +43,8 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         if self._counts_at_once:
             try:
                 path = "/chat/completions/input_tokens"
-                return tokens_told(await self._transport.json("POST", path, body), "input_tokens")
+                reply = await self._transport.json("POST", path, body, within_s=COUNT_S)
+                return tokens_told(reply, "input_tokens")
             except AIError as error:
                 if error.status not in NO_SUCH_PATH:
                     raise
@@ -58,11 +60,13 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         return True
 
     async def _count_in_two_steps(self, body: JsonObject) -> int:
-        prompt = string(as_object(await self._at_root("POST", "/apply-template", body)), "prompt")
+        reply = await self._at_root("POST", "/apply-template", body, within_s=COUNT_S)
+        prompt = string(as_object(reply), "prompt")
         if prompt is None:
             raise uncounted()
         text: JsonObject = {"content": prompt, "add_special": True, "parse_special": True}
-        return tokens_listed(await self._at_root("POST", "/tokenize", text), "tokens")
+        reply = await self._at_root("POST", "/tokenize", text, within_s=COUNT_S)
+        return tokens_listed(reply, "tokens")
 
     async def _listed(self) -> Sequence[ModelInfo]:
         reply = await self._transport.json("GET", "/models")

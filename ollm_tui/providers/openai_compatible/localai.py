@@ -19,6 +19,7 @@ from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not
 from ollm_tui.providers.openai_compatible.paced import followed, paced
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.token_reply import tokens_listed
+from ollm_tui.providers.transport import COUNT_S
 
 LONGEST_STATUS = 200
 
@@ -35,7 +36,8 @@ class LocalAIProvider(OpenAICompatibleProvider):
         if not text:
             return 0
         body = {"model": model, "content": text}
-        return tokens_listed(await self._transport.json("POST", "/tokenize", body), "tokens")
+        reply = await self._transport.json("POST", "/tokenize", body, within_s=COUNT_S)
+        return tokens_listed(reply, "tokens")
 
     async def list_running(self) -> Sequence[ModelInfo]:
         """Give the models in memory.

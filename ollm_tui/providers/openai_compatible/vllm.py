@@ -21,6 +21,7 @@ from ollm_tui.providers.openai_compatible.token_reply import tokens_told
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.statuses import NO_SUCH_PATH
 from ollm_tui.providers.stream import Preparation
+from ollm_tui.providers.transport import COUNT_S
 
 if TYPE_CHECKING:
     from ollm_tui.providers.openai_compatible.vllm_options import VllmOptions
@@ -59,7 +60,7 @@ class VllmProvider(OpenAICompatibleProvider):
         asked = {key: body[key] for key in _OF_THE_PROMPT if key in body}
         try:
             told = {**asked, "add_generation_prompt": True}
-            reply = await self._at_root("POST", "/tokenize", told)
+            reply = await self._at_root("POST", "/tokenize", told, within_s=COUNT_S)
         except AIError as error:
             self._counts = error.status not in NO_SUCH_PATH
             raise

@@ -42,15 +42,21 @@ class Choice:
             return True
         return False
 
-    async def first_answer(self, model: str, ask: Callable[[ProviderAdapter], Awaitable[T]]) -> T:
-        """Ask members in turn until one answers.
+    async def first_answer(
+        self,
+        model: str,
+        ask: Callable[[ProviderAdapter], Awaitable[T]],
+        *,
+        takes_turn: bool = True,
+    ) -> T:
+        """Ask members in turn until one answers; only work such as a prompt's takes a turn.
 
         Raises:
             AIError: of a member that is there, or that none is.
         """
         errors: list[AIError] = []
         for member in self.asked_in_turn(model):
-            with self.roster.attempt(member) as attempt:
+            with self.roster.attempt(member, takes_turn=takes_turn) as attempt:
                 try:
                     reply = await ask(self.members[member].adapter)
                 except AIError as error:

@@ -96,9 +96,16 @@ class Roster:
         return [m for m in ordered if self.state(m) in ("alive", "due")] or ordered
 
     @contextmanager
-    def attempt(self, member: int) -> Iterator[Attempt]:
-        """Count a request to a member as long as the block runs."""
+    def attempt(self, member: int, *, takes_turn: bool = True) -> Iterator[Attempt]:
+        """Count a request to a member as long as the block runs.
+
+        A small question that takes no turn leaves the order as it is: the next prompt goes to the
+        member that it would have gone to.
+        """
         health = self._members[member]
+        if not takes_turn:
+            yield Attempt(self, member, health.deaths)
+            return
         self._requests += 1
         health.asked_at = self._requests
         health.busy += 1

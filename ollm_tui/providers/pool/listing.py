@@ -58,7 +58,7 @@ class PoolListing:
                     group.start_soon(self._ask_one, member, group.cancel_scope)
 
     async def _ask_one(self, member: int, scope: anyio.CancelScope) -> None:
-        with self._choice.roster.attempt(member) as attempt:
+        with self._choice.roster.attempt(member, takes_turn=False) as attempt:
             adapter = self._choice.members[member].adapter
             try:
                 models = await self._ask(adapter)

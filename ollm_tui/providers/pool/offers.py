@@ -20,6 +20,7 @@ OFFERS: tuple[tuple[type, type[PoolProvider]], ...] = (
     (ports.RemembersListError, questions.ListsInSilence),
     (ports.SupportsList, questions.Lists),
     (ports.SupportsRunning, questions.ListsRunning),
+    (ports.SupportsWindow, questions.LoadsAsAsked),
     (ports.SupportsTokenCount, questions.Counts),
     (ports.SupportsTextTokenCount, questions.CountsText),
     (ports.SupportsEmbed, questions.Embeds),

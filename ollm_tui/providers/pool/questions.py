@@ -69,6 +69,12 @@ class ListsRunning(PoolProvider):
         return await PoolListing(self._choice, ask, keep=False).run()
 
 
+class LoadsAsAsked(PoolProvider):
+    """All members load a model with the window that a request names."""
+
+    loads_with_window = True
+
+
 class Counts(PoolProvider):
     """All members count tokens."""
 
@@ -79,7 +85,7 @@ class Counts(PoolProvider):
             assert isinstance(adapter, SupportsTokenCount)
             return await adapter.count_tokens(request)
 
-        return await self._choice.first_answer(request.model, ask)
+        return await self._choice.first_answer(request.model, ask, takes_turn=False)
 
 
 class CountsText(PoolProvider):
@@ -92,7 +98,7 @@ class CountsText(PoolProvider):
             assert isinstance(adapter, SupportsTextTokenCount)
             return await adapter.count_text_tokens(model, text)
 
-        return await self._choice.first_answer(model, ask)
+        return await self._choice.first_answer(model, ask, takes_turn=False)
 
 
 class Embeds(PoolProvider):
@@ -118,7 +124,7 @@ class Shows(PoolProvider):
             assert isinstance(adapter, SupportsShow)
             return await adapter.show_model(name)
 
-        return await self._choice.first_answer(name, ask)
+        return await self._choice.first_answer(name, ask, takes_turn=False)
 
 
 class Versions(PoolProvider):
@@ -134,7 +140,7 @@ class Versions(PoolProvider):
         for member in self._choice.roster.order(range(len(self._choice.members))):
             adapter = self._choice.members[member].adapter
             assert isinstance(adapter, SupportsVersion)
-            with self._choice.roster.attempt(member) as attempt:
+            with self._choice.roster.attempt(member, takes_turn=False) as attempt:
                 try:
                     version = await adapter.server_version()
                 except AIError as error:

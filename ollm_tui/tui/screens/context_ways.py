@@ -38,6 +38,7 @@ class ContextWays:
         except AIError as error:
             self._desk.say(error.message, "error", error.hint)
             return
+        self._desk.status.show_context()
         if self._screen.app.screen is self._screen:
             self._screen.app.push_screen(ContextFull(figures), self._take)
 

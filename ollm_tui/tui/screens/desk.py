@@ -88,6 +88,7 @@ class Desk:
             self.say(problem, "warning")
         if self.talk.client.conversation.messages:
             self._recall()
+        if self.talk.client.conversation.messages and self.talk.ref is not None:
             await self.talk.find_window()
         else:
             await self._find_first_model()
@@ -104,6 +105,8 @@ class Desk:
         else:
             if first.ref is not None:
                 self._set_model(first.ref)
+            else:
+                self.talk.drop_model()
             text, hint = welcome(first, self._screen.keymap.key_for("chat.models"))
             self.say(text, "info", hint)
 
@@ -126,6 +129,7 @@ class Desk:
         """Do what a command says."""
         await run_command(call, self.host)
         self.status.show_tools()
+        self.status.show_context()
 
     async def answer(self, prompt: str | None) -> None:
         """Ask, with everything that is queued after it; None asks the newest question again."""

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.message import Usage
+from ollm_tui.tui.capabilities import KnowsRoom
 from ollm_tui.tui.faces import TurnState
 from ollm_tui.tui.screens.talk import Talk
 
@@ -55,8 +56,18 @@ class TalkStatus:
         screen, ref = self._screen, self._talk.ref
         self._show_title()
         screen.header.show_model(ref.model if ref else "", ref.provider if ref else "")
-        screen.status.show_context(self._talk.context_used, self._talk.window)
+        self.show_context()
         self.show_tools()
+
+    def show_context(self) -> None:
+        """Say how full the context is, by the figures that decide whether a prompt is sent."""
+        talk, status = self._talk, self._screen.status
+        runtime = talk.runtime
+        known = runtime.room(talk.client.conversation) if isinstance(runtime, KnowsRoom) else None
+        if known is not None:
+            status.show_context(known.used, known.limit, is_assumed=known.is_assumed)
+        else:
+            status.show_context(talk.context_used, talk.window)
 
     def _show_title(self) -> None:
         title = self._talk.client.conversation.title or ""

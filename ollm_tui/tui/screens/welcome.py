@@ -11,7 +11,10 @@ def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
     if first.ref is None:
         then = f"Then press {models_key}. /pull finds models and fetches them."
         hint = f"{first.advice} {then}" if first.advice else None
-        return f"No model was found. {_looked(first)}".strip(), hint
+        if not first.reason.endswith("."):
+            return f"No model was found. {_looked(first)}".strip(), hint
+        # A sentence tells why what was named cannot be asked.
+        return (_looked(first) if first.silent else first.reason), hint
     text = f"Chatting with {first.ref.model}, {first.reason}."
     if first.reason in {"used last", "as configured"}:
         return text, None

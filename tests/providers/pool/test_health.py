@@ -205,3 +205,17 @@ def test_a_trial_that_is_given_up_leaves_the_member_due() -> None:
         assert roster.state(0) == "trying"
         assert roster.order(range(2)) == [1, 0]
     assert roster.state(0) == "due"
+
+
+def test_a_question_that_takes_no_turn_leaves_the_order_as_it_is() -> None:
+    roster = Roster(3, clock=lambda: 0.0, jitter=lambda: 0.5)
+    with roster.attempt(0) as attempt:
+        attempt.answered()
+    before = roster.order(range(3))
+    for member in before:
+        with roster.attempt(member, takes_turn=False) as attempt:
+            attempt.answered()
+    assert roster.order(range(3)) == before
+    with roster.attempt(before[0], takes_turn=False) as attempt:
+        attempt.failed()
+    assert roster.state(before[0]) == "dead"

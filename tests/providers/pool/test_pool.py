@@ -313,6 +313,23 @@ class Counting(Puppet):
         return len(request.model)
 
 
+async def test_a_count_and_a_list_before_each_prompt_take_no_turn() -> None:
+    members = [Counting("a"), Counting("b"), Counting("c")]
+    team = Stage(*members)
+    told = [0, 0, 0]
+    for _ in range(6):
+        assert isinstance(team.pool, ports.SupportsTokenCount)
+        before = team.asked()
+        await team.pool.count_tokens(Request(model="m", input="x"))
+        counted = [now - then for now, then in zip(team.asked(), before, strict=True)]
+        await team.names()
+        assert await team.ask() == ANSWER
+        asked = [n - t - c for n, t, c in zip(team.asked(), before, counted, strict=True)]
+        assert counted == asked, "who counts is who answers"
+        told = [one + more for one, more in zip(told, asked, strict=True)]
+    assert told == [2, 2, 2]
+
+
 class Reader(Puppet):
     """A member that knows its tokenizer, and makes vectors."""
 

@@ -1,0 +1,124 @@
+"""What a person named to be asked: a model, a provider, or the addresses of servers.
+
+The command line counts more than the environment, and that more than the settings file. Whatever
+was named is asked, or the prompt fails; it is never replaced by another model or server.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+
+_THIS_RUN = frozenset({"flag", "environment"})
+_CHOICES: tuple[KeyPath, ...] = (("model",), ("provider",))
+_ADDRESSES = frozenset({"base_url", "base_urls"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """What the command line, the environment and the settings name."""
+
+    model: str | None = None
+    """A name, or an address with its provider; a name beside --provider is an address."""
+    provider: str | None = None
+    """As it was written: a provider, an alias, or neither."""
+    hosts: tuple[str, ...] = ()
+    """Providers whose address the command line or the environment gives."""
+    origins: tuple[tuple[str, Origin], ...] = ()
+    """Where each of the providers was named."""
+    by_flag: bool = False
+    """Whether the command line says where to ask, which counts more than a chat's own model."""
+    moved: frozenset[str] = frozenset()
+    """Providers with an address that a person gave, in any place."""
+    problem: ConfigProblem | None = None
+    """Why a name cannot be used."""
+
+    @property
+    def address(self) -> str | None:
+        """The model, with the provider that it is to be looked for at, if it can be asked."""
+        if self.problem is not None:
+            return None
+        if self.model is None or self.provider is None or "://" in self.model:
+            return self.model
+        return f"{self.provider}://{self.model}"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the model and its provider were both named, so that nothing is left to choose."""
+        return "://" in (self.address or "")
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The only providers that may be asked; none where nobody was named."""
+        return (self.provider,) if self.provider is not None else self.hosts
+
+    def origin_of(self, provider: str) -> Origin | None:
+        """Give the place where a provider was named."""
+        return dict(self.origins).get(provider)
+
+    def model_for_chat(self, saved: str | None) -> str | None:
+        """Give the model that a saved chat goes on with; None where one has to be chosen first."""
+        if not self.by_flag:
+            return saved
+        if self.model is not None:
+            return self.address
+        scheme, mark, _ = (saved or "").partition("://")
+        return saved if mark and scheme == self.provider else None
+
+
+def named_by(loaded: LoadedConfig) -> Named:
+    """Find out what was named."""
+    config = loaded.config
+    provider = config.aliases.get(config.provider or "", config.provider)
+    model = config.model
+    # `--host` names a server, which is asked for its list; what --provider has need not be listed.
+    by_host = loaded.origin_of("provider").name == "--host"
+    if model and provider and "://" not in model and not by_host:
+        model = f"{provider}://{model}"
+    hosts = {name: origin for name in config.providers if (origin := _host_origin(loaded, name))}
+    origins = dict(hosts)
+    if provider is not None:
+        origins[provider] = loaded.origin_of("provider")
+    moved = (name for name in config.providers if _is_moved(loaded, name))
+    return Named(
+        model=model or None,
+        provider=provider,
+        hosts=tuple(hosts),
+        origins=tuple(origins.items()),
+        by_flag=any(loaded.origin_of(key).kind == "flag" for key in ("model", "provider")),
+        moved=frozenset(moved),
+        problem=next(_problems(loaded, model, provider), None),
+    )
+
+
+def _problems(
+    loaded: LoadedConfig, model: str | None, provider: str | None
+) -> Iterator[ConfigProblem]:
+    """Give what makes a name unusable, and names that speak against each other."""
+    for problem in loaded.problems:
+        of_the_run = problem.origin.kind == "flag" and not problem.path
+        if problem.severity == "error" and (problem.path in _CHOICES or of_the_run):
+            yield problem
+    origin, other = loaded.origin_of("model"), loaded.origin_of("provider")
+    scheme, mark, _ = (model or "").partition("://")
+    meant = loaded.config.aliases.get(scheme, scheme)
+    if origin.kind == other.kind == "flag" and mark and meant != provider:
+        message = f"{origin.name} names a model of `{scheme}`, {other.name} names `{provider}`."
+        hint = "Name one provider, or give the model without its provider."
+        yield ConfigProblem(message, origin, ("model",), hint=hint)
+
+
+def _host_origin(loaded: LoadedConfig, name: str) -> Origin | None:
+    """Tell where the address of a provider was given for this run, also one that is none."""
+    origins = [loaded.origin_of(dotted(("providers", name, key))) for key in sorted(_ADDRESSES)]
+    problem = loaded.config.providers[name].problem
+    if problem is not None and problem.path[2:3] and problem.path[2] in _ADDRESSES:
+        origins.append(problem.origin)
+    return next((origin for origin in origins if origin.kind in _THIS_RUN), None)
+
+
+def _is_moved(loaded: LoadedConfig, name: str) -> bool:
+    problem = loaded.config.providers[name].problem
+    keys = (dotted(("providers", name, key)) for key in _ADDRESSES)
+    return problem is not None or any(key in loaded.origins for key in keys)
