@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
@@ -13,7 +14,6 @@ from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import Approver
 from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, measure
@@ -24,8 +24,12 @@ from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tools.approval import ReadOnly
 from ollm_tui.tools.builtin import builtin_tools
+from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.ports import Approver
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +50,17 @@ class ChatMaker:
         router: Router,
         store: ConversationStore | None,
         *,
-        approver: Approver | None = None,
+        guard: FileGuard,
         learned_modes: Mapping[str, str] | None = None,
         remember_mode: Callable[[str, ToolMode], None] | None = None,
     ) -> None:
         self._config = config
         self._router = router
         self.store = store
-        self.approver = approver or ReadOnly()
+        self.approver: Approver = ReadOnly()
         """Who is asked before a tool runs; a front end with a person puts itself here."""
-        self.tools = ToolRegistry(builtin_tools(config.tools.root or Path.cwd()))
+        self._guard = guard
+        self.tools = ToolRegistry(builtin_tools(config.tools.root or Path.cwd(), guard))
         self._modes = ToolModes(
             chosen=_chosen_modes(config),
             learned=_known_modes(learned_modes or {}),
@@ -152,7 +157,7 @@ class ChatMaker:
         chat = self._config.chat
         parts = ChatParts(
             router=self._router,
-            tools=ToolRunner(self.tools, self.approver),
+            tools=ToolRunner(self.tools, self.approver, without_keys=self._guard.cleaned),
             modes=self._modes,
             limits=ChatLimits(
                 max_turns=chat.max_turns,
