@@ -65,9 +65,9 @@ def _show(arguments: Arguments, output: Output) -> int:
 
 def _check(arguments: Arguments, output: Output) -> int:
     # As above.
-    from ollm_tui.config.load import load_config
+    from ollm_tui.cli.settings import load_private
 
-    loaded = load_config(default_paths(), os.environ, arguments.flags)
+    loaded = load_private(default_paths(), os.environ, arguments.flags, output)
     for problem in loaded.all_problems:
         output.line(f"{problem.severity}: {problem}")
     if not loaded.all_problems:

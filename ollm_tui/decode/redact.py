@@ -36,9 +36,9 @@ _ESCAPE: Final = re.compile(
     r"%(?:25)*(?P<url>[0-9A-Fa-f]{2})"
     r"|\\(?:u(?P<unicode>[0-9A-Fa-f]{4})|x(?P<byte>[0-9A-Fa-f]{2})|[abfnrtv0])"
     r"|&\#(?:[xX]0*(?P<hexadecimal>[0-9A-Fa-f]{1,6})|0*(?P<decimal>[0-9]{1,7}));?"
-    r"|\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|[\x1b␛]\[[0-?]*[ -/]*[@-~]"
 )
-_ESCAPING: Final = ("%", "\\", "&#", "\x1b[")
+_ESCAPING: Final = ("%", "\\", "&#", "\x1b[", "␛[")
 """What an escape begins with: most texts have none, and are looked through once."""
 _PRIVATE_KEY: Final = re.compile(
     r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
@@ -76,7 +76,7 @@ class SecretFinder:
         self._words = re.compile("|".join(word_forms)) if words else None
         written = {form for secret in known - words for form in _written(secret)}
         self._cut = tuple(written | {form[::-1] for form in written})
-        """What may also be there in part, at the end of a text that was cut."""
+        """What may also be there in part, at the ends of a text that was cut."""
         coded = {form for secret in known - words for form in _coded(secret)}
         self._loose = tuple({*self._cut, *coded})
 
@@ -113,10 +113,13 @@ class SecretFinder:
                 yield at, at + len(form)
                 at = letters.find(form, at + len(form))
         for form in self._cut:
-            for length in range(min(len(form) - 1, len(letters)), SHORTEST_LOOSE - 1, -1):
-                if letters.endswith(form[:length]):
-                    yield len(letters) - length, len(letters)
-                    break
+            lengths = range(min(len(form) - 1, len(letters)), SHORTEST_LOOSE - 1, -1)
+            for length in (n for n in lengths if letters.endswith(form[:n])):
+                yield len(letters) - length, len(letters)
+                break
+            for length in (n for n in lengths if letters.startswith(form[-n:])):
+                yield 0, length
+                break
 
 
 def redactor(secrets: Iterable[str | None]) -> Callable[[str], str]:
