@@ -92,8 +92,7 @@ class Output:
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write columns that are as wide as their widest cell."""
-        private = [list(head), *([self.redacted(cell) for cell in row] for row in rows)]
-        cleaned = [[clean_line(cell) for cell in row] for row in private]
+        cleaned = [[clean_line(self.redacted(cell)) for cell in row] for row in [head, *rows]]
         widths = [max(map(cells, column)) for column in zip(*cleaned, strict=True)]
         for row in cleaned:
             padded = (cell + " " * (w - cells(cell)) for cell, w in zip(row, widths, strict=True))
