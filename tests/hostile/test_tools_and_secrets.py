@@ -73,22 +73,26 @@ class Home:
         return (await self.runner(root).run(tool_call(name, args))).content
 
     async def everything(
-        self, path: str, root: Path | None = None, runner: ToolRunner | None = None
+        self,
+        path: str,
+        root: Path | None = None,
+        runner: ToolRunner | None = None,
+        ways: int | None = None,
     ) -> str:
-        """Give all that the tools tell of a path, in every way of asking."""
+        """Give all that the tools tell of a path, in every way of asking or the first ones."""
         folder, _, name = path.rstrip("/").rpartition("/")
         asked: list[tuple[str, dict[str, JsonValue]]] = [
             ("read_file", {"path": path}),
+            ("search_files", {"pattern": "(?i).", "path": path, "mode": "regex"}),
+            ("list_directory", {"path": path, "include_hidden": True}),
             ("read_file", {"path": path, "start_line": 2, "line_count": 1}),
             ("search_files", {"pattern": "a", "path": path}),
-            ("search_files", {"pattern": "(?i).", "path": path, "mode": "regex"}),
             ("search_files", {"pattern": "a", "path": folder or ".", "glob": name}),
-            ("list_directory", {"path": path, "include_hidden": True}),
         ]
         runner = runner or self.runner(root)
         results = [
             await runner.run(tool_call(tool, args, id=f"call {next(self.calls)}"))
-            for tool, args in asked
+            for tool, args in asked[:ways]
         ]
         return "\n".join(result.content for result in results)
 
@@ -123,7 +127,7 @@ async def test_no_known_place_of_secrets_is_told(home: Home, places: Sequence[st
     leaked, unexplained = [], []
     for place in places:
         file = home.put(place)
-        told = await home.everything(place, runner=runner)
+        told = await home.everything(place, runner=runner, ways=3)
         leaked += [place] if CANARY in told else []
         unexplained += [place] if "passwords or keys" not in told else []
         file.unlink()

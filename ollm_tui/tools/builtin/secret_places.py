@@ -92,6 +92,6 @@ APPS: Final = words(
     vivaldi opera mozilla firefox thunderbird slack discord signal telegram element weechat irssi
     neomutt mutt msmtp isync mbsync filezilla lftp remmina borg restic rustic tailscale wireguard
     kwalletd keyrings atuin hg jupyter ansible databricks snowflake kube helm argocd vault
-    .wrangler evolution geary psreadline seahorse gnupg keepassxc
+    .wrangler evolution geary psreadline seahorse gnupg keepassxc ollm
     """
 )
