@@ -49,7 +49,7 @@ _PRIVATE_KEY: Final = re.compile(
     r"|AGE-SECRET-KEY-1[0-9A-Z]{40}"
     r"|LS0tLS1CRUdJTi[0-9A-Za-z+/]{0,60}(?:UFJJVkFURSBLRVkt|BSSVZBVEUgS0VZL|QUklWQVRFIEtFWS)"
 )
-_KEY_SIGNS: Final = ("PRIVATE KEY", "PuTTY-User-Key", "AGE-SECRET-KEY", "LS0tLS1CRUdJTi")
+_KEY_SIGNS: Final = (b"PRIVATE KEY", b"PuTTY-User-Key", b"AGE-SECRET-KEY", b"LS0tLS1CRUdJTi")
 _END_OF_KEY: Final = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _CODED: Final = re.compile(r"[0-9A-Za-z+/=_-]*")
 _PLACEHOLDERS: Final = frozenset(
@@ -88,8 +88,11 @@ class SecretFinder:
         kept = [text[end:start] for (_, end), (start, _) in pairwise([(0, 0), *spans])]
         return MARK.join([*kept, text[spans[-1][1] :]])
 
-    def is_in(self, text: str) -> bool:
-        """Tell whether a text holds a secret, whole."""
+    def is_in(self, data: bytes) -> bool:
+        """Tell whether a file, or a piece of it, holds a secret, whole."""
+        if not self._loose and self._words is None:
+            return False
+        text = data.decode("utf-8", "ignore")
         if self._words is not None and self._words.search(text):
             return True
         return bool(self._loose) and any(
@@ -146,10 +149,12 @@ def is_guessable(secret: str) -> bool:
     return len(letters) < SHORTEST_LOOSE or is_word or letters.decode() in _PLACEHOLDERS
 
 
-def holds_private_key(text: str) -> bool:
-    """Tell whether a text holds a private key in one of the forms that files of keys have."""
+def holds_private_key(data: bytes) -> bool:
+    """Tell whether a file holds a private key in one of the forms that files of keys have."""
     # Looked for first, since plain words are found many times faster than a pattern.
-    return any(sign in text for sign in _KEY_SIGNS) and _PRIVATE_KEY.search(text) is not None
+    if not any(sign in data for sign in _KEY_SIGNS):
+        return False
+    return _PRIVATE_KEY.search(data.decode("utf-8", "ignore")) is not None
 
 
 def without_private_keys(text: str) -> str:
@@ -170,12 +175,12 @@ def _end_of_key(text: str, key: re.Match[str]) -> int:
     return len(text) if key.group().startswith("PuTTY") or coded is None else coded.end()
 
 
-def overlapping(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Give the pieces of a file as text, each with the end of the one before."""
+def overlapping(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Give the pieces of a file, each with the end of the one before."""
     tail = b""
     for piece in pieces:
         data = tail + piece
-        yield data.decode("utf-8", "ignore")
+        yield data
         tail = data[-_OVERLAP:]
 
 

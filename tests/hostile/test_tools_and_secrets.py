@@ -212,7 +212,7 @@ async def test_no_root_opens_the_programs_own_folders(home: Home) -> None:
         told = await home.everything("own.txt", root)
         assert CANARY not in told
         assert f"{root.resolve()}".startswith(str(home.path))
-        assert "belongs to ollm itself" in told
+        assert "is not given to a model" in told
 
 
 async def test_folders_moved_by_the_environment_are_out_of_reach(

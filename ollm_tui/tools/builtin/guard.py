@@ -152,7 +152,7 @@ class Watch:
     def holds_keys(self, pieces: Iterable[bytes]) -> bool:
         """Tell whether a file, given in pieces, holds a key of the program or a private key."""
         return any(
-            holds_private_key(text) or self.finder.is_in(text) for text in overlapping(pieces)
+            holds_private_key(data) or self.finder.is_in(data) for data in overlapping(pieces)
         )
 
     def _require_names(self, whole: Sequence[str], shown: str, *, is_folder: bool) -> None:
