@@ -1,5 +1,6 @@
 """The command `ollm`: reads the command line and hands over to a front end."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ from ollm_tui.cli.arguments import Arguments, parse
 from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError, open_missing_streams
 from ollm_tui.config.paths import default_paths
+from ollm_tui.decode.redact import environment_secrets
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -14,11 +16,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     open_missing_streams()
     output = Output()
     typed = sys.argv[1:] if argv is None else argv
-    with logging_to(default_paths().state_dir / "ollm.log"):
+    # A path says where a secret is, and is none.
+    output.keep_secret(s for s in environment_secrets(os.environ) if not s.startswith(("/", "~")))
+    with logging_to(default_paths().state_dir / "ollm.log", output.redacted):
         return output.guard(lambda: _dispatch(parse(typed), output))
 
 
 def _dispatch(arguments: Arguments, output: Output) -> int:
+    output.keep_secret([arguments.flags.api_key])
     if arguments.flags.api_key is not None:
         output.note("--api-key shows the key to everybody who can list processes; use a variable.")
     # Each command loads what it needs: `--help` and `config path` do not wait for pydantic,
@@ -57,10 +62,10 @@ def _chat(arguments: Arguments, output: Output) -> int:
         raise UsageError("--image goes with a prompt.", 'Try: ollm -p "..." --image FILE')
     if arguments.as_json:
         raise UsageError("--json goes with a prompt.", 'Try: ollm --json -p "..."')
-    return _full_screen(arguments)
+    return _full_screen(arguments, output)
 
 
-def _full_screen(arguments: Arguments) -> int:
+def _full_screen(arguments: Arguments, output: Output) -> int:
     # Textual is loaded only for a terminal that can show it.
     from ollm_tui.tui.terminal import check_terminal
 
@@ -69,4 +74,4 @@ def _full_screen(arguments: Arguments) -> int:
         raise UsageError(obstacle)
     from ollm_tui.tui import run_tui
 
-    return run_tui(arguments.flags)
+    return run_tui(arguments.flags, output.keep_secret)

@@ -65,10 +65,9 @@ def _show(arguments: Arguments, output: Output) -> int:
 
 def _check(arguments: Arguments, output: Output) -> int:
     # As above.
-    from ollm_tui.cli.settings import checked
-    from ollm_tui.config.load import load_config
+    from ollm_tui.cli.settings import checked, load_private
 
-    loaded = load_config(default_paths(), os.environ, arguments.flags)
+    loaded = load_private(default_paths(), os.environ, arguments.flags, output)
     problems = checked(loaded, default_paths())
     for problem in problems:
         output.line(f"{problem.severity}: {problem}")

@@ -16,10 +16,10 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.doctor_private import private_checkup, private_surroundings
 from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
-from ollm_tui.cli.settings import checked
+from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.environment import ENGINE_VARIABLES
-from ollm_tui.config.load import LoadedConfig, load_config
+from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.protocol.errors import AIError
@@ -60,7 +60,7 @@ class Surroundings:
 def run_doctor(arguments: Arguments, output: Output) -> int:
     """Look around and tell; 1 means that something keeps one from chatting."""
     paths = default_paths()
-    loaded = load_config(paths, os.environ, arguments.flags)
+    loaded = load_private(paths, os.environ, arguments.flags, output)
     return anyio.run(partial(_run, arguments, loaded, paths, output))
 
 

@@ -4,7 +4,7 @@ import copy
 import logging
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -23,10 +23,14 @@ Failure: TypeAlias = (
 
 
 class PrivateFormatter(logging.Formatter):
-    """Writes no control characters, no secrets of the environment and no value of an exception.
+    """Writes no control characters, no secrets and no value of an exception.
 
     What an exception says may hold a key or a prompt; its kind and its place are enough.
     """
+
+    def __init__(self, form: str, redacted: Callable[[str], str] = str) -> None:
+        super().__init__(form)
+        self._redacted = redacted
 
     def format(self, record: logging.LogRecord) -> str:
         """Write a record as text that any terminal can show."""
@@ -34,7 +38,7 @@ class PrivateFormatter(logging.Formatter):
         # Handlers share what the first of them wrote of an exception.
         record = copy.copy(record)
         record.exc_text = None
-        return clean(redact(super().format(record)))
+        return clean(self._redacted(redact(super().format(record))))
 
     def formatException(self, ei: Failure) -> str:
         """Write kinds and places of an exception and of those that led to it."""
@@ -51,9 +55,10 @@ class PrivateFormatter(logging.Formatter):
 class LogFile(logging.FileHandler):
     """Opens its file at the first record, for its owner alone, and starts anew when it is full."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, redacted: Callable[[str], str] = str) -> None:
         super().__init__(path, encoding="utf-8", delay=True, errors="backslashreplace")
-        self.setFormatter(PrivateFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+        self.setFormatter(PrivateFormatter(form, redacted))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record; a log that cannot be written is no reason to fail."""
@@ -80,9 +85,9 @@ class LogFile(logging.FileHandler):
 
 
 @contextmanager
-def logging_to(path: Path) -> Iterator[None]:
+def logging_to(path: Path, redacted: Callable[[str], str] = str) -> Iterator[None]:
     """Send what the program and its libraries log to a file until the block is left."""
-    handler, root = LogFile(path), logging.getLogger()
+    handler, root = LogFile(path, redacted), logging.getLogger()
     root.addHandler(handler)
     try:
         yield

@@ -1,7 +1,8 @@
 """The only place that writes to standard output and error, and turns ends into exit codes.
 
 Standard output carries the answer and nothing else, cleaned of control characters. Everything for
-the person at the keyboard goes to standard error.
+the person at the keyboard goes to standard error. Keys are taken out of all but the answer itself,
+whoever repeats them: a server, a settings file, or a person who typed one in the wrong place.
 """
 
 import errno
@@ -9,12 +10,13 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, TextIO
 
 from ollm_tui.cli.cells import cells, within
 from ollm_tui.decode.clean import clean, clean_line
+from ollm_tui.decode.redact import SecretFinder, is_guessable
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
 
@@ -61,6 +63,19 @@ class Output:
         self._out = out
         self._err = err
         self._drawn = 0
+        self._secrets: frozenset[str] = frozenset()
+        self._finder = SecretFinder(())
+
+    def keep_secret(self, secrets: Iterable[str | None]) -> None:
+        """Show these no more from now on, but for what may be an ordinary word."""
+        known = {secret for secret in secrets if secret and not is_guessable(secret)}
+        if not known <= self._secrets:
+            self._secrets |= known
+            self._finder = SecretFinder(self._secrets)
+
+    def redacted(self, text: str) -> str:
+        """Give a text without the keys that are known."""
+        return self._finder.redact(text)
 
     @property
     def _stdout(self) -> TextIO:
@@ -87,15 +102,15 @@ class Output:
 
     def line(self, text: str) -> None:
         """Write one line of a result, or several that belong together."""
-        self.answer(clean(text) + "\n")
+        self.answer(clean(self.redacted(text)) + "\n")
 
     def json(self, value: JsonValue, *, indent: int | None = None) -> None:
         """Write one JSON document in plain ASCII, which no terminal obeys."""
-        self.answer(json.dumps(value, indent=indent) + "\n")
+        self.answer(json.dumps(self._redacted_json(value), indent=indent) + "\n")
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write columns that are as wide as their widest cell."""
-        cleaned = [[clean_line(cell) for cell in row] for row in [head, *rows]]
+        cleaned = [[clean_line(self.redacted(cell)) for cell in row] for row in [head, *rows]]
         widths = [max(map(cells, column)) for column in zip(*cleaned, strict=True)]
         for row in cleaned:
             padded = (cell + " " * (w - cells(cell)) for cell, w in zip(row, widths, strict=True))
@@ -103,7 +118,7 @@ class Output:
 
     def note(self, text: str) -> None:
         """Say one sentence to the person."""
-        self._say(f"ollm: {clean_line(text)}\n")
+        self._say(f"ollm: {clean_line(self.redacted(text))}\n")
 
     def error(self, message: str, hint: str | None = None) -> None:
         """Say what went wrong and what to do about it."""
@@ -112,7 +127,7 @@ class Output:
 
     def question(self, text: str) -> None:
         """Ask the person something; the answer is typed behind it."""
-        self._say(f"ollm: {clean_line(text)} ")
+        self._say(f"ollm: {clean_line(self.redacted(text))} ")
 
     def end_line(self) -> None:
         """End the line of a question that got no answer."""
@@ -123,7 +138,7 @@ class Output:
 
         The next thing that is said begins where it stood, so it is taken away first.
         """
-        line = within(clean_line(text), self.columns - 1)
+        line = within(clean_line(self.redacted(text)), self.columns - 1)
         width = cells(line)
         self._say(f"\r{line}{' ' * (self._drawn - width)}" + ("" if line else "\r"))
         self._drawn = width
@@ -146,6 +161,19 @@ class Output:
     def is_watched(self) -> bool:
         """Whether a person sees standard error."""
         return self._stderr.isatty()
+
+    def _redacted_json(self, value: JsonValue) -> JsonValue:
+        match value:
+            case str():
+                return self.redacted(value)
+            case list():
+                return [self._redacted_json(item) for item in value]
+            case dict():
+                return {
+                    self.redacted(name): self._redacted_json(item) for name, item in value.items()
+                }
+            case _:
+                return value
 
     def _say(self, text: str) -> None:
         try:

@@ -7,6 +7,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.origin import ConfigProblem, dotted, in_short
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.runtime.private import known_secrets
 
 
 def load_for(
@@ -17,7 +18,7 @@ def load_for(
     Raises:
         UsageError: what is wrong was typed on the command line.
     """
-    loaded = load_config(paths, environ, flags)
+    loaded = load_private(paths, environ, flags, output)
     for problem in loaded.problems:
         if problem.origin.kind == "flag":
             raise UsageError(problem.message, problem.hint)
@@ -48,3 +49,12 @@ def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem
     for key in with_overrides(loaded.config.keymap).refused:
         path = ("keymap", key.id)
         yield ConfigProblem(key.message, loaded.origin_of(dotted(path)), path, hint=key.hint)
+
+
+def load_private(
+    paths: AppPaths, environ: Mapping[str, str], flags: Flags, output: Output
+) -> LoadedConfig:
+    """Load settings, whose keys are shown by nothing that is said from here on."""
+    loaded = load_config(paths, environ, flags)
+    output.keep_secret(known_secrets(loaded.config))
+    return loaded

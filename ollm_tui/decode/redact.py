@@ -1,37 +1,187 @@
-"""Take secrets out of a text by their values, however they were encoded on the way."""
+"""Find secrets in a text by their values, however they were written on the way.
+
+A key is compared by its letters and digits alone, in lower case and in order: escapes of URLs,
+JSON and HTML are undone, everything else is left out. So a key is found in any case, backwards,
+wrapped over lines, spelled with escapes or full-width letters, in base64 and in hexadecimal. Each
+form is one more search for a fixed text, so the work grows with the length of the text alone.
+
+A value that may be an ordinary word (`ollama`, `none`) is found as it is written and URL-coded;
+taking such a word for a key in any spelling would leave little of a sentence.
+"""
 
 import base64
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from itertools import pairwise
+from typing import Final, TypeAlias
 from urllib.parse import quote
 
 MARK: Final = "«key»"
 SHORTEST: Final = 4
 """Shorter values are no secrets, and would be found everywhere."""
+SHORTEST_LOOSE: Final = 8
+"""Letters and digits of a value that is found in every spelling."""
+_LONGEST_WORD: Final = 16
 _SECRET_NAME: Final = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTHORIZATION|BEARER", re.IGNORECASE
 )
 _SHORTEST_VARIABLE: Final = 8
+_OVERLAP: Final = 4096
+"""How much of a piece of a file is looked at again with the next one."""
+
+_DROPPED: Final = bytes(code for code in range(256) if not chr(code).isalnum() or code > 0x7F)
+_LOWER: Final = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz")
+_ESCAPE: Final = re.compile(
+    r"%(?:25)*(?P<url>[0-9A-Fa-f]{2})"
+    r"|\\(?:u(?P<unicode>[0-9A-Fa-f]{4})|x(?P<byte>[0-9A-Fa-f]{2})|[abfnrtv0])"
+    r"|&\#(?:[xX]0*(?P<hexadecimal>[0-9A-Fa-f]{1,6})|0*(?P<decimal>[0-9]{1,7}));?"
+    r"|[\x1b␛]\[[0-?]*[ -/]*[@-~]"
+)
+_ESCAPING: Final = ("%", "\\", "&#", "\x1b[", "␛[")
+"""What an escape begins with: most texts have none, and are looked through once."""
+_PRIVATE_KEY: Final = re.compile(
+    r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+    r"(?:[\s\"',+]|\\[nrt])*"
+    r"(?:[A-Za-z][A-Za-z-]{0,40}: [^\n\\]{0,200}(?:[\s\"',+]|\\[nrt])+){0,8}"
+    r"[A-Za-z0-9+/=]{24}"
+    r"|PuTTY-User-Key-File-\d: "
+    r"|AGE-SECRET-KEY-1[0-9A-Z]{40}"
+    r"|LS0tLS1CRUdJTi[0-9A-Za-z+/]{0,60}(?:UFJJVkFURSBLRVkt|BSSVZBVEUgS0VZL|QUklWQVRFIEtFWS)"
+)
+_KEY_SIGNS: Final = (b"PRIVATE KEY", b"PuTTY-User-Key", b"AGE-SECRET-KEY", b"LS0tLS1CRUdJTi")
+_END_OF_KEY: Final = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_CODED: Final = re.compile(r"[0-9A-Za-z+/=_-]*")
+_PLACEHOLDERS: Final = frozenset(
+    {"lmstudio", "notneeded", "notrequired", "nokeyrequired", "nokeyneeded", "sknokeyrequired"}
+    | {"yourapikey", "placeholder", "sk1234", "sk12345678", "12345678", "123456789", "1234567890"}
+)
+"""What is written where a server wants a key and looks at none."""
+
+Span: TypeAlias = tuple[int, int]
+
+
+class SecretFinder:
+    """Finds some secrets in any text."""
+
+    def __init__(self, secrets: Iterable[str | None]) -> None:
+        given = [secret for secret in secrets if secret]
+        known = {s for s in (*given, *map(_behind_scheme, given)) if len(s) >= SHORTEST}
+        words = {secret for secret in known if is_guessable(secret)}
+        # The longest first: a secret may begin with another one.
+        ordered = sorted(known, key=len, reverse=True)
+        exact = [form for s in ordered for form in (_forms(s) if s in words else [re.escape(s)])]
+        self._exact = re.compile("|".join(exact)) if exact else None
+        word_forms = [form for word in sorted(words) for form in _forms(word)]
+        self._words = re.compile("|".join(word_forms)) if words else None
+        written = {form for secret in known - words for form in _written(secret)}
+        self._cut = tuple(written | {form[::-1] for form in written})
+        """What may also be there in part, at the ends of a text that was cut."""
+        coded = {form for secret in known - words for form in _coded(secret)}
+        self._loose = tuple({*self._cut, *coded})
+
+    def redact(self, text: str) -> str:
+        """Put a mark in the place of each secret."""
+        spans = self._spans(text)
+        if not spans:
+            return text
+        kept = [text[end:start] for (_, end), (start, _) in pairwise([(0, 0), *spans])]
+        return MARK.join([*kept, text[spans[-1][1] :]])
+
+    def is_in(self, data: bytes) -> bool:
+        """Tell whether a file, or a piece of it, holds a secret, whole."""
+        if not self._loose and self._words is None:
+            return False
+        text = data.decode("utf-8", "ignore")
+        if self._words is not None and self._words.search(text):
+            return True
+        return bool(self._loose) and any(
+            form in letters for letters in _letters(text) for form in self._loose
+        )
+
+    def _spans(self, text: str) -> list[Span]:
+        """Give where secrets are, in order and apart from one another."""
+        spans = [] if self._exact is None else [m.span() for m in self._exact.finditer(text)]
+        for number, letters in enumerate(_letters(text)):
+            places = [*self._places(letters)]
+            if places:
+                starts, ends = _origins(text, undo_escapes=number == 1)
+                spans += ((starts[first], ends[last - 1]) for first, last in places)
+        return _joined(spans)
+
+    def _places(self, letters: bytes) -> Iterator[Span]:
+        for form in self._loose:
+            at = letters.find(form)
+            while at >= 0:
+                yield at, at + len(form)
+                at = letters.find(form, at + len(form))
+        for form in self._cut:
+            lengths = range(min(len(form) - 1, len(letters)), SHORTEST_LOOSE - 1, -1)
+            for length in (n for n in lengths if letters.endswith(form[:n])):
+                yield len(letters) - length, len(letters)
+                break
+            for length in (n for n in lengths if letters.startswith(form[-n:])):
+                yield 0, length
+                break
 
 
 def redactor(secrets: Iterable[str | None]) -> Callable[[str], str]:
-    """Make a function that puts a mark in the place of each secret, plain, URL- or base64-coded."""
-    given = [secret for secret in secrets if secret]
-    known = {s for s in (*given, *map(_behind_scheme, given)) if len(s) >= SHORTEST}
-    if not known:
-        return str
-    # The longest first: a secret may begin with another one.
-    ordered = sorted(known, key=len, reverse=True)
-    found = re.compile("|".join(form for secret in ordered for form in _forms(secret)))
-    return lambda text: found.sub(MARK, text)
+    """Make a function that puts a mark in the place of each secret, in whatever form it comes."""
+    return SecretFinder(secrets).redact
 
 
 def environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
     """Give the values of variables whose names say that they are secret."""
     for name, value in environ.items():
-        if len(value) >= _SHORTEST_VARIABLE and _SECRET_NAME.search(name):
+        if len(value) >= _SHORTEST_VARIABLE and names_secret(name):
             yield value
+
+
+def names_secret(name: str) -> bool:
+    """Tell whether the name of a variable or header says that its value is secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def is_guessable(secret: str) -> bool:
+    """Tell whether a value is so short or plain that it may be an ordinary word."""
+    letters = _only_letters(secret)
+    is_word = secret.isalpha() and len(secret) < _LONGEST_WORD
+    return len(letters) < SHORTEST_LOOSE or is_word or letters.decode() in _PLACEHOLDERS
+
+
+def holds_private_key(data: bytes) -> bool:
+    """Tell whether a file holds a private key in one of the forms that files of keys have."""
+    # Looked for first, since plain words are found many times faster than a pattern.
+    if not any(sign in data for sign in _KEY_SIGNS):
+        return False
+    return _PRIVATE_KEY.search(data.decode("utf-8", "ignore")) is not None
+
+
+def without_private_keys(text: str) -> str:
+    """Put a mark in the place of each private key; one whose end is missing goes to the end."""
+    pieces: list[str] = []
+    at = 0
+    while key := _PRIVATE_KEY.search(text, at):
+        pieces.append(text[at : key.start()])
+        at = _end_of_key(text, key)
+    return MARK.join([*pieces, text[at:]])
+
+
+def _end_of_key(text: str, key: re.Match[str]) -> int:
+    if key.group().startswith("-"):
+        end = _END_OF_KEY.search(text, key.end())
+        return end.end() if end else len(text)
+    coded = _CODED.match(text, key.end())
+    return len(text) if key.group().startswith("PuTTY") or coded is None else coded.end()
+
+
+def overlapping(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Give the pieces of a file, each with the end of the one before."""
+    tail = b""
+    for piece in pieces:
+        data = tail + piece
+        yield data
+        tail = data[-_OVERLAP:]
 
 
 def _behind_scheme(secret: str) -> str:
@@ -40,8 +190,80 @@ def _behind_scheme(secret: str) -> str:
     return key if word.isalpha() and len(key) >= 2 * SHORTEST else ""
 
 
+def _written(secret: str) -> set[bytes]:
+    """Give the letters of a secret; those with accents are lost when their bytes are escaped."""
+    ascii_only = secret.encode("ascii", "ignore").decode()
+    forms = {_only_letters(secret), _only_letters(ascii_only)}
+    return {form for form in forms if len(form) >= SHORTEST_LOOSE}
+
+
+def _coded(secret: str) -> Iterator[bytes]:
+    """Give what base64 and hexadecimal make of a secret and of its opposite direction."""
+    for text in (secret, secret[::-1]):
+        data = text.encode("utf-8", "replace")
+        yield data.hex().encode()
+        for form in _base64_forms(data):
+            yield (letters := _only_letters(form))
+            yield letters[::-1]
+
+
+def _letters(text: str) -> Iterator[bytes]:
+    """Give what of a text is compared: as it stands, and with its escapes undone if it has any."""
+    yield _only_letters(text)
+    if any(sign in text for sign in _ESCAPING) and _ESCAPE.search(text):
+        yield _only_letters(_ESCAPE.sub(_unescaped, text))
+
+
+def _only_letters(text: str) -> bytes:
+    plain = text if text.isascii() else unicodedata.normalize("NFKD", text)
+    return plain.encode("ascii", "ignore").translate(_LOWER, _DROPPED)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """Give the letter that an escape stands for; bytes of other letters and colours are nothing."""
+    code = next(
+        (int(digits, 10 if name == "decimal" else 16) for name, digits in _digits(escape)), 0
+    )
+    return chr(code) if code <= 0x7F else ""
+
+
+def _digits(escape: re.Match[str]) -> Iterator[tuple[str, str]]:
+    return ((name, digits) for name, digits in escape.groupdict().items() if digits)
+
+
+def _origins(text: str, *, undo_escapes: bool) -> tuple[list[int], list[int]]:
+    """Give for each of the letters that are compared where it begins and ends in the text."""
+    starts: list[int] = []
+    ends: list[int] = []
+
+    def take(letters: bytes, start: int, end: int) -> None:
+        starts.extend([start] * len(letters))
+        ends.extend([end] * len(letters))
+
+    at = 0
+    for escape in _ESCAPE.finditer(text) if undo_escapes else ():
+        for place in range(at, escape.start()):
+            take(_only_letters(text[place]), place, place + 1)
+        take(_only_letters(_unescaped(escape)), *escape.span())
+        at = escape.end()
+    for place in range(at, len(text)):
+        take(_only_letters(text[place]), place, place + 1)
+    return starts, ends
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """Put together what overlaps or touches."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
 def _forms(secret: str) -> Iterator[str]:
-    """Give patterns for everything that a secret may look like."""
+    """Give patterns for what a secret that may be an ordinary word is looked for as."""
     yield "".join(map(_letter, secret))
     yield re.escape(repr(secret)[1:-1])
     data = secret.encode("utf-8", "replace")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
@@ -17,7 +18,6 @@ from ollm_tui.config.schema import AppConfig
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import Approver
 from ollm_tui.protocol.tools import ToolEffect, ToolSchema
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
@@ -30,9 +30,13 @@ from ollm_tui.tools.approval import ReadOnly
 from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
+from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.define import FunctionTool
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.ports import Approver
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +57,17 @@ class ChatMaker:
         router: Router,
         store: ConversationStore | None,
         *,
-        approver: Approver | None = None,
+        guard: FileGuard,
         learned_modes: Mapping[str, str] | None = None,
         remember_mode: Callable[[str, ToolMode], None] | None = None,
     ) -> None:
         self._config = config
         self._router = router
         self.store = store
-        self.approver = approver or ReadOnly()
+        self.approver: Approver = ReadOnly()
         """Who is asked before a tool runs; a front end with a person puts itself here."""
-        tools, self.problems = _tools(config)
+        self._guard = guard
+        tools, self.problems = _tools(config, guard)
         """Sentences about tools that are asked for and not there."""
         self.tools = ToolRegistry(tools)
         self._modes = ToolModes(
@@ -169,7 +174,7 @@ class ChatMaker:
         chat = self._config.chat
         parts = ChatParts(
             router=self._router,
-            tools=ToolRunner(self.tools, self.approver),
+            tools=ToolRunner(self.tools, self.approver, without_keys=self._guard.cleaned),
             modes=self._modes,
             limits=ChatLimits(
                 max_turns=chat.max_turns,
@@ -206,13 +211,13 @@ def _windows(config: AppConfig) -> dict[str, int]:
     return {name: model.context for name, model in config.models.items() if model.context}
 
 
-def _tools(config: AppConfig) -> tuple[Sequence[FunctionTool], tuple[str, ...]]:
+def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool], tuple[str, ...]]:
     """Give the tools, without those for files where their folder is not there."""
     # A circle of links, or a folder that has gone meanwhile, is told below as one that is missing.
     with suppress(OSError, RuntimeError):
         root = config.tools.root or Path.cwd()
         if root.is_dir():
-            return builtin_tools(root), ()
+            return builtin_tools(root, guard), ()
     without_files = (clock_tool(), calculate)
     if config.tools.root is not None:  # the settings say it, with the place
         return without_files, ()

@@ -22,7 +22,6 @@ from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose
-from ollm_tui.providers.base_url import url_secrets
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
@@ -45,6 +44,7 @@ from ollm_tui.runtime.manager import Manager
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
 from ollm_tui.runtime.places import PlaceFinder
 from ollm_tui.runtime.presets import ports_of, services_of, usable_services
+from ollm_tui.runtime.private import file_guard, known_secrets
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 from ollm_tui.runtime.specs import settings_error
 from ollm_tui.store.conversations import ConversationStore, open_store
@@ -96,6 +96,7 @@ class Runtime(FetchesModels):
             self.config,
             self.router,
             store,
+            guard=file_guard(loaded, paths),
             learned_modes=dict(self._choices.tool_modes),
             remember_mode=self._remember_tool_mode,
         )
@@ -167,15 +168,7 @@ class Runtime(FetchesModels):
 
     def secrets(self) -> Iterator[str]:
         """Give the keys, headers and passwords of all places, to be kept out of reports."""
-        yield from url_secrets(self.config.hub.endpoint)
-        if self.config.hub.token is not None:
-            yield self.config.hub.token.get_secret_value()
-        for settings in self.config.providers.values():
-            for url in (*settings.addresses, settings.proxy or ""):
-                yield from url_secrets(url)
-            for secret in (settings.api_key, *settings.headers.values()):
-                if secret is not None:
-                    yield secret.get_secret_value()
+        return known_secrets(self.config)
 
     def recent_models(self) -> Sequence[str]:
         """Give the addresses chatted with before, the latest first."""

@@ -8,12 +8,13 @@ call ended as stopped. No id is ever run a second time.
 import copy
 import difflib
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import anyio
 
+from ollm_tui.decode.redact import without_private_keys
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Approver, Tool
 from ollm_tui.protocol.tools import ToolCall, ToolOutput, ToolResult, ToolSchema
@@ -41,10 +42,16 @@ class ToolRunner:
     """Runs the calls of one conversation, as many at a time as the caller likes."""
 
     def __init__(
-        self, registry: ToolRegistry, approver: Approver, *, most_result_bytes: int = MOST_BYTES
+        self,
+        registry: ToolRegistry,
+        approver: Approver,
+        *,
+        without_keys: Callable[[str], str] = without_private_keys,
+        most_result_bytes: int = MOST_BYTES,
     ) -> None:
         self._registry = registry
         self._approver = approver
+        self._without_keys = without_keys
         self._most_result_bytes = most_result_bytes
         self._entries: dict[str, _Entry] = {}
 
@@ -94,7 +101,8 @@ class ToolRunner:
         )
 
     def _fit(self, text: str) -> str:
-        return keep_ends(repair(text), self._most_result_bytes)
+        # Keys go first: a cut would leave a part of one that is not found any more.
+        return keep_ends(self._without_keys(repair(text)), self._most_result_bytes)
 
 
 class ToolOffer:

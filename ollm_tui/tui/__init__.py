@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from ollm_tui.config.flags import Flags
 
 
-def run_tui(flags: "Flags") -> int:
+def run_tui(flags: "Flags", keep_secret: "Callable[[Iterable[str]], None]") -> int:
     """Open the app, run it to its end, and give the exit code."""
     # loads Textual, which only a full-screen session needs
     from ollm_tui.tui.memory import pause_collection
@@ -14,4 +16,4 @@ def run_tui(flags: "Flags") -> int:
     pause_collection()
     from ollm_tui.tui.run import run
 
-    return run(flags)
+    return run(flags, keep_secret)

@@ -1,6 +1,7 @@
 """From the command line's choices to a running app, and to the exit code."""
 
 import os
+from collections.abc import Callable, Iterable
 
 import anyio
 
@@ -17,13 +18,13 @@ from ollm_tui.tui.theming import ThemeShelf, bundled_folder
 from ollm_tui.tui.threads import prompt_threads
 
 
-def run(flags: Flags) -> int:
-    """Run the app in an event loop of its own."""
+def run(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:
+    """Run the app in an event loop of its own; `keep_secret` hears of the keys in the settings."""
     with prompt_threads():
-        return anyio.run(_main, flags)
+        return anyio.run(_main, flags, keep_secret)
 
 
-async def _main(flags: Flags) -> int:
+async def _main(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:
     paths = default_paths()
     early = early_settings(paths, os.environ, flags)
 
@@ -32,6 +33,7 @@ async def _main(flags: Flags) -> int:
             ready = await opened.runtime()
         finally:
             resume_collection()
+            keep_secret(opened.secrets())
         ready.ask_before_tools(services.approver)
         ready.fetching.go_on()
         return ready

@@ -35,6 +35,7 @@ class FakeOllama:
     def __init__(self) -> None:
         self.lines: list[Line] = [said("Hello"), said(" there."), DONE]
         self.capabilities: list[str] | None = ["completion"]
+        self.models = ["tiny:1b"]
         self.hangs = False
         self.requests: list[dict[str, Any]] = []
         self.began = threading.Event()
@@ -51,7 +52,10 @@ class FakeOllama:
                 return
 
             def do_GET(self) -> None:
-                models = [{"name": "tiny:1b", "model": "tiny:1b", "size": 1_234_567, "details": {}}]
+                models = [
+                    {"name": name, "model": name, "size": 1_234_567, "details": {}}
+                    for name in fake.models
+                ]
                 body = {"/api/tags": {"models": models}, "/api/version": {"version": "0.12.0"}}
                 self._whole(body.get(self.path, {"models": []}))
 

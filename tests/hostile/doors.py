@@ -265,6 +265,7 @@ READERS: Mapping[str, str] = {
     "store/connect.py": "the version of the file, which is a number",
     "store/instances.py": "files by the program's own names, which are never shown",
     "store/statements.py": "saved chats",
+    "tools/builtin/guard.py": "names of files and folders, which are compared and never shown",
     "tools/builtin/lines.py": "tools: text of a file, lines found",
     "tools/builtin/listing.py": "tools: names of files",
     "tools/builtin/reading.py": "tools: text of a file",

@@ -7,23 +7,26 @@ from pathlib import Path
 
 from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
+from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.builtin.listing import listing_tool
 from ollm_tui.tools.builtin.reading import reading_tool
 from ollm_tui.tools.builtin.searching import searching_tool
 from ollm_tui.tools.define import FunctionTool
 
 
-def builtin_tools(root: Path) -> tuple[FunctionTool, ...]:
+def builtin_tools(root: Path, guard: FileGuard | None = None) -> tuple[FunctionTool, ...]:
     """Give the built-in tools; those for files see the folder `root` and nothing else.
+
+    What of it they may open the guard says; without one only known places of secrets are closed.
 
     Raises:
         OSError: there is no such folder.
     """
-    folder = root.resolve(strict=True)
+    folder, guard = root.resolve(strict=True), guard or FileGuard()
     return (
         clock_tool(),
         calculate,
-        reading_tool(folder),
-        listing_tool(folder),
-        searching_tool(folder),
+        reading_tool(folder, guard),
+        listing_tool(folder, guard),
+        searching_tool(folder, guard),
     )

@@ -4,7 +4,8 @@ import itertools
 import os
 from pathlib import Path
 
-from ollm_tui.tools.builtin.root import Resolved, resolve_in_root, shown_path
+from ollm_tui.tools.builtin.guard import FileGuard, shown_path
+from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.builtin.secrets import is_hidden
 from ollm_tui.tools.define import FunctionTool, tool
 from ollm_tui.tools.failure import ToolFailure
@@ -13,7 +14,7 @@ MOST_ENTRIES = 500
 MOST_SEEN = 20_000
 
 
-def listing_tool(root: Path) -> FunctionTool:
+def listing_tool(root: Path, guard: FileGuard) -> FunctionTool:
     """Make `list_directory` for one folder."""
 
     @tool(effect="read", timeout_s=10)
@@ -24,7 +25,7 @@ def listing_tool(root: Path) -> FunctionTool:
             path: The folder, relative to the working folder.
             include_hidden: Also list names that begin with a dot.
         """
-        with resolve_in_root(root, path) as found:
+        with resolve_in_root(root, path, guard) as found:
             if not found.is_folder:
                 raise ToolFailure(f"{found.shown} is a file. Use read_file for it.")
             return _list(found, include_hidden)

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from ollm_tui.tools.builtin.lines import Window, read_window
+from ollm_tui.tools.builtin.guard import FileGuard, content_refusal
+from ollm_tui.tools.builtin.lines import MOST_SCANNED_BYTES, Window, chunks_of, read_window
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
-from ollm_tui.tools.builtin.secrets import is_secret
 from ollm_tui.tools.define import FunctionTool, tool
 from ollm_tui.tools.failure import ToolFailure
 
@@ -15,7 +15,7 @@ _SNIFFED_BYTES = 8192
 _SHOWN_BYTES = 256
 
 
-def reading_tool(root: Path) -> FunctionTool:
+def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
     """Make `read_file` for one folder."""
 
     @tool(effect="read", timeout_s=10)
@@ -29,26 +29,15 @@ def reading_tool(root: Path) -> FunctionTool:
         """
         if start_line < 1 or line_count < 1:
             raise ToolFailure("start_line and line_count have to be 1 or more.")
-        with resolve_in_root(root, path) as found:
-            refuse_secret(found)
+        with resolve_in_root(root, path, guard) as found:
             if found.is_folder:
                 raise ToolFailure(f"{found.shown} is a folder. Use list_directory for it.")
+            # All of it is looked at: a key that goes over lines is not given in two parts.
+            if found.watch.holds_keys(chunks_of(found.fd, MOST_SCANNED_BYTES)):
+                raise content_refusal(found.shown)
             return _read(found, start_line, min(line_count, MOST_LINES))
 
     return read_file
-
-
-def refuse_secret(found: Resolved) -> None:
-    """Refuse a file that keeps passwords or keys.
-
-    Raises:
-        ToolFailure: it is one.
-    """
-    if is_secret(found.names):
-        raise ToolFailure(
-            f"{found.shown} may hold passwords or keys and is not given to a model. "
-            "Ask the user for what you need of it."
-        )
 
 
 def is_binary(start: bytes) -> bool:

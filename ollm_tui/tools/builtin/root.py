@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.tools.builtin.guard import FileGuard, Watch, shown_path
 from ollm_tui.tools.failure import ToolFailure
 
 LONGEST_PATH = 4096
@@ -35,7 +36,6 @@ _REASONS = MappingProxyType(
         errno.ENAMETOOLONG: "has a name in it that is too long",
     }
 )
-_KERNEL_FOLDERS = frozenset({"proc", "sys", "dev"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Resolved:
     """The real way to it from the root, without links."""
     status: os.stat_result
     """Of what is open, not of what stands at the path by now."""
+    watch: Watch
+    """Says what may be opened below it."""
 
     @property
     def is_folder(self) -> bool:
@@ -59,28 +61,23 @@ class Resolved:
         return shown_path(self.names)
 
 
-def shown_path(names: Sequence[str]) -> str:
-    """Join names from the root; what is no UTF-8 or would not be seen is spelled out."""
-    joined = "/".join(os.fsencode(name).decode(errors="replace") for name in names)
-    return clean_name(joined) or "."
-
-
 @contextmanager
-def resolve_in_root(root: Path, path: str) -> Iterator[Resolved]:
+def resolve_in_root(root: Path, path: str, guard: FileGuard | None = None) -> Iterator[Resolved]:
     """Open a path inside `root`, an absolute path without links, for the length of the block.
 
     Raises:
-        ToolFailure: it leads outside, does not exist, or is neither a file nor a folder.
+        ToolFailure: it leads outside, does not exist, is neither a file nor a folder, or nothing
+            that a tool may open.
     """
     wanted = _split(root, path)
-    walk = _Walk(root, path)
+    walk = _Walk(root, path, (guard or FileGuard()).look(root))
     try:
         try:
             walk.go(wanted)
             status = os.fstat(walk.fd)
         except OSError as error:
             raise ToolFailure(_explain(path, error)) from None
-        yield Resolved(walk.fd, tuple(walk.names), status)
+        yield Resolved(walk.fd, tuple(walk.names), status, walk.watch)
     finally:
         walk.close()
 
@@ -148,6 +145,7 @@ class _Walk:
 
     root: Path
     asked: str
+    watch: Watch
     fd: int = -1
     names: list[str] = field(default_factory=list)
     opened: int = 0
@@ -188,12 +186,17 @@ class _Walk:
         self._restart(self.names[:-1])
 
     def _down(self, name: str) -> None:
-        if self.root == self.root.parent and not self.names and name in _KERNEL_FOLDERS:
-            raise ToolFailure(f"/{name} belongs to the system and cannot be read.")
         self.opened += 1
         if self.opened > MOST_STEPS:
             raise ToolFailure("The path takes too many steps.")
+        names = (*self.names, name)
+        self.watch.require_name(names, is_folder=True)
         fd = open_child(self.fd, name)
+        try:
+            self.watch.require_opened(names, os.fstat(fd), os.fstat(self.fd))
+        except ToolFailure:
+            os.close(fd)
+            raise
         self.close()
         self.fd = fd
         self.names.append(name)

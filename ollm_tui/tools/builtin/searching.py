@@ -14,9 +14,10 @@ from typing import Literal, TypeAlias
 
 from anyio import from_thread
 
+from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
 from ollm_tui.tools.builtin.lines import chunks_of
-from ollm_tui.tools.builtin.reading import is_binary, refuse_secret
-from ollm_tui.tools.builtin.root import Resolved, resolve_in_root, shown_path
+from ollm_tui.tools.builtin.reading import is_binary
+from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.builtin.tree import Found, files_below, fits
 from ollm_tui.tools.define import FunctionTool, tool
 from ollm_tui.tools.failure import ToolFailure
@@ -43,6 +44,8 @@ class _Search:
     """After how many lines to look whether it is over."""
     lines: list[str] = field(default_factory=list)
     files: int = 0
+    withheld: int = 0
+    """Files that hold keys."""
     stopped: str = ""
     """Why it did not look at everything."""
 
@@ -55,14 +58,16 @@ class _Search:
         return bool(self.stopped)
 
 
-def searching_tool(root: Path, clock: Callable[[], float] = time.monotonic) -> FunctionTool:
+def searching_tool(
+    root: Path, guard: FileGuard, clock: Callable[[], float] = time.monotonic
+) -> FunctionTool:
     """Make `search_files` for one folder."""
 
     @tool(effect="read", timeout_s=15)
     def search_files(pattern: str, path: str = ".", glob: str = "*", mode: Mode = "text") -> str:
         """Find the lines of files that hold a text, as path:line: text.
 
-        Hidden files, links, binary files and node_modules are passed over.
+        Hidden files, links, binary files, node_modules and files with keys are passed over.
 
         Args:
             pattern: The text to look for; upper and lower case differ.
@@ -73,12 +78,13 @@ def searching_tool(root: Path, clock: Callable[[], float] = time.monotonic) -> F
         search = _Search(
             _matcher(pattern, mode), clock() + MOST_SECONDS, clock, 1 if mode == "regex" else 200
         )
-        with resolve_in_root(root, path) as found:
-            refuse_secret(found)
+        with resolve_in_root(root, path, guard) as found:
             if found.is_folder:
                 _search_folder(search, found, glob)
             else:
-                _search_file(search, Found(found.fd, found.names))
+                _search_file(search, Found(found.fd, found.names), found.watch)
+                if search.withheld:
+                    raise content_refusal(found.shown)
             return _report(search, found.shown)
 
     return search_files
@@ -114,13 +120,17 @@ def _search_folder(search: _Search, folder: Resolved, glob: str) -> None:
     with closing(files_below(folder)) as files:
         for file in files:
             if fits(file.names, glob):
-                _search_file(search, file)
+                _search_file(search, file, folder.watch)
             if search.is_over():
                 return
 
 
-def _search_file(search: _Search, file: Found) -> None:
+def _search_file(search: _Search, file: Found, watch: Watch) -> None:
     data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES))
+    # Before anything is compared: whether a pattern fits would tell of the key.
+    if watch.holds_keys([data]):
+        search.withheld += 1
+        return
     search.files += 1
     if is_binary(data[:8192]):
         return
@@ -135,6 +145,9 @@ def _search_file(search: _Search, file: Found) -> None:
 
 def _report(search: _Search, where: str) -> str:
     notes = [f"{len(search.lines)} matching lines in {search.files} files of {where}"]
+    if search.withheld:
+        files = "1 file" if search.withheld == 1 else f"{search.withheld} files"
+        notes.append(f"{files} with keys passed over")
     if search.stopped:
         notes.append(search.stopped)
     return "\n".join([*search.lines, f"[{'; '.join(notes)}]"])

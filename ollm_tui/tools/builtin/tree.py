@@ -6,8 +6,9 @@ import stat
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
+from ollm_tui.tools.builtin.guard import Watch
 from ollm_tui.tools.builtin.root import Resolved, open_child
-from ollm_tui.tools.builtin.secrets import is_hidden, is_secret
+from ollm_tui.tools.builtin.secrets import is_hidden
 
 DEEPEST = 32
 PASSED_OVER = frozenset({"node_modules", "__pycache__"})
@@ -22,8 +23,8 @@ class Found:
 
 
 def files_below(folder: Resolved) -> Generator[Found, None, None]:
-    """Give the files in a folder and its subfolders, but for hidden and secret ones, by name."""
-    yield from _files(folder.fd, folder.names, DEEPEST)
+    """Give the files in a folder and its subfolders, but for hidden and secret ones."""
+    yield from _files(folder.fd, folder.names, DEEPEST, folder.watch)
 
 
 def fits(names: Sequence[str], glob: str) -> bool:
@@ -35,19 +36,25 @@ def fits(names: Sequence[str], glob: str) -> bool:
     return any(fnmatch.fnmatchcase(path, form) for form in (pattern, pattern.replace("**/", "")))
 
 
-def _files(folder_fd: int, names: tuple[str, ...], depth: int) -> Generator[Found, None, None]:
+def _files(
+    folder_fd: int, names: tuple[str, ...], depth: int, watch: Watch
+) -> Generator[Found, None, None]:
+    folder = os.fstat(folder_fd)
     for name in _names(folder_fd):
         below = (*names, name)
-        if is_hidden(name) or name in PASSED_OVER or is_secret(below):
+        if is_hidden(name) or name in PASSED_OVER:
             continue
         try:
             fd = open_child(folder_fd, name)
         except OSError:
             continue
         try:
-            if stat.S_ISDIR(os.fstat(fd).st_mode):
+            status = os.fstat(fd)
+            if not watch.may_open(below, status, folder):
+                continue
+            if stat.S_ISDIR(status.st_mode):
                 if depth > 0:
-                    yield from _files(fd, below, depth - 1)
+                    yield from _files(fd, below, depth - 1, watch)
             else:
                 yield Found(fd, below)
         finally:

@@ -1,11 +1,12 @@
 """Files that go along with the next message: read beside the loop, shown before they are sent."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.attachments.attach import attach, attach_picture, existing, named
 from ollm_tui.attachments.attachment import AttachedPicture, AttachedText
-from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal
+from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal, shown_path
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.widgets.attachment_lines import attachment_line
@@ -38,6 +39,7 @@ class Attaching:
             found = await attach(path)
             if isinstance(found, AttachedText):
                 composer.insert_pasted(found.block)
+                self._warn_of_secrets(path)
             else:
                 self._require_room(found)
                 composer.pictures.put_beside(found)
@@ -76,6 +78,7 @@ class Attaching:
                 found = await attach(path)
                 if isinstance(found, AttachedText):
                     words = self._screen.composer.folded(found.block)
+                    self._warn_of_secrets(path)
                 else:
                     words = f"{self._taken(found)} "
         except AIError as error:
@@ -95,6 +98,18 @@ class Attaching:
         if sum(one.size for one in [*there, picture]) > MOST_TOGETHER_BYTES:
             most = MOST_TOGETHER_BYTES // 1_000_000
             raise refusal(f"With {picture.name} the pictures have more than {most} MB together.")
+
+    def _warn_of_secrets(self, path: Path) -> None:
+        """Say that a file is one that tools may not read: a person may send it all the same."""
+        # Loads the tools, which the first frame does not wait for.
+        from ollm_tui.tools.builtin.secrets import is_secret
+
+        if is_secret(path.absolute().parts[1:]):
+            self._screen.hints.flash(
+                f"{shown_path(path)} may hold passwords or keys. It is sent as it is; "
+                "take it out of the message if that is not meant.",
+                READ_S,
+            )
 
     def _refuse(self, error: AIError) -> None:
         self._screen.hints.flash(" ".join(filter(None, (error.message, error.hint))), READ_S)

@@ -199,8 +199,12 @@ def test_what_becomes_a_pipe_between_the_look_and_the_open_is_refused_and_closed
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(root / "pipe")
-    regular = (root / "a.txt").stat()
-    monkeypatch.setattr(os, "stat", lambda *_args, **_kwargs: regular)
+    regular, stat_of = (root / "a.txt").stat(), os.stat
+    monkeypatch.setattr(
+        os,
+        "stat",
+        lambda path, **given: regular if "dir_fd" in given else stat_of(path, **given),
+    )
     before = open_files()
     assert "a pipe, socket or device" in refusal(root, "pipe")
     assert open_files() == before

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from ollm_tui.tools.builtin import searching, tree
+from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.builtin.searching import searching_tool
 from tests.support.tools import runner_for, tool_call
 from tests.tools.builtin.files import fail, use
@@ -127,7 +128,7 @@ async def test_matches_are_limited(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 async def test_time_is_limited(root: Path) -> None:
     ticks = count(step=1)
-    search = searching_tool(root.resolve(), lambda: float(next(ticks) * 5))
+    search = searching_tool(root.resolve(), FileGuard(), lambda: float(next(ticks) * 5))
     result = await runner_for(search).run(tool_call("search_files", {"pattern": "needle"}))
     assert result.content.endswith("; stopped after 8 s]")
     assert "sub/deep" not in result.content

@@ -176,6 +176,21 @@ async def test_attach_puts_the_text_of_a_file_into_the_draft(folder: Path, tmp_p
         assert stage.chat.composer.text.startswith("[Pasted text #1 · 33 lines]")
 
 
+async def test_a_file_that_tools_may_not_read_is_attached_with_a_word_about_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / ".netrc.bak").write_text("machine example.com")
+    async with staged(tmp_path / "config.toml") as stage:
+        await stage.ask("/attach notes.md")
+        await read(stage)
+        assert "passwords or keys" not in stage.screen_text
+        stage.chat.composer.load_draft("")
+        await stage.ask("/attach .netrc.bak")
+        await read(stage)
+        assert "machine example.com" in stage.chat.composer.text
+        assert ".netrc.bak may hold passwords or keys." in stage.screen_text
+
+
 async def test_a_chat_that_is_asked_again_or_edited_keeps_its_pictures(
     folder: Path, tmp_path: Path
 ) -> None:

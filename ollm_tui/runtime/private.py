@@ -1,0 +1,69 @@
+"""What is the program's own: the places where it keeps things, and the keys it holds."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ollm_tui.config.hub_token import token_path
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.schema import AppConfig
+from ollm_tui.decode.redact import environment_secrets, is_guessable, names_secret
+from ollm_tui.providers.base_url import url_secrets
+from ollm_tui.tools.builtin.guard import FileGuard
+
+
+def known_secrets(config: AppConfig) -> Iterator[str]:
+    """Give the keys, headers and passwords of all places, to be kept out of reports."""
+    yield from url_secrets(config.hub.endpoint)
+    if config.hub.token is not None:
+        yield config.hub.token.get_secret_value()
+    for settings in config.providers.values():
+        for url in (*settings.addresses, settings.proxy or ""):
+            yield from url_secrets(url)
+        for secret in (settings.api_key, *settings.headers.values()):
+            if secret is not None:
+                yield secret.get_secret_value()
+
+
+def file_guard(loaded: LoadedConfig, paths: AppPaths) -> FileGuard:
+    """Give what keeps the tools of models away from the program's own."""
+    environ = dict(os.environ)
+    return FileGuard(
+        own=tuple(_own_places(loaded, paths, environ)),
+        secrets=lambda: _telling_secrets(loaded.config, environ),
+    )
+
+
+def _own_places(
+    loaded: LoadedConfig, paths: AppPaths, environ: Mapping[str, str]
+) -> Iterator[Path]:
+    yield from (paths.config_dir, paths.data_dir, paths.state_dir, paths.cache_dir)
+    # A flag or a variable may have moved them to a folder that holds other things as well.
+    yield from (paths.config_file, loaded.path.absolute())
+    try:
+        yield token_path(environ).expanduser().absolute()
+    except RuntimeError:  # nobody's home is known
+        return
+
+
+def _telling_secrets(config: AppConfig, environ: Mapping[str, str]) -> Iterator[str]:
+    """Give the secrets that are taken out of files: what a header says may be no secret at all."""
+    plain = {
+        value.get_secret_value()
+        for settings in config.providers.values()
+        for name, value in settings.headers.items()
+        if not (names_secret(name) or "auth" in name.lower() or "cookie" in name.lower())
+    }
+    for secret in known_secrets(config):
+        if secret not in plain or _is_random(secret):
+            yield secret
+    for secret in environment_secrets(environ):
+        if _is_random(secret):
+            yield secret
+
+
+def _is_random(value: str) -> bool:
+    """Tell whether a value looks made up by a machine, not like a word, a path or a media type."""
+    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return len(value) >= 12 and has_both and not is_guessable(value) and not set(value) & set("/; ")

@@ -1,0 +1,257 @@
+"""What no tool may open and no result may hold: the program's own folders, places of secrets, keys.
+
+Every tool that takes a path asks the guard for each step of it, by the names of the way and by
+what was opened. The program's own folders are known by device and number, so that no other
+spelling, link or mount of them leads in; a file with several names is one of them if any of its
+names is. What a file holds is looked at as well, wherever it stands.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.redact import (
+    MARK,
+    SecretFinder,
+    holds_private_key,
+    is_guessable,
+    overlapping,
+    without_private_keys,
+)
+from ollm_tui.tools.builtin.secret_places import words
+from ollm_tui.tools.builtin.secrets import is_secret_at, original_names
+from ollm_tui.tools.failure import ToolFailure
+
+KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
+_KNOWN_PLACES: Final = words(
+    """
+    .ssh .gnupg .aws .azure .kube .docker .netrc .git-credentials .npmrc .pypirc .pgpass .my.cnf
+    .password-store .vault-token .bash_history .zsh_history .python_history .psql_history
+    .config/gh .config/gcloud .config/git/credentials .config/containers .config/rclone
+    .config/doctl .config/op .cargo/credentials .cargo/credentials.toml .terraform.d .ollama
+    .m2/settings.xml .gem/credentials .huggingface .cache/huggingface/token .local/share/keyrings
+    """
+)
+"""Places in a home whose contents are recognised under other names too."""
+_MOST_ENTRIES: Final = 50_000
+_REDACTED: Final = f"[Keys were taken out of this text; each stands as {MARK}.]"
+
+Identity: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileGuard:
+    """Says what tools may open and tell; made once, asked anew for every call."""
+
+    own: tuple[Path, ...] = ()
+    """The program's folders, and files of its own elsewhere."""
+    secrets: Callable[[], Iterable[str]] = tuple
+    """Gives the keys that the program holds."""
+
+    def look(self, root: Path) -> "Watch":
+        """Begin one call of a tool below `root`: places are looked up now, as they may change.
+
+        Raises:
+            ToolFailure: nothing below the root may be read.
+        """
+        watch = Watch(root, self.own, self._finder())
+        watch.require_root()
+        return watch
+
+    def cleaned(self, text: str) -> str:
+        """Give what a tool tells without keys, and say so where there were any."""
+        kept = self._finder().redact(without_private_keys(text))
+        return text if kept == text else f"{kept}\n{_REDACTED}"
+
+    def _finder(self) -> SecretFinder:
+        # A word that may stand in any text, such as "ollama" for a server that wants no key.
+        return SecretFinder(secret for secret in self.secrets() if not is_guessable(secret))
+
+
+@dataclass(slots=True)
+class Watch:
+    """What is looked at during one call."""
+
+    root: Path
+    own: Sequence[Path]
+    finder: SecretFinder
+    _own_ids: frozenset[Identity] = field(init=False)
+    _secret_ids: frozenset[Identity] = field(init=False)
+    _own_files: frozenset[tuple[Identity, str]] = field(init=False)
+    _own_links: frozenset[Identity] | None = None
+    _secret_links: frozenset[Identity] | None = None
+
+    def __post_init__(self) -> None:
+        """Look up the places."""
+        self._own_ids = frozenset(_identities(_with_links(self.own)))
+        self._secret_ids = frozenset(_identities(_known_places()))
+        self._own_files = frozenset(
+            (folder, place.name.casefold())
+            for place in self.own
+            if not place.is_dir()
+            for folder in _identities([place.parent])
+        )
+
+    def require_root(self) -> None:
+        """Refuse a root that is, or lies in, a place that is not read.
+
+        Raises:
+            ToolFailure: it is.
+        """
+        parts = self.root.parts[1:]
+        for end in range(len(parts) + 1):
+            place = Path("/", *parts[:end])
+            try:
+                status = place.stat()
+            except OSError:
+                continue
+            if parts[:end]:
+                self._require_names(parts[:end], str(place), is_folder=True)
+            self._require_other(status, str(place))
+
+    def require_name(self, names: Sequence[str], *, is_folder: bool) -> None:
+        """Refuse a place below the root by its names, before it is opened.
+
+        Raises:
+            ToolFailure: a tool may not read it.
+        """
+        whole = (*self.root.parts[1:], *names)
+        self._require_names(whole, shown_path(names), is_folder=is_folder)
+
+    def require_opened(
+        self, names: Sequence[str], status: os.stat_result, folder: os.stat_result | None = None
+    ) -> None:
+        """Refuse what was opened below the root; `folder` is what it stands in.
+
+        Raises:
+            ToolFailure: a tool may not read it.
+        """
+        shown = shown_path(names)
+        is_folder = stat.S_ISDIR(status.st_mode)
+        self._require_names((*self.root.parts[1:], *names), shown, is_folder=is_folder)
+        self._require_other(status, shown)
+        if folder is not None and self._own_files and not is_folder:
+            above = folder.st_dev, folder.st_ino
+            if any((above, name) in self._own_files for name in original_names(names[-1])):
+                raise _own(shown)
+
+    def may_open(
+        self, names: Sequence[str], status: os.stat_result, folder: os.stat_result | None = None
+    ) -> bool:
+        """Tell whether something found on the way may be opened."""
+        try:
+            self.require_opened(names, status, folder)
+        except ToolFailure:
+            return False
+        return True
+
+    def holds_keys(self, pieces: Iterable[bytes]) -> bool:
+        """Tell whether a file, given in pieces, holds a key of the program or a private key."""
+        return any(
+            holds_private_key(data) or self.finder.is_in(data) for data in overlapping(pieces)
+        )
+
+    def _require_names(self, whole: Sequence[str], shown: str, *, is_folder: bool) -> None:
+        if whole[0] in KERNEL_FOLDERS and whole[:2] != ("dev", "shm"):
+            raise ToolFailure(f"/{whole[0]} belongs to the system and cannot be read.")
+        if is_secret_at(whole, is_folder=is_folder):
+            raise secret_refusal(shown)
+
+    def _require_other(self, status: os.stat_result, shown: str) -> None:
+        identity = status.st_dev, status.st_ino
+        if identity in self._own_ids:
+            raise _own(shown)
+        if identity in self._secret_ids:
+            raise secret_refusal(shown)
+        if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
+            self._require_no_link(identity, shown)
+
+    def _require_no_link(self, identity: Identity, shown: str) -> None:
+        """Refuse a file of which another name stands in a place that is not read."""
+        if self._own_links is None or self._secret_links is None:
+            self._own_links = frozenset(_linked(self.own))
+            self._secret_links = frozenset(_linked(_known_places()))
+        if identity in self._own_links:
+            raise _own(shown)
+        if identity in self._secret_links:
+            raise secret_refusal(shown)
+
+
+def secret_refusal(shown: str) -> ToolFailure:
+    """Make the refusal of what keeps passwords or keys."""
+    return ToolFailure(
+        f"{shown} may hold passwords or keys and is not given to a model. "
+        "Ask the user for what you need of it."
+    )
+
+
+def content_refusal(shown: str) -> ToolFailure:
+    """Make the refusal of a file in which a key was seen."""
+    return ToolFailure(
+        f"{shown} holds a key and is not given to a model. Ask the user for what you need of it."
+    )
+
+
+def _own(shown: str) -> ToolFailure:
+    return ToolFailure(f"{shown} belongs to ollm itself and is not given to a model.")
+
+
+def shown_path(names: Sequence[str]) -> str:
+    """Join names from the root; what is no UTF-8 or would not be seen is spelled out."""
+    joined = "/".join(os.fsencode(name).decode(errors="replace") for name in names)
+    return clean_name(joined) or "."
+
+
+def _known_places() -> Iterator[Path]:
+    try:
+        home = Path.home()
+    except RuntimeError:  # nobody's home is known
+        return
+    yield from (home / place for place in _KNOWN_PLACES)
+
+
+def _identities(places: Iterable[Path]) -> Iterator[Identity]:
+    """Give what stands at each place that there is, where links lead too."""
+    for place in places:
+        try:
+            status = place.stat()
+        except (OSError, ValueError):
+            continue
+        yield status.st_dev, status.st_ino
+
+
+def _with_links(places: Iterable[Path]) -> Iterator[Path]:
+    """Give places, and the links in those that are folders: settings are often linked there."""
+    for place in places:
+        yield place
+        try:
+            with os.scandir(place) as entries:
+                yield from (Path(entry) for entry in entries if entry.is_symlink())
+        except (OSError, ValueError):
+            continue
+
+
+def _linked(places: Iterable[Path]) -> Iterator[Identity]:
+    """Give the files in some places that have further names."""
+    for number, path in enumerate(_files(places)):
+        if number > _MOST_ENTRIES:
+            return
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if status.st_nlink > 1:
+            yield status.st_dev, status.st_ino
+
+
+def _files(places: Iterable[Path]) -> Iterator[Path]:
+    for place in places:
+        if not place.is_dir():
+            yield place
+            continue
+        for folder, _, names in os.walk(place):
+            yield from (Path(folder, name) for name in names)

@@ -1,0 +1,380 @@
+"""No tool gives a secret to a model, wherever it lies, however it is named and asked for."""
+
+import base64
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.load import load_config
+from ollm_tui.config.paths import default_paths
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.runtime.private import file_guard
+from ollm_tui.tools.builtin import builtin_tools
+from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolOffer, ToolRunner
+from tests.hostile.secret_files import ORDINARY, PLACES, copies
+from tests.support.tools import AllowAll, tool_call
+
+KEY = "sk-planted/Canary+4711-0815xyz"
+HUB_TOKEN = "hf_PlantedHubToken0815"
+HEADER = "team-Planted-Header-4711-abc"
+CANARY = "the canary of this place"
+SETTINGS = f"""
+[hub]
+token = "{HUB_TOKEN}"
+[providers.planted]
+base_url = "http://127.0.0.1:1"
+api_key = "{KEY}"
+headers = {{ "X-Team" = "{HEADER}", "Accept" = "application/json" }}
+[providers.plain]
+base_url = "http://127.0.0.1:2"
+api_key = "ollama"
+[providers.variable]
+base_url = "http://127.0.0.1:3"
+api_key_env = "WORK_VARIABLE"
+"""
+VARIABLE = "variable-Planted-0815"
+HELD = (KEY, HUB_TOKEN, HEADER, VARIABLE)
+
+
+@dataclass
+class Home:
+    """A home with settings, and the tools of a program that runs there."""
+
+    path: Path
+    config_path: Path | None = None
+    calls: Iterator[int] = field(default_factory=count)
+
+    @property
+    def settings(self) -> Path:
+        return self.config_path or default_paths().config_file
+
+    def put(self, name: str, data: str | bytes = CANARY) -> Path:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return file
+
+    def runner(self, root: Path | None = None) -> ToolOffer:
+        paths = default_paths()
+        loaded = load_config(paths, os.environ, Flags(config_path=self.config_path))
+        guard = file_guard(loaded, paths)
+        tools = builtin_tools(root or self.path, guard)
+        runner = ToolRunner(ToolRegistry(tools), AllowAll(), without_keys=guard.cleaned)
+        return runner.offer([tool.schema.name for tool in tools])
+
+    async def told(self, name: str, root: Path | None = None, **args: JsonValue) -> str:
+        return (await self.runner(root).run(tool_call(name, args))).content
+
+    async def everything(
+        self,
+        path: str,
+        root: Path | None = None,
+        runner: ToolOffer | None = None,
+        ways: int | None = None,
+    ) -> str:
+        """Give all that the tools tell of a path, in every way of asking or the first ones."""
+        folder, _, name = path.rstrip("/").rpartition("/")
+        asked: list[tuple[str, dict[str, JsonValue]]] = [
+            ("read_file", {"path": path}),
+            ("search_files", {"pattern": "(?i).", "path": path, "mode": "regex"}),
+            ("list_directory", {"path": path, "include_hidden": True}),
+            ("read_file", {"path": path, "start_line": 2, "line_count": 1}),
+            ("search_files", {"pattern": "a", "path": path}),
+            ("search_files", {"pattern": "a", "path": folder or ".", "glob": name}),
+        ]
+        runner = runner or self.runner(root)
+        results = [
+            await runner.run(tool_call(tool, args, id=f"call {next(self.calls)}"))
+            for tool, args in asked[:ways]
+        ]
+        return "\n".join(result.content for result in results)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    folder = tmp_path.resolve() / "person"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
+    monkeypatch.delenv("OLLM_CONFIG", raising=False)
+    monkeypatch.setenv("WORK_VARIABLE", VARIABLE)
+    planted = Home(folder)
+    paths = default_paths()
+    for place in (paths.config_dir, paths.data_dir, paths.state_dir, paths.cache_dir):
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "own.txt").write_text(CANARY)
+    planted.settings.write_text(SETTINGS + f"\n# {CANARY}\n")
+    return planted
+
+
+def test_there_are_as_many_places_as_promised() -> None:
+    assert len({*PLACES}) + len({*copies()}) >= 500
+    assert len({*PLACES}) >= 200
+    assert len({*ORDINARY}) >= 80
+
+
+@pytest.mark.parametrize("places", [PLACES, tuple(copies())], ids=["places", "copies"])
+async def test_no_known_place_of_secrets_is_told(home: Home, places: Sequence[str]) -> None:
+    runner = home.runner()
+    leaked, unexplained = [], []
+    for place in places:
+        file = home.put(place)
+        told = await home.everything(place, runner=runner, ways=3)
+        leaked += [place] if CANARY in told else []
+        unexplained += [place] if "passwords or keys" not in told else []
+        file.unlink()
+    assert leaked == []
+    assert unexplained == []
+
+
+async def test_a_search_of_the_whole_home_passes_all_of_them_over(home: Home) -> None:
+    for place in PLACES:
+        with suppress(FileExistsError, NotADirectoryError, IsADirectoryError):
+            home.put(place)
+    home.put("notes.txt", f"{CANARY}, of no importance")
+    for mode in ("text", "regex"):
+        told = await home.told("search_files", pattern="canary of", mode=mode)
+        assert told.splitlines()[0] == f"notes.txt:1: {CANARY}, of no importance"
+        assert told.splitlines()[1].startswith("[1 matching lines in ")
+
+
+async def test_what_only_looks_like_a_secret_is_told(home: Home) -> None:
+    text = "plain text about ollama and application/json"
+    refused = []
+    runner = home.runner()
+    for name in ORDINARY:
+        file = home.put(name, text)
+        result = await runner.run(tool_call("read_file", {"path": name}, id=name))
+        refused += [name] if result.content != text else []
+        file.unlink()
+    assert refused == []
+
+
+OWN = ("config/ollm/own.txt", "local/share/ollm/own.txt", "local/state/ollm/own.txt")
+SPELLINGS = (
+    "{own}",
+    "./{own}",
+    "{home}/{own}",
+    "//{home}//{own}",
+    "sub/../{own}",
+    "{folder}/../{last}/own.txt",
+    "{folder}/./own.txt",
+    "{folder}/sub/../own.txt",
+    "linked file",
+    "linked folder/own.txt",
+    "linked folder/../{last}/own.txt",
+    "linked twice/own.txt",
+    "hard link",
+    "/proc/self/root/{home}/{own}",
+    "/proc/self/cwd/{own}",
+    "/proc/thread-self/root{home}/{own}",
+    "{folder}",
+    "linked folder",
+)
+
+
+@pytest.mark.parametrize("own", [f".{place}" for place in OWN] + [".cache/ollm/own.txt"])
+async def test_the_programs_own_folders_are_out_of_reach(home: Home, own: str) -> None:
+    folder = home.path / own.removesuffix("/own.txt")
+    (home.path / "sub").mkdir()
+    (folder / "sub").mkdir()
+    (home.path / "linked file").symlink_to(own)
+    (home.path / "linked folder").symlink_to(folder)
+    (home.path / "linked twice").symlink_to("linked folder")
+    (home.path / "hard link").hardlink_to(home.path / own)
+    below, leaked = str(folder.relative_to(home.path)), []
+    for root in (home.path, Path("/")):
+        runner = home.runner(root)
+        for spelling in SPELLINGS:
+            path = spelling.format(own=own, home=home.path, folder=below, last=folder.name)
+            for asked in (f"{home.path}/{path}", *([path] if root == home.path else [])):
+                told = await home.everything(asked, runner=runner)
+                leaked += [asked] if CANARY in told else []
+    assert leaked == []
+
+
+async def test_no_root_opens_the_programs_own_folders(home: Home) -> None:
+    paths = default_paths()
+    (home.path / "link").symlink_to(paths.config_dir)
+    inner = paths.data_dir / "models" / "deep"
+    inner.mkdir(parents=True)
+    (inner / "own.txt").write_text(CANARY)
+    roots = (paths.config_dir, paths.data_dir, paths.state_dir, paths.cache_dir, inner)
+    for root in (*roots, home.path / "link"):
+        told = await home.everything("own.txt", root)
+        assert CANARY not in told
+        assert f"{root.resolve()}".startswith(str(home.path))
+        assert "is not given to a model" in told
+
+
+async def test_folders_moved_by_the_environment_are_out_of_reach(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(home.path / "project" / kind.lower()))
+        home.put(f"project/{kind.lower()}/ollm/own.txt")
+        home.put(f"project/{kind.lower()}/other/own.txt", "of another program")
+    for kind in ("config", "data", "state", "cache"):
+        assert CANARY not in await home.everything(f"project/{kind}/ollm/own.txt")
+        assert await home.told("read_file", path=f"project/{kind}/other/own.txt") == (
+            "of another program"
+        )
+
+
+COPIES_OF_SETTINGS = (
+    "work.toml",
+    "work.toml~",
+    "work.toml.bak",
+    "work.toml.orig.2",
+    "#work.toml#",
+    ".work.toml.swp",
+    "work (1).toml",
+    "work copy.toml",
+    "Copy of work.toml",
+    "work.toml.2024-01-31",
+    "work-old.toml",
+    "WORK.toml",
+)
+
+
+@pytest.mark.parametrize("by", ["flag", "variable"])
+async def test_settings_elsewhere_and_copies_beside_them_are_out_of_reach(
+    home: Home, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = home.put("project/work.toml", SETTINGS + f"\n# {CANARY}\n")
+    if by == "variable":
+        monkeypatch.setenv("OLLM_CONFIG", str(moved))
+    there = Home(home.path, config_path=moved if by == "flag" else None)
+    runner, leaked = there.runner(), []
+    for name in COPIES_OF_SETTINGS:
+        there.put(f"project/{name}")
+        told = await there.everything(f"project/{name}", runner=runner)
+        leaked += [name] if CANARY in told else []
+    assert leaked == []
+    there.put("project/other.toml", "another file")
+    assert await there.told("read_file", path="project/other.toml") == "another file"
+
+
+async def test_settings_that_are_linked_elsewhere_are_out_of_reach_there_too(home: Home) -> None:
+    kept = home.put("dots/ollm.toml", SETTINGS + f"\n# {CANARY}\n")
+    home.settings.unlink()
+    home.settings.symlink_to(kept)
+    assert CANARY not in await home.everything("dots/ollm.toml")
+
+
+async def test_the_hubs_token_is_out_of_reach_where_a_variable_has_put_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home.put("project/hub.txt")
+    monkeypatch.setenv("HF_TOKEN_PATH", str(file))
+    assert CANARY not in await home.everything("project/hub.txt")
+
+
+async def test_other_names_of_known_secrets_are_recognised(home: Home) -> None:
+    home.put(".ssh/work")
+    (home.path / "hard.txt").hardlink_to(home.path / ".ssh" / "work")
+    kept = home.put("dots/hosts.txt")
+    (home.path / ".netrc").symlink_to(kept)
+    home.put("dots/gitcreds/x.txt")
+    (home.path / ".config" / "gh").symlink_to(home.path / "dots" / "gitcreds")
+    for path in ("hard.txt", "dots/hosts.txt", ".netrc", "dots/gitcreds/x.txt"):
+        assert CANARY not in await home.everything(path)
+    (home.path / "own.txt").write_text("a file of two names")
+    (home.path / "twin.txt").hardlink_to(home.path / "own.txt")
+    assert await home.told("read_file", path="twin.txt") == "a file of two names"
+
+
+def forms(secret: str) -> Iterator[tuple[str, bytes]]:
+    data = secret.encode()
+    yield "plain", data
+    yield "upper case", secret.upper().encode()
+    yield "swapped case", secret.swapcase().encode()
+    yield "backwards", data[::-1]
+    yield "url", quote(secret, safe="").encode()
+    yield "url twice", quote(quote(secret, safe=""), safe="").encode()
+    yield "url, every letter", "".join(f"%{byte:02x}" for byte in data).encode()
+    yield "json", "".join(f"\\u{byte:04x}" for byte in data).encode()
+    yield "html", "".join(f"&#{byte};" for byte in data).encode()
+    yield "hexadecimal", data.hex().encode()
+    yield "hexadecimal, spaced", data.hex(" ").encode()
+    for before in range(3):
+        yield f"base64 behind {before}", base64.b64encode(b"x" * before + data + b"y")
+    yield "base64 for urls", base64.urlsafe_b64encode(data)
+    yield "base64 in lines", base64.encodebytes(data * 3)
+    yield "over two lines", data[:9] + b"\n" + data[9:]
+    yield "over many lines", b"\n    ".join(data[at : at + 3] for at in range(0, len(data), 3))
+    yield "put together", b'"' + data[:8] + b'" + "' + data[8:] + b'"'
+    yield "utf-16", secret.encode("utf-16")
+    yield "behind NUL", b"\0" + data
+    yield "invisible letters", "\u200b".join(secret).encode()
+
+
+@pytest.mark.parametrize("secret", HELD)
+async def test_a_key_that_the_program_holds_leaves_in_no_form(home: Home, secret: str) -> None:
+    runner, leaked = home.runner(), []
+    for name, data in forms(secret):
+        content = b"first line\nkey " + data + b" end\n" + b"more\n" * 3
+        home.put("src/notes.txt", content)
+        told = await home.everything("src/notes.txt", runner=runner)
+        leaked += [name] if "end" in told or "holds a key" not in told else []
+        for number in range(1, content.count(b"\n") + 1):
+            args: dict[str, JsonValue] = {"path": "src/notes.txt", "start_line": number}
+            part = await runner.run(tool_call("read_file", args, id=f"{name} {number}"))
+            leaked += [f"{name}, line {number}"] if "holds a key" not in part.content else []
+    assert leaked == []
+
+
+async def test_a_pattern_learns_nothing_about_a_key(home: Home) -> None:
+    home.put("notes.txt", f"key={KEY}\n")
+    home.put("other.txt", "nothing\n")
+    asked = (KEY[:4], KEY[:9], "nowhere", "planted", "key=")
+    answers = {await home.told("search_files", pattern=pattern) for pattern in asked}
+    answers |= {
+        await home.told("search_files", pattern=pattern, mode="regex")
+        for pattern in ("^key=sk-[a-p]", "^key=sk-[q-z]", "Canary.4", "Canary.5")
+    }
+    assert answers == {"[0 matching lines in 1 files of .; 1 file with keys passed over]"}
+
+
+BODY = "\n".join(["MIIEpAIBAAKCAQEA" + "q" * 48] * 5)
+PRIVATE_KEYS = (
+    f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n-----END RSA PRIVATE KEY-----\n",
+    f"-----BEGIN PRIVATE KEY-----\n{BODY}\n-----END PRIVATE KEY-----\n",
+    f"-----BEGIN OPENSSH PRIVATE KEY-----\r\n{BODY}\r\n-----END OPENSSH PRIVATE KEY-----\r\n",
+    f"-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: x\n\n{BODY}\n",
+    f"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n{BODY}\n",
+    f"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: x\n{BODY}\n",
+    f'{{"private_key": "-----BEGIN PRIVATE KEY-----\\n{BODY[:64]}\\n{BODY[:64]}\\n"}}',
+    f"PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 4\n{BODY}\n",
+    "AGE-SECRET-KEY-1" + "Q" * 58,
+    "client-key-data: "
+    + base64.b64encode(f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}".encode()).decode(),
+)
+
+
+@pytest.mark.parametrize("text", PRIVATE_KEYS)
+async def test_private_keys_are_known_by_their_form(home: Home, text: str) -> None:
+    home.put("src/notes.txt", f"before\n{text}")
+    for number in (1, 2, 4):
+        told = await home.told("read_file", path="src/notes.txt", start_line=number)
+        assert told == (
+            "src/notes.txt holds a key and is not given to a model. "
+            "Ask the user for what you need of it."
+        )
+    assert "QQQQ" not in (everything := await home.everything("src/notes.txt"))
+    assert "qqqq" not in everything
+
+
+async def test_code_that_names_private_keys_stays_readable(home: Home) -> None:
+    code = 'BEGIN = "-----BEGIN RSA PRIVATE KEY-----"\nEND = "-----END RSA PRIVATE KEY-----"\n'
+    home.put("keys.py", code)
+    assert await home.told("read_file", path="keys.py") == code
