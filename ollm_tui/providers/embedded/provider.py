@@ -26,6 +26,7 @@ from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Superviso
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.unsupported import check_request
 
 ENGINE_PACKAGE = "xllamacpp"
 DISPOSE_S = 2.0
@@ -190,7 +191,12 @@ class EmbeddedProvider:
             await self._drop_adapters()
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
-        """Have the model loaded until the stack closes; None when the signal came first."""
+        """Have the model loaded until the stack closes; None when the signal came first.
+
+        Raises:
+            AIError: it cannot be loaded, or asked for what the request wants.
+        """
+        check_request(request)
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
                 listening.callback(request.signal.subscribe(scope.cancel))
@@ -240,7 +246,10 @@ class EmbeddedProvider:
         return replace(info, loaded=False, context=self._context(info))
 
     def _ready_for(self, engine: Engine, request: Request) -> Request:
-        return with_defaults(request, self._defaults.get(engine.plan.name))
+        """Fill in the file's own values; what `_lease` has acted on goes no further."""
+        request = with_defaults(request, self._defaults.get(engine.plan.name))
+        options = replace(request.options, num_ctx=None, keep_alive=None)
+        return replace(request, options=options)
 
     async def _adapter(self, engine: Engine) -> LlamaCppProvider:
         """Give the client of one engine, and drop those of engines that have ended."""

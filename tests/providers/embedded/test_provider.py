@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from ollm_tui.protocol.ports import (
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta, ToolCallEvent
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolName
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
 from tests.support.engine import (
@@ -118,7 +120,7 @@ async def test_a_schema_holds(model_folder: Path) -> None:
 
 async def test_invoke_gives_the_whole_answer(model_folder: Path) -> None:
     async with embedded(model_folder) as (provider, _):
-        request = Request(model=MODEL, input="hi", stream=False)
+        request = Request(model=MODEL, messages=[Message("user", "hi")], stream=False)
         response = await provider.invoke(request)
     assert isinstance(response, Response)
     assert response.text == HELLO
@@ -386,3 +388,12 @@ def test_it_offers_what_it_can_do() -> None:
     ):
         assert isinstance(provider, protocol)
     assert not isinstance(provider, SupportsPull)
+
+
+async def test_a_tool_that_is_named_is_the_one_that_is_called(model_folder: Path) -> None:
+    other = replace(WEATHER, name="other")
+    for name in ("get_weather", "other"):
+        asked = replace(ask("hello", tools=[WEATHER, other]), tool_choice=ToolName(name))
+        async with embedded(model_folder) as (provider, _):
+            got = await answer(provider, asked)
+        assert [event.call.name for event in got if isinstance(event, ToolCallEvent)] == [name]
