@@ -19,7 +19,12 @@ from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingForma
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS, ModelDefaults, with_defaults
+from ollm_tui.providers.embedded.defaults import (
+    MODEL_DEFAULTS,
+    ModelDefaults,
+    unread_settings,
+    with_defaults,
+)
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.stream import EndedStream, EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
@@ -98,7 +103,9 @@ class EmbeddedProvider:
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)
             stream = adapter.chat_stream(self._ready_for(engine, request))
-            yield EngineStream(await stack.enter_async_context(stream), engine, load_s)
+            unread = await to_thread.run_sync(unread_settings, engine.plan.path)
+            events = await stack.enter_async_context(stream)
+            yield EngineStream(events, engine, load_s, unread)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Ask for a whole answer, or with `request.stream` for a stream.
@@ -144,7 +151,10 @@ class EmbeddedProvider:
         """
         facts = await to_thread.run_sync(self._library.facts, name)
         info = self._as_seen(await to_thread.run_sync(self._info, name))
-        return replace(info, details={**facts, **info.details})
+        path = await to_thread.run_sync(self._library.path_of, name)
+        unread = await to_thread.run_sync(unread_settings, path)
+        told = {"not_read": unread} if unread else {}
+        return replace(info, details={**facts, **info.details, **told})
 
     async def delete_model(self, name: str) -> None:
         """Remove a model of the app's own folder for good; one in memory leaves that first.

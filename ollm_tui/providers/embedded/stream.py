@@ -10,6 +10,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.defaults import left_unread
 from ollm_tui.providers.embedded.supervisor import Engine
 
 EXIT_WAIT_S = 0.5
@@ -19,8 +20,16 @@ EXIT_WAIT_S = 0.5
 class EngineStream:
     """The events of one answer; `load_s` is the part of the wait that was loading."""
 
-    def __init__(self, events: AsyncIterator[ProviderEvent], engine: Engine, load_s: float) -> None:
+    def __init__(
+        self,
+        events: AsyncIterator[ProviderEvent],
+        engine: Engine,
+        load_s: float,
+        unread: str | None = None,
+    ) -> None:
+        """`unread` names settings beside the model file, which are not read: it is said first."""
         self._events = events
+        self._unread = unread
         self._engine = engine
         self._load_s = load_s
         self._has_begun = False
@@ -29,6 +38,9 @@ class EngineStream:
         return self
 
     async def __anext__(self) -> ProviderEvent:
+        if self._unread is not None:
+            name, self._unread = self._unread, None
+            return left_unread(name)
         event = await anext(self._events)
         match event:
             case Finish() if self._load_s:

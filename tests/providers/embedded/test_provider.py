@@ -25,7 +25,7 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsUnload,
 )
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta, ToolCallEvent
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, TextDelta, ToolCallEvent
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolName
@@ -397,3 +397,18 @@ async def test_a_tool_that_is_named_is_the_one_that_is_called(model_folder: Path
         async with embedded(model_folder) as (provider, _):
             got = await answer(provider, asked)
         assert [event.call.name for event in got if isinstance(event, ToolCallEvent)] == [name]
+
+
+async def test_settings_beside_a_model_file_are_said_to_be_unread(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / f"{MODEL}.gguf").symlink_to(model_folder / f"{MODEL}.gguf")
+    async with embedded(tmp_path) as (provider, _):
+        assert not [e for e in await answer(provider, ask("hi")) if isinstance(e, LeftOut)]
+        assert "not_read" not in (await provider.show_model(MODEL)).details
+        (tmp_path / f"{MODEL}.config.yaml").write_text("parameters: {}")
+        first = (await answer(provider, ask("hi")))[0]
+        shown = await provider.show_model(MODEL)
+    assert isinstance(first, LeftOut)
+    assert first.field == shown.details["not_read"] == f"{MODEL}.config.yaml"
+    assert "not read yet" in first.error.message
