@@ -33,6 +33,7 @@ class ShowText:
         self._held_return = ""
         self._at_line_start = True
         self._is_thinking = False
+        self._media_told: set[str] = set()
 
     def event(self, event: chat.ChatEvent) -> None:
         """Write what of an event belongs on the screen."""
@@ -47,10 +48,8 @@ class ShowText:
                 at_once = WHOLE if error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
                 again = f"Trying again in {wait_s:g} s ({attempt})." if wait_s else at_once
                 self._output.note(f"{event.why} {event.instead or again}")
-            case chat.ContextWarning(used=used, limit=limit):
-                self._output.note(f"The conversation takes {used} of {limit} tokens.")
-            case chat.PicturesLeftOut(count=count, model=model):
-                self._output.note(f"{model} reads only text: {pictures(count)} not sent.")
+            case chat.ContextWarning() | chat.PicturesLeftOut() | chat.MediaDelta():
+                self._remark(event)
             case chat.Finish(reason=reason):
                 self._close()
                 self._ending(reason)
@@ -59,7 +58,7 @@ class ShowText:
                 self._output.error(error.message, error.hint)
             case chat.ToolCallStart() | chat.ToolCallResult():
                 self._tool(event)
-            case chat.MediaDelta() | chat.TurnComplete():
+            case chat.TurnComplete():
                 pass
             case _:
                 assert_never(event)
@@ -72,6 +71,18 @@ class ShowText:
         else:
             ending = "failed" if event.result.is_error else "done"
             self._output.note(f"{name} {ending}: {event.result.content[:SHOWN_RESULT]}")
+
+    def _remark(self, event: chat.ContextWarning | chat.PicturesLeftOut | chat.MediaDelta) -> None:
+        match event:
+            case chat.ContextWarning(used=used, limit=limit):
+                self._output.note(f"The conversation takes {used} of {limit} tokens.")
+            case chat.PicturesLeftOut(count=count, model=model):
+                self._output.note(f"{model} reads only text: {pictures(count)} not sent.")
+            case chat.MediaDelta(modality=modality) if modality not in self._media_told:
+                self._media_told.add(modality)
+                self._output.note(f"The model sends {modality}, which cannot be shown here.")
+            case _:
+                pass  # a further piece of what was spoken of
 
     def _text(self, delta: str) -> None:
         text = self._held_return + delta
