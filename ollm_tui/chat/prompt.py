@@ -93,14 +93,7 @@ def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None
         return message
     if not kept and not message.tool_calls:
         return None
-    return Message(
-        message.role,
-        kept,
-        name=message.name,
-        tool_calls=message.tool_calls,
-        tool_call_id=message.tool_call_id,
-        metadata=message.metadata,
-    )
+    return replace(message, content=tuple(kept))
 
 
 def newest_turns(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
@@ -132,4 +125,8 @@ def _says_something(message: Message) -> bool:
 
 def _joined(first: Message, second: Message) -> Message:
     content: list[Block] = [*first.content, TextContent("\n\n"), *second.content]
-    return Message("user", content, name=second.name, metadata=second.metadata)
+    return replace(
+        second,
+        content=tuple(content),
+        template_format=second.template_format or first.template_format,
+    )

@@ -5,6 +5,7 @@ what is sent to a model without tool calling of its own is rendered here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
@@ -79,7 +80,8 @@ def as_react(messages: Sequence[Message]) -> tuple[Message, ...]:
     for message in _steps(messages):
         if sent and message.role == sent[-1].role == "user":
             between = TextContent("\n\n")
-            sent[-1] = Message("user", (*sent[-1].content, between, *message.content))
+            together = (*sent[-1].content, between, *message.content)
+            sent[-1] = replace(sent[-1], content=together)
         else:
             sent.append(message)
     return tuple(sent)
@@ -130,7 +132,7 @@ def _rendered_answer(message: Message) -> Message:
         return message
     first = kept.index(next(block for block in kept if isinstance(block, TextContent)))
     kept.insert(first, TextContent("Final Answer: "))
-    return Message("assistant", kept)
+    return replace(message, content=tuple(kept))
 
 
 def _rendered_result(message: Message) -> Message:

@@ -1,15 +1,24 @@
 """Answers of a provider that cannot stream, as a stream of few events."""
 
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from ollm_tui.protocol.blocks import TextContent, ThinkingContent
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    ImageContent,
+    MediaData,
+    TextContent,
+    ThinkingContent,
+    VideoContent,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
+    MediaDelta,
     ProviderEvent,
     TextDelta,
     ThinkingDelta,
@@ -45,9 +54,21 @@ async def _events(adapter: ProviderAdapter, request: Request) -> AsyncIterator[P
                 yield TextDelta(text)
             case ThinkingContent(text=text, signature=signature, signer=signer, sealed=sealed):
                 yield ThinkingDelta(text, signature=signature, signer=signer, sealed=sealed)
+            case ImageContent(data=data) | AudioContent(data=data) | VideoContent(data=data):
+                yield MediaDelta(modality=block.type, data=_raw(data))
             case _:
-                pass  # media of whole answers have no place in a text chat yet
+                yield MediaDelta(modality=block.type, data=b"")  # so that it is spoken of
     for call in response.tool_calls:
         yield ToolCallEvent(call)
     reason = response.finish_reason or ("tool_calls" if response.tool_calls else "stop")
     yield Finish(reason, response.usage)
+
+
+def _raw(data: MediaData | None) -> bytes:
+    """Give the bytes of media; none of what is only linked to, or is no base64."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return base64.b64decode((data or "").rpartition(",")[2], validate=True)
+    except ValueError:
+        return b""

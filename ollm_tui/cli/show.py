@@ -44,7 +44,7 @@ class ShowText:
     def asked(self, ref: ModelRef | None) -> None:
         """Say nothing: standard output carries the answer alone."""
 
-    def event(self, event: chat.ChatEvent) -> None:  # noqa: C901, PLR0912 -- one case per event
+    def event(self, event: chat.ChatEvent) -> None:
         """Write what of an event belongs on the screen."""
         match event:
             case chat.TextDelta(delta=delta):
@@ -57,12 +57,10 @@ class ShowText:
                 at_once = WHOLE if error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
                 again = f"Trying again in {wait_s:g} s ({attempt})." if wait_s else at_once
                 self._output.note(f"{event.why} {event.instead or again}")
-            case chat.ContextWarning(used=used, limit=limit):
-                self._output.note(f"The conversation takes {used} of {limit} tokens.")
-            case chat.PicturesLeftOut(count=count, model=model):
-                self._output.note(f"{model} reads only text: {pictures(count)} not sent.")
-            case chat.NoAnswer():
-                self._no_answer = event
+            case (
+                chat.ContextWarning() | chat.PicturesLeftOut() | chat.MediaDelta() | chat.NoAnswer()
+            ):
+                self._remark(event)
             case chat.Finish(reason=reason):
                 self._close()
                 self._ending(reason)
@@ -71,18 +69,10 @@ class ShowText:
                 self._output.error(error.message, error.hint)
             case chat.ToolCallStart() | chat.ToolCallResult():
                 self._tool(event)
-            case chat.MediaDelta():
-                self._media(event.modality)
             case chat.TurnComplete():
                 pass
             case _:
                 assert_never(event)
-
-    def _media(self, modality: str) -> None:
-        """Say once for each kind that it came: only text goes to standard output."""
-        if modality not in self._media_told:
-            self._media_told.add(modality)
-            self._output.note(f"The model sent {modality}, which is not shown here.")
 
     def _tool(self, event: chat.ToolCallStart | chat.ToolCallResult) -> None:
         self._end_thinking()
@@ -92,6 +82,22 @@ class ShowText:
         else:
             ending = "failed" if event.result.is_error else "done"
             self._output.note(f"{name} {ending}: {event.result.content[:SHOWN_RESULT]}")
+
+    def _remark(
+        self, event: chat.ContextWarning | chat.PicturesLeftOut | chat.MediaDelta | chat.NoAnswer
+    ) -> None:
+        match event:
+            case chat.ContextWarning(used=used, limit=limit):
+                self._output.note(f"The conversation takes {used} of {limit} tokens.")
+            case chat.PicturesLeftOut(count=count, model=model):
+                self._output.note(f"{model} reads only text: {pictures(count)} not sent.")
+            case chat.MediaDelta(modality=modality) if modality not in self._media_told:
+                self._media_told.add(modality)
+                self._output.note(f"The model sends {modality}, which cannot be shown here.")
+            case chat.NoAnswer():
+                self._no_answer = event  # the ending says it, unless there is more to say
+            case _:
+                pass  # a further piece of what was spoken of
 
     def _text(self, delta: str) -> None:
         text = self._held_return + delta
@@ -123,9 +129,11 @@ class ShowText:
         elif reason in {"content_filter", "refusal"}:
             self._output.note("The server's content filter ended the answer.")
         elif reason == "pause":
-            self._output.note("The server made a pause; `ollm -c` goes on.")
+            self._output.note("The server paused before the end of the answer.")
         elif reason == "max_turns":
-            self._output.note("The model wants to go on with tools; `ollm -c` continues.")
+            self._output.note("Stopped at the limit of turns with tools; `chat.max_turns` sets it.")
+        elif reason == "error":
+            self._output.note("The server ended the answer with an error.")
         elif self._no_answer is not None:
             self._output.note(self._no_answer.message)
 

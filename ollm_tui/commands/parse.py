@@ -1,8 +1,9 @@
 """Tell a command from a prompt."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
@@ -13,6 +14,25 @@ from ollm_tui.protocol.errors import AIError
 # A path (`/etc/hosts`) is no command, so a name ends at a space or at the end.
 _CALL: Final = re.compile(r"/(?P<name>[\w?-]*)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
 _SHOWN_NAME: Final = 40
+NOT_THERE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
+        "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
+        "edit": "Press Alt+Up, then e, to edit a message and go on from there.",
+        "export": "A chat cannot be exported yet. /copy copies the last answer.",
+        "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
+        "history": "/chats lists the saved chats.",
+        "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
+        "listen": "Speech cannot be understood yet.",
+        "mcp": "MCP servers cannot be used yet. /tools lists the tools there are.",
+        "private": "Every chat is saved: there is no private chat yet. /chats deletes one.",
+        "sessions": "/chats lists the saved chats.",
+        "settings": "Settings are in a file: `ollm config path` names it.",
+        "speak": "Answers cannot be read aloud yet.",
+        "undo": "Press Alt+Up, then e, to edit a message and go on from there.",
+    }
+)
+"""Commands that people expect and that do not exist, with what to do in their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +55,8 @@ class UnknownCommand:
         """What to tell the person."""
         if not self.name:
             return "A command has a name: /help lists them."
+        if instead := NOT_THERE.get(self.name.casefold()):
+            return f"There is no command /{self.name.casefold()}. {instead}"
         shown = clean_name(self.name[:_SHOWN_NAME])
         meant = f"Did you mean /{self.nearest}?" if self.nearest else "/help lists the commands."
         return f"There is no command /{shown}. {meant}"

@@ -17,11 +17,9 @@ _CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = MappingProxyType(
         "low": (ThinkingConfig(mode="last", effort="low"), "reason a little, then answer"),
         "medium": (ThinkingConfig(mode="last", effort="medium"), "reason, then answer"),
         "high": (ThinkingConfig(mode="last", effort="high"), "reason much, then answer"),
-        "first": ("first", "reason, then answer"),
-        "last": ("last", "answer, then give the reasons"),
-        "deep": ("deep", "reason at length before answering"),
     }
 )
+_NOT_THERE: Final = frozenset({"first", "last", "deep"})
 
 
 def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
@@ -33,7 +31,7 @@ def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
     return [*words, Completion("none", "leave it to the model")]
 
 
-@command("think", usage="[off | on | low | medium | high | first | last | deep]", complete=_choices)
+@command("think", usage="[off | on | low | medium | high]", complete=_choices)
 async def think(host: CommandHost, argument: str) -> None:
     """Show or change how much the model reasons."""
     name = argument.casefold()
@@ -46,6 +44,12 @@ async def think(host: CommandHost, argument: str) -> None:
         wanted, what = _CHOICES[name]
         host.conversation().should_think = wanted
         host.say(f"From the next answer on the model shall {what}.")
+    elif name in _NOT_THERE:
+        host.say(
+            f"/think {name} is not implemented: no server is told when to reason. "
+            "Use on, off, low, medium or high.",
+            "error",
+        )
     else:
         shown = clean_name(argument[:40])
         host.say(f"/think does not take {shown}. It takes {', '.join(_CHOICES)} or none.", "error")

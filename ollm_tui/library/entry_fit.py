@@ -35,6 +35,14 @@ class EntryFit:
     machine: Machine | None = None
     context: int = USUAL_CONTEXT
     kv_type: str = "f16"
+    by_server: bool = False
+    """Whether a server will run it, and not the built-in engine."""
+
+    @property
+    def _used(self) -> Machine | None:
+        if self.machine is None or self.by_server:
+            return self.machine
+        return self.machine.for_engine
 
     def of_size(
         self,
@@ -44,10 +52,11 @@ class EntryFit:
         family: str | None = None,
     ) -> Fit | None:
         """Judge a model of which the size is known, and perhaps how many parameters it has."""
-        if self.machine is None:
+        machine = self._used
+        if machine is None:
             return None
         shape = shape_of_size(size, parameters=parameters, family=family)
-        return fit_of(shape, self.machine, context=self._context(trained), kv_type=self.kv_type)
+        return fit_of(shape, machine, context=self._context(trained), kv_type=self.kv_type)
 
     def best(
         self,
@@ -58,13 +67,14 @@ class EntryFit:
     ) -> int | None:
         """Give the place of the one to take, of (quantization, bytes) each; None if none fits."""
         known = [size for _name, size in sizes if size]
-        if self.machine is None or not known:
+        machine = self._used
+        if machine is None or not known:
             return None
         is_known = parameters is not None or not keeps_cache(family)
         guess = shape_of_size(max(known), parameters=parameters, family=family)
         shape = guess if is_known else None
         context = self._context(trained)
-        return recommend(sizes, self.machine, context=context, shape=shape, kv_type=self.kv_type)
+        return recommend(sizes, machine, context=context, shape=shape, kv_type=self.kv_type)
 
     def best_of(self, entry: RegistryEntry) -> SizeFit | None:
         """Give what to take of a model of the registry; where nothing fits, the smallest.

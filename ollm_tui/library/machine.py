@@ -1,6 +1,6 @@
 """What this machine has to run models with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +25,11 @@ class Machine:
     gpus: tuple[Gpu, ...] = ()
     unified: bool = False
     """Whether the processor and the graphics share the memory (Apple)."""
+    engine_uses_gpus: bool = True
+    """Whether the built-in engine computes on graphics processors: a server's engine may although
+    this one, as PyPI has it for Linux and Windows, does not."""
+
+    @property
+    def for_engine(self) -> "Machine":
+        """What of the machine the built-in engine can use."""
+        return self if self.engine_uses_gpus else replace(self, gpus=(), unified=False)

@@ -5,7 +5,7 @@ Everything is a guess that may fail: what cannot be found out is None, and nothi
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,11 @@ from ollm_tui.library.machine_nvidia import nvidia_gpus
 from ollm_tui.library.machine_windows import windows_memory
 from ollm_tui.library.run_program import Runner, run_program
 
+ENGINE_DEVICES = (
+    "import xllamacpp\n"
+    "print(any(d['type'].name.endswith('GPU') for d in xllamacpp.get_device_info()))"
+)
+"""Tells whether the built-in engine, as it is installed, sees a graphics processor."""
 Memory = tuple[int | None, int | None]
 """Bytes in all and free."""
 
@@ -32,10 +37,15 @@ class Probe:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     run: Runner = run_program
     windows_memory: Callable[[], Memory] = windows_memory
+    engine: Sequence[str] = (sys.executable, "-I", "-c", ENGINE_DEVICES)
+    """Asks the built-in engine, in a process of its own: it is too large to load here."""
 
 
 async def find_machine(probe: Probe | None = None) -> Machine:
-    """Look at the machine as it is now; takes some milliseconds, or 2 s for a driver that hangs."""
+    """Look at the machine as it is now; takes some milliseconds, or 2 s for a driver that hangs.
+
+    Where there is a graphics processor the engine is asked whether it uses it: 0.2 s more.
+    """
     # Only reads, and ends by itself: a thread that is not waited for does no harm.
     return await to_thread.run_sync(partial(look, probe or Probe()), abandon_on_cancel=True)
 
@@ -53,4 +63,6 @@ def look(probe: Probe) -> Machine:
         total, free = linux_memory(probe.root)
         gpus = amd_gpus(probe.root)
     cards = nvidia_gpus(probe.run, probe.environ, probe.platform)
-    return Machine(ram_total=total, ram_free=free, gpus=(*cards, *gpus))
+    gpus = (*cards, *gpus)
+    uses_gpus = not gpus or (probe.run(probe.engine) or "").strip() == "True"
+    return Machine(ram_total=total, ram_free=free, gpus=gpus, engine_uses_gpus=uses_gpus)

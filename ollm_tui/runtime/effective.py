@@ -19,14 +19,6 @@ OPTIONS: tuple[str, ...] = (
 )  # fmt: skip
 """Those of `GenerationOptions` that a person sets, in the order in which they are shown."""
 OLLAMA_NAMES: Mapping[str, str] = MappingProxyType({"num_predict": "max_tokens"})
-UNSENT: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
-        "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
-        "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
-    }
-)
-"""What is never sent to a provider of a kind: its protocol has no place for it."""
 IN_CHAT = "/set in this chat"
 _LONGEST = 2000
 """Characters of one value that are shown: a text to stop at may be anything."""

@@ -26,13 +26,16 @@ async def with_fit(
 ) -> ModelDetails:
     """Add whether a model fits; what cannot be found out in time is left out.
 
-    `owns_path` tells whether the path in the details is one of this machine. A model in memory is
+    `owns_path` tells whether the path in the details is one of this machine, which the built-in
+    engine runs. A model in memory is
     not judged: what is free is what it has left.
     """
     if not details.info.size_bytes or details.info.loaded:
         return details
     with anyio.move_on_after(PATIENCE_S):
-        return replace(details, fit=await _fit(details, await machine(), owns_path=owns_path))
+        found = await machine()
+        used = found.for_engine if owns_path else found
+        return replace(details, fit=await _fit(details, used, owns_path=owns_path))
     return details
 
 

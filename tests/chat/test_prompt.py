@@ -72,3 +72,10 @@ def test_the_oldest_turns_can_stay_behind_but_never_the_newest() -> None:
     ]
     for left_out, first in ((0, "q0"), (1, "q1"), (2, "q2"), (3, "q2"), (99, "q2")):
         assert messages_to_send(turns, turns_left_out=left_out)[0].text == first
+
+
+def test_a_template_format_is_still_there_for_the_adapter_to_refuse() -> None:
+    first = Message("user", [PICTURE, TextContent("a")], template_format="jinja2")
+    (joined,) = messages_to_send([first, Message("user", "b")], attachments=False)
+    assert joined.template_format == "jinja2"
+    assert joined.text == "a\n\nb"

@@ -4,7 +4,14 @@ from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.protocol import chat_events
-from ollm_tui.protocol.blocks import TextContent, ThinkingContent
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    UnknownContent,
+    VideoContent,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.ports import ProviderStream
@@ -85,3 +92,23 @@ async def test_a_provider_that_streams_is_never_asked_twice_for_lack_of_a_featur
     provider.streaming_format = "sse"
     events = await ask(provider)
     assert events == [chat_events.ErrorEvent(error=NO_STREAM)]
+
+
+async def test_a_picture_or_a_sound_in_the_answer_is_not_passed_over() -> None:
+    provider = refusing()
+    provider.answer = Response(
+        content=(
+            ImageContent(data=b"\x89PNG"),
+            AudioContent(data="UklGRg=="),
+            VideoContent(url="https://x/y.mp4"),
+            UnknownContent("hologram", {}),
+        )
+    )
+    events = await ask(provider)
+    media = [event for event in events if isinstance(event, chat_events.MediaDelta)]
+    assert [(event.modality, event.data) for event in media] == [
+        ("image", b"\x89PNG"),
+        ("audio", b"RIFF"),
+        ("video", b""),
+        ("hologram", b""),
+    ]

@@ -1,9 +1,18 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text, run_command
+from ollm_tui.commands.parse import (
+    NOT_THERE,
+    CommandCall,
+    UnknownCommand,
+    parse,
+    prompt_text,
+    run_command,
+)
 from tests.commands.recording_host import RecordingHost
 
 
@@ -51,6 +60,15 @@ def test_an_unknown_command_names_the_nearest(text: str, sentence: str) -> None:
     parsed = parse(text, COMMANDS)
     assert isinstance(parsed, UnknownCommand)
     assert parsed.sentence == sentence
+
+
+@pytest.mark.parametrize("name", NOT_THERE)
+def test_a_command_that_people_expect_is_refused_with_what_to_do_instead(name: str) -> None:
+    parsed = parse(f"/{name} x", COMMANDS)
+    assert isinstance(parsed, UnknownCommand), "it is there now: take it off the list"
+    assert parsed.sentence == f"There is no command /{name}. {NOT_THERE[name]}"
+    for other in re.findall(r"(?<!\S)/(\w+)", NOT_THERE[name]):
+        assert isinstance(parse(f"/{other}", COMMANDS), CommandCall)
 
 
 async def test_an_unknown_command_is_said_as_an_error() -> None:

@@ -31,9 +31,6 @@ async def run(host: RecordingHost, text: str) -> str:
         ("LOW", ThinkingConfig(mode="last", effort="low")),
         ("medium", ThinkingConfig(mode="last", effort="medium")),
         ("high", ThinkingConfig(mode="last", effort="high")),
-        ("first", "first"),
-        ("last", "last"),
-        ("deep", "deep"),
     ],
 )
 async def test_think_sets_what_is_said_and_shows_it(
@@ -46,8 +43,16 @@ async def test_think_sets_what_is_said_and_shows_it(
     assert (await run(host, "/think")).startswith(f"The model shall {what.rstrip('.')}")
 
 
+@pytest.mark.parametrize("word", ["first", "last", "DEEP"])
+async def test_think_refuses_a_mode_that_nobody_is_told_of(host: RecordingHost, word: str) -> None:
+    said = await run(host, f"/think {word}")
+    assert host.asked[-1][0] == "error"
+    assert said.startswith(f"/think {word.lower()} is not implemented")
+    assert host.talk.should_think is None
+
+
 async def test_think_none_leaves_it_to_the_model(host: RecordingHost) -> None:
-    await run(host, "/think deep")
+    await run(host, "/think high")
     await run(host, "/think none")
     assert host.talk.should_think is None
     assert "as it likes" in await run(host, "/think")
@@ -128,7 +133,7 @@ async def test_views_are_opened(host: RecordingHost, text: str, view: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("draft", "first"), [("/think d", "deep"), ("/tools sh", "shell"), ("/tools clock sh", None)]
+    ("draft", "first"), [("/think m", "medium"), ("/tools sh", "shell"), ("/tools clock sh", None)]
 )
 def test_arguments_are_completed(host: RecordingHost, draft: str, first: str | None) -> None:
     found = suggest(draft, COMMANDS, host)

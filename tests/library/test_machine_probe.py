@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.machine_probe import Probe, find_machine, look
 from ollm_tui.library.machine_windows import windows_memory
+from ollm_tui.library.memory_need import gpu_free
 from ollm_tui.library.run_program import OUTPUT_LIMIT, run_program
+from ollm_tui.providers.embedded.provider import engine_available
 
 MIB, GIB = 1024**2, 1024**3
 MEMINFO = """MemTotal:       16316412 kB
@@ -269,3 +271,39 @@ def test_a_program_that_says_too_much_is_cut() -> None:
 
 def test_a_program_that_hangs_is_ended_with_what_it_started() -> None:
     assert run_program(["/bin/sh", "-c", "sleep 600 & sleep 600"], time_limit_s=0.05) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "free"),
+    [("True\n", 8 * GIB), ("False\n", 0), (None, 0)],
+    ids=["it does", "no", "none"],
+)
+def test_a_graphics_card_counts_for_the_engine_only_where_the_engine_uses_it(
+    told: str | None, free: int, tmp_path: Path
+) -> None:
+    driver = tmp_path / "nvidia-smi"
+    driver.touch(mode=0o755)
+    asked: list[Sequence[str]] = []
+
+    def run(command: Sequence[str]) -> str | None:
+        asked.append(command)
+        return f"GeForce, {8 * 1024}, {8 * 1024}\n" if command[0] == str(driver) else told
+
+    environ = {"PATH": str(tmp_path)}
+    machine = look(Probe(platform="linux", root=tmp_path, environ=environ, run=run))
+    assert gpu_free(machine) == 8 * GIB, "a server of this machine may use it all the same"
+    assert gpu_free(machine.for_engine) == free
+    assert len(asked) == 2
+
+
+def test_the_engine_is_not_asked_where_there_is_no_graphics_card(tmp_path: Path) -> None:
+    def run(command: Sequence[str]) -> str | None:
+        raise AssertionError(command)
+
+    look(Probe(platform="linux", root=tmp_path, environ={"PATH": ""}, run=run))
+
+
+@pytest.mark.engine
+@pytest.mark.skipif(not engine_available(), reason="the engine is not installed")
+def test_the_engine_that_is_installed_tells_what_it_computes_on() -> None:
+    assert run_program(Probe().engine) in ("True\n", "False\n")

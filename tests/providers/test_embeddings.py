@@ -1,5 +1,8 @@
 """Vectors for texts: asked in batches, in order, and never fewer than texts."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import anyio
 import openai
 import pytest
@@ -135,3 +138,29 @@ async def test_the_official_openai_client_takes_the_fakes_vectors_for_real() -> 
         made = await client.embeddings.create(model="tiny", input=["ab", "c"])
     vectors = {entry.index: entry.embedding for entry in made.data}
     assert vectors == {0: [2.0, 97.0], 1: [1.0, 99.0]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"system_prompt": "Be brief."},
+        {"should_think": True},
+        {"template_format": "jinja2"},
+        *(
+            {"options": GenerationOptions(**{name: value})}  # type: ignore[arg-type]
+            for name, value in {
+                "temperature": 0.5,
+                "max_tokens": 9,
+                "num_ctx": 2048,
+                "keep_alive": "5m",
+                "response_format": "json",
+            }.items()
+        ),
+    ],
+    ids=str,
+)
+async def test_what_has_no_place_in_an_embedding_is_refused(changes: Mapping[str, object]) -> None:
+    asked = replace(Request(model="tiny", input="a"), **changes)  # type: ignore[arg-type]
+    with pytest.raises(AIError, match="is not implemented") as caught:
+        await embed(fake_openai(), asked)
+    assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE

@@ -117,7 +117,9 @@ async def test_every_chat_goes_to_chat_completions(
     ):
         # The fake knows no prefix and refuses there; where it was asked is what counts.
         with suppress(AIError):
-            made = await provider.invoke(Request(model="tiny", input="hello", stream=streams))
+            made = await provider.invoke(
+                Request(model="tiny", messages=[Message("user", "hello")], stream=streams)
+            )
             if not isinstance(made, Response):
                 async with made as events:
                     assert [event async for event in events]

@@ -191,6 +191,7 @@ async def test_anthropic_is_asked_again_without_keys_that_it_does_not_know() -> 
     async with serve(fake_anthropic(refuses=REFUSES)) as server:
         asked = replace(ASK, options=options)
         events = await answers(server, asked, asked, kind="anthropic")
-    assert sorted(fields(events)) == ["mood", "mood", "top_k", "top_k"]
+    names = ["messages.name", "messages.name"]  # which the protocol has no place for
+    assert sorted(fields(events)) == [*names, "mood", "mood", "top_k", "top_k"]
     assert [event.reason for event in events if isinstance(event, Finish)] == ["stop", "stop"]
     assert len(server.received) == 4

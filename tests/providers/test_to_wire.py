@@ -1,7 +1,7 @@
 """Requests become the bodies that the servers' documentation asks for."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,15 +13,13 @@ from ollm_tui.protocol.blocks import (
     VideoContent,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
-
-if TYPE_CHECKING:
-    from ollm_tui.protocol.json_types import JsonObject
 
 PNG = b"\x89PNG\r\n"
 WEATHER = ToolSchema(name="weather", description="Tells it.", parameters={"type": "object"})
@@ -169,11 +167,13 @@ def test_every_option_of_ollama_can_be_passed_on() -> None:
     assert ollama.chat_body(wrong)["options"] == 5, "the server says that it is wrong"
 
 
-def test_tools_are_offered_and_a_forced_one_is_forced_as_far_as_it_goes() -> None:
+def test_tools_are_offered_and_a_forced_one_is_forced_or_refused() -> None:
     asked = replace(ASK, tools=(WEATHER, CLOCK), tool_choice=ToolName("clock"))
     no_parameters = {"type": "object", "properties": {}}
     clock = {"type": "function", "function": {"name": "clock", "parameters": no_parameters}}
-    assert ollama.chat_body(asked)["tools"] == [clock]
+    with pytest.raises(AIError, match="has to be called") as caught:
+        ollama.chat_body(asked)
+    assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
     body = openai.chat_body(asked)
     assert isinstance(body["tools"], list)
     assert body["tools"][1] == clock
@@ -222,7 +222,6 @@ def test_a_damaged_call_of_the_history_goes_back_as_one_that_servers_accept() ->
         (True, True),
         (False, False),
         ("off", False),
-        ("last", True),
         (ThinkingConfig(mode="last", effort="high"), "high"),
         (ThinkingConfig(mode="off", effort="high"), False),
     ],
@@ -245,7 +244,13 @@ def test_thinking_is_switched_only_where_the_switch_is_known() -> None:
         ollama.chat_body(replace(ASK, should_think="deep"))
 
 
-def test_a_single_input_is_one_user_message_without_tools() -> None:
-    asked = Request(model="m", input="hi", tools=(WEATHER,))
-    assert ollama.chat_body(asked)["messages"] == [{"role": "user", "content": "hi"}]
-    assert "tools" not in openai.chat_body(asked)
+@pytest.mark.parametrize("make", [ollama.chat_body, openai.chat_body])
+def test_a_single_input_never_goes_to_a_chat_endpoint(
+    make: Callable[[Request], JsonObject],
+) -> None:
+    with pytest.raises(AIError) as caught:
+        make(Request(model="m", input="hi", tools=(WEATHER,)))
+    assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
+    with pytest.raises(AIError) as caught:
+        make(Request(model="m", input=[AudioContent(data=b"RIFF")]))
+    assert caught.value.code == ErrorCode.UNSUPPORTED_MODALITY

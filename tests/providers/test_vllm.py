@@ -32,6 +32,7 @@ from ollm_tui.providers.openai_compatible import VllmProvider
 from ollm_tui.providers.openai_compatible.vllm import knows_structured_outputs
 from ollm_tui.providers.openai_compatible.vllm_options import StructuredOutputs, VllmOptions
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.unsupported import REFUSED_KEYS
 from tests.support.fake_vllm import Vllm, count_of, fake_vllm
 from tests.support.http_server import Handler, Received, Reply, Server, in_thread, serve
 
@@ -240,7 +241,9 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 OWN = st.dictionaries(
-    KEYS.filter(lambda key: key not in {*VllmOptions.model_fields, *RESERVED_BODY_KEYS}),
+    KEYS.filter(
+        lambda key: key not in {*VllmOptions.model_fields, *RESERVED_BODY_KEYS, *REFUSED_KEYS}
+    ),
     VALUES,
     max_size=5,
 )

@@ -25,7 +25,7 @@ _OWN_CALL_KEYS = frozenset({"caller"})
 
 def wire_system(request: Request) -> str:
     """Give the system prompt: the request's, and what stands in the conversation."""
-    said = [m.text for m in request.conversation if m.role in _SYSTEM]
+    said = [_words(m) for m in request.conversation if m.role in _SYSTEM]
     return "\n\n".join(text for text in (request.system_prompt, *said) if text and text.strip())
 
 
@@ -33,7 +33,7 @@ def wire_messages(messages: Sequence[Message], signer: str) -> list[JsonValue]:
     """Give the messages with user and assistant in turns.
 
     Raises:
-        AIError: BAD_REQUEST for a role, UNSUPPORTED_MODALITY for content without a place.
+        AIError: UNSUPPORTED_FEATURE for a role, UNSUPPORTED_MODALITY for content without a place.
     """
     told: list[tuple[str, list[JsonObject]]] = []
     for message in messages:
@@ -53,11 +53,19 @@ def used_tools(messages: Iterable[Message]) -> list[str]:
     return [*dict.fromkeys(names)]
 
 
+def _words(message: Message) -> str:
+    """Give the text of a system message, which can hold nothing else."""
+    for block in message.content:
+        if not isinstance(block, TextContent | ThinkingContent):
+            raise unsendable(block)
+    return message.text
+
+
 def _role(message: Message) -> str:
     found = _SAYERS.get(message.role)
     if found is None:
         raise AIError(
-            ErrorCode.BAD_REQUEST,
+            ErrorCode.UNSUPPORTED_FEATURE,
             f"Anthropic does not know the role {message.role!r}.",
             hint="Use system, user, assistant or tool.",
         )

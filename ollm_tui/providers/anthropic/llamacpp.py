@@ -1,6 +1,6 @@
 """What llama.cpp's Messages endpoint wants otherwise: it passes over what it does not know."""
 
-from ollm_tui.decode.json_fields import as_object, string
+from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.request import Request, Response
@@ -28,7 +28,7 @@ class LlamaCppMessagesProvider(AnthropicProvider):
         return await embed(self._transport, request)
 
     def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._known.fit(as_llamacpp(self._written(request)), say)
+        return self._known.fit(as_llamacpp(self._written(request, say)), say)
 
     async def _is_ready_after(self, error: AIError) -> bool:
         return await has_loaded_after(error, self._transport)
@@ -46,6 +46,7 @@ def as_llamacpp(body: JsonObject) -> JsonObject:
     Raises:
         AIError: UNSUPPORTED_FEATURE for a schema that no tool can take.
     """
+    body = _with_the_tool_alone(body)
     config = as_object(body.get("output_config"))
     schema = as_object(as_object(config.get("format")).get("schema"))
     if "format" in config:
@@ -63,6 +64,15 @@ def as_llamacpp(body: JsonObject) -> JsonObject:
         told = {key: value for key, value in body.items() if key != "thinking"}
     given = as_object(body.get("chat_template_kwargs"))
     return told | {"chat_template_kwargs": switch | given}
+
+
+def _with_the_tool_alone(body: JsonObject) -> JsonObject:
+    """Offer a tool that has to be called alone: the endpoint takes its name for "any"."""
+    choice = as_object(body.get("tool_choice"))
+    if choice.get("type") != "tool":
+        return body
+    tools = [tool for tool in objects(body.get("tools")) if tool.get("name") == choice["name"]]
+    return body | {"tools": [*tools]}
 
 
 def _with_answer_tool(body: JsonObject, schema: JsonObject) -> JsonObject:

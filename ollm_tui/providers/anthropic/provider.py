@@ -123,13 +123,13 @@ class AnthropicProvider:
         await self._transport.aclose()
 
     def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._known.fit(self._written(request), say)
+        return self._known.fit(self._written(request, say), say)
 
-    def _written(self, request: Request) -> JsonObject:
+    def _written(self, request: Request, say: Say) -> JsonObject:
         """Give the body as the protocol has it, for the newest models."""
         request = with_default_keys(request, self._transport.spec.extra_body)
         longest = self._known.of(request.model).most_tokens or self._usual_tokens
-        return chat_body(request, self._signer(request), longest)
+        return chat_body(request, self._signer(request), longest, say)
 
     def _decoder(self, request: Request) -> StreamDecoder:
         tags = tags_for(request.should_think)

@@ -9,7 +9,8 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.anthropic.history import used_tools, wire_messages, wire_system
-from ollm_tui.providers.thinking_tags import check_tags
+from ollm_tui.providers.left_out import Say, say_nameless, say_unsent, unsaid
+from ollm_tui.providers.unsupported import check_request
 
 USUAL_TOKENS = 8192
 """Longest answer where neither the request nor the listing says one: the API wants a number."""
@@ -18,15 +19,20 @@ MOST_TOKENS_UNASKED = 32_000
 _NO_PARAMETERS: Mapping[str, JsonValue] = MappingProxyType({"type": "object", "properties": {}})
 
 
-def chat_body(request: Request, signer: str, most_tokens: int | None = None) -> JsonObject:
+def chat_body(
+    request: Request, signer: str, most_tokens: int | None = None, say: Say = unsaid
+) -> JsonObject:
     """Give the body of a streamed request.
 
     Signatures of `signer` go back to it, those of others do not. `most_tokens` is the longest
-    answer that the model can write, where it is known.
+    answer that the model can write, where it is known. `say` is given what it goes without.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what has no place in the format.
     """
+    check_request(request)
+    say_unsent(request, "anthropic", say)
+    say_nameless(request, say)
     usual = min(most_tokens, MOST_TOKENS_UNASKED) if most_tokens else USUAL_TOKENS
     body: JsonObject = {
         "model": request.model,
@@ -37,7 +43,6 @@ def chat_body(request: Request, signer: str, most_tokens: int | None = None) -> 
     if system := wire_system(request):
         body["system"] = system
     body |= _tools(request)
-    check_tags(request.should_think)
     body |= wire_think(request.should_think)
     if schema := _schema(request.options):
         config = body.get("output_config")

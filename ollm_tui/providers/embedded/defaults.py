@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
 
 
@@ -42,6 +45,22 @@ def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
     if request.system_prompt is None and not _is_instructed(request):
         request = replace(request, system_prompt=defaults.system_prompt)
     return request
+
+
+def unread_settings(model_file: Path) -> str | None:
+    """Give the name of the settings beside a model file, which are not read yet; touches disk."""
+    beside = model_file.with_name(f"{model_file.stem}.config.yaml")
+    return beside.name if beside.exists() else None
+
+
+def left_unread(name: str) -> LeftOut:
+    """Say that an answer is made without the settings beside the model file."""
+    why = AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        "Settings beside a model file are not read yet.",
+        hint="Put them into config.toml, or change them with /set.",
+    )
+    return LeftOut(name, why)
 
 
 def _is_instructed(request: Request) -> bool:

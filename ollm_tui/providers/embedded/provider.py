@@ -19,13 +19,19 @@ from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingForma
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS, ModelDefaults, with_defaults
+from ollm_tui.providers.embedded.defaults import (
+    MODEL_DEFAULTS,
+    ModelDefaults,
+    unread_settings,
+    with_defaults,
+)
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.stream import EndedStream, EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.unsupported import check_request
 
 ENGINE_PACKAGE = "xllamacpp"
 DISPOSE_S = 2.0
@@ -97,8 +103,10 @@ class EmbeddedProvider:
                 return
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)
+            unread = await to_thread.run_sync(unread_settings, engine.plan.path)
             events = adapter.chat_stream(self._ready_for(engine, request))
-            stream = EngineStream(await stack.enter_async_context(events), engine, load_s)
+            entered = await stack.enter_async_context(events)
+            stream = EngineStream(entered, engine, load_s, unread)
             try:
                 yield stream
             finally:
@@ -149,7 +157,10 @@ class EmbeddedProvider:
         """
         facts = await to_thread.run_sync(self._library.facts, name)
         info = self._as_seen(await to_thread.run_sync(self._info, name))
-        return replace(info, details={**facts, **info.details})
+        path = await to_thread.run_sync(self._library.path_of, name)
+        unread = await to_thread.run_sync(unread_settings, path)
+        told = {"not_read": unread} if unread else {}
+        return replace(info, details={**facts, **info.details, **told})
 
     async def delete_model(self, name: str) -> None:
         """Remove a model of the app's own folder for good; one in memory leaves that first.
@@ -196,7 +207,12 @@ class EmbeddedProvider:
             await self._drop_adapters()
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
-        """Have the model loaded until the stack closes; None when the signal came first."""
+        """Have the model loaded until the stack closes; None when the signal came first.
+
+        Raises:
+            AIError: it cannot be loaded, or asked for what the request wants.
+        """
+        check_request(request)
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
                 listening.callback(request.signal.subscribe(scope.cancel))
@@ -250,7 +266,10 @@ class EmbeddedProvider:
         return replace(info, loaded=False, context=self._context(info))
 
     def _ready_for(self, engine: Engine, request: Request) -> Request:
-        return with_defaults(request, self._defaults.get(engine.plan.name))
+        """Fill in the file's own values; what `_lease` has acted on goes no further."""
+        request = with_defaults(request, self._defaults.get(engine.plan.name))
+        options = replace(request.options, num_ctx=None, keep_alive=None)
+        return replace(request, options=options)
 
     async def _adapter(self, engine: Engine) -> LlamaCppProvider:
         """Give the client of one engine, and drop those of engines that have ended."""

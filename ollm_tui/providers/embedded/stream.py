@@ -10,6 +10,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent, Rerouted
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.defaults import left_unread
 from ollm_tui.providers.embedded.supervisor import Engine
 
 STARTED_AGAIN = "It is started again."
@@ -23,8 +24,16 @@ class EngineStream:
     It begins with why another engine was replaced by this one, where nobody was told yet.
     """
 
-    def __init__(self, events: AsyncIterator[ProviderEvent], engine: Engine, load_s: float) -> None:
+    def __init__(
+        self,
+        events: AsyncIterator[ProviderEvent],
+        engine: Engine,
+        load_s: float,
+        unread: str | None = None,
+    ) -> None:
+        """`unread` names settings beside the model file, which are not read: it is said first."""
         self._events = events
+        self._unread = unread
         self._engine = engine
         self._load_s = load_s
         self._has_begun = False
@@ -38,6 +47,9 @@ class EngineStream:
         if self._engine.replaced is not None:
             why, self._engine.replaced = self._engine.replaced, None
             return Rerouted(why, instead=STARTED_AGAIN)
+        if self._unread is not None:
+            name, self._unread = self._unread, None
+            return left_unread(name)
         event = await anext(self._events)
         match event:
             case Finish():

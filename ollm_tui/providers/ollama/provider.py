@@ -55,7 +55,7 @@ class OllamaProvider:
         """Ask `/api/chat`."""
         question = Question(
             path="/api/chat",
-            body=partial(chat_body, request),
+            body=lambda: chat_body(request, question.said.append),
             decoder=partial(OllamaStream, self._transport.place, tags_for(request.should_think)),
             adapt=lambda body, error: adapted(body, error, question.said.append),
         )

@@ -9,25 +9,29 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
+from ollm_tui.providers.left_out import Say, say_left_out, say_nameless, unsaid
 from ollm_tui.providers.pictures import picture_base64, unsendable
-from ollm_tui.providers.thinking_tags import check_tags
+from ollm_tui.providers.unsupported import check_request
 
 
-def chat_body(request: Request) -> JsonObject:
-    """Give the body of a streamed chat request.
+def chat_body(request: Request, say: Say = unsaid) -> JsonObject:
+    """Give the body of a streamed chat request; `say` is given what it goes without.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama has no place for.
     """
+    check_request(request)
+    _check_choice(request)
+    say_nameless(request, say)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
     messages += [wire_message(message) for message in request.conversation]
     body: JsonObject = {"model": request.model, "messages": messages, "stream": True}
-    tools = [wire_tool(tool) for tool in _offered(request)]
-    if tools:
-        body["tools"] = [*tools]
-    check_tags(request.should_think)
+    if request.offered_tools:
+        body["tools"] = [wire_tool(tool) for tool in request.offered_tools]
+        if any(tool.strict for tool in request.offered_tools):
+            say_left_out("tools.strict", say)
     if request.should_think is not None:
         body["think"] = wire_think(request.should_think)
     return body | _options(request.options)
@@ -95,12 +99,15 @@ def wire_think(wish: ShouldThink) -> bool | str:
             assert_never(mode)
 
 
-def _offered(request: Request) -> tuple[ToolSchema, ...]:
-    """Give the tools on offer; a forced one is offered alone, since no field can force it."""
+def _check_choice(request: Request) -> None:
+    """Refuse to force a call: no field of the API can."""
     choice = request.tool_choice
-    if isinstance(choice, ToolName):
-        return tuple(tool for tool in request.offered_tools if tool.name == choice.name)
-    return request.offered_tools
+    if choice == "required" or isinstance(choice, ToolName):
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            "Ollama cannot be told that a tool has to be called.",
+            hint="Leave the choice to the model, or choose another provider.",
+        )
 
 
 def _names(message: Message) -> JsonObject:

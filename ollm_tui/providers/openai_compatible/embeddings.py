@@ -13,6 +13,7 @@ from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.pictures import unsendable
 from ollm_tui.providers.transport import Transport
+from ollm_tui.providers.unsupported import check_embedding
 
 TEXTS_AT_ONCE = 32
 """So many vectors make a reply that is read without holding up the keys."""
@@ -24,8 +25,10 @@ async def embed(transport: Transport, request: Request) -> Response:
     A model that has to be loaded first may take as long as one that is asked to write.
 
     Raises:
-        AIError: any failure; ABORTED by the request's signal.
+        AIError: any failure; ABORTED by the request's signal; UNSUPPORTED_FEATURE for fields that
+            have no place in a request for embeddings.
     """
+    check_embedding(request)
     texts = texts_of(request)
     vectors: list[EmbeddingContent] = []
     counts: list[int | None] = []

@@ -112,7 +112,7 @@ class OpenAICompatibleProvider:
         return None
 
     def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._refusals.apply(chat_body(request, self._backend), say)
+        return self._refusals.apply(chat_body(request, self._backend, say), say)
 
     def _keys(self, spec: ProviderSpec) -> Mapping[str, str]:
         """Give the headers that tell who asks."""

@@ -17,25 +17,29 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
+from ollm_tui.providers.left_out import UNSENT, Say, say_left_out, say_unsent, unsaid
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
-from ollm_tui.providers.thinking_tags import check_tags
+from ollm_tui.providers.unsupported import check_request
 
 _REPEAT_PENALTY: Mapping[str, str] = MappingProxyType(
     {"vllm": "repetition_penalty", "kobold": "rep_pen"}
 )
 OFFICIAL = "openai"
 """OpenAI itself: it refuses what others pass over."""
-_UNKNOWN_TO_OPENAI = frozenset({"top_k", "min_p", "repeat_penalty"})
 _TEMPLATE_SWITCH = frozenset({"vllm", "llamacpp", "embedded"})
 """Backends that pass `chat_template_kwargs` to the model's template."""
+_ONE_WORD = frozenset({"llamacpp", "llamacpp-router", "embedded"})
+"""Backends that read `tool_choice` as a word, and pass over one that names a tool."""
 
 
-def chat_body(request: Request, backend: str | None = None) -> JsonObject:
-    """Give the body of a streamed chat request.
+def chat_body(request: Request, backend: str | None = None, say: Say = unsaid) -> JsonObject:
+    """Give the body of a streamed chat request; `say` is given what it goes without.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what has no place in the format.
     """
+    check_request(request)
+    say_unsent(request, "openai" if backend == OFFICIAL else "openai-compatible", say)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -46,14 +50,12 @@ def chat_body(request: Request, backend: str | None = None) -> JsonObject:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    tools = request.offered_tools
-    if tools:
-        body["tools"] = [wire_tool(tool) for tool in tools]
-        if request.tool_choice is not None:
-            body["tool_choice"] = wire_choice(request.tool_choice)
-    check_tags(request.should_think)
+    body |= _tools(request, backend)
     if request.should_think is not None:
-        body |= wire_think(request.should_think, backend)
+        switch = wire_think(request.should_think, backend)
+        if not switch:
+            say_left_out("think", say)
+        body |= switch
     return body | _options(request.options, backend)
 
 
@@ -97,6 +99,18 @@ def wire_choice(choice: ToolChoice) -> JsonValue:
     if isinstance(choice, ToolName):
         return {"type": "function", "function": {"name": choice.name}}
     return choice
+
+
+def _tools(request: Request, backend: str | None) -> JsonObject:
+    """Give the tools and the choice; where no field can name a tool, it is the only one there."""
+    tools, choice = request.offered_tools, request.tool_choice
+    if not tools:
+        return {}
+    if isinstance(choice, ToolName) and backend in _ONE_WORD:
+        tools = tuple(tool for tool in tools if tool.name == choice.name)
+        choice = "required"
+    fields: JsonObject = {"tools": [wire_tool(tool) for tool in tools]}
+    return fields | ({} if choice is None else {"tool_choice": wire_choice(choice)})
 
 
 def wire_think(wish: ShouldThink, backend: str | None) -> JsonObject:
@@ -155,7 +169,7 @@ def _options(options: GenerationOptions, backend: str | None) -> JsonObject:
 
 def _official(options: JsonObject) -> JsonObject:
     """Give the options as OpenAI's own models take them."""
-    taken = {key: value for key, value in options.items() if key not in _UNKNOWN_TO_OPENAI}
+    taken = {key: value for key, value in options.items() if key not in UNSENT["openai"]}
     if "max_tokens" in taken:
         taken["max_completion_tokens"] = taken.pop("max_tokens")
     return taken

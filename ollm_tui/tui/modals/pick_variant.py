@@ -1,6 +1,7 @@
 """Choose what of a repository is fetched: the quantization, for which window, and where to."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on, work
@@ -117,7 +118,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
     # Showing
 
     def _listed(self) -> list[VariantRow]:
-        return rows_of(self._offer, self._repo, self._fits)
+        return rows_of(self._offer, self._repo, self._judged_there)
 
     def _show(self, mark: str | None = None) -> None:
         marked = self._marked
@@ -137,7 +138,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
     def _say(self) -> None:
         heading = heading_lines(self._offer, self._repo, self._hub.place)
         self._write("#what", "\n".join(heading))
-        self._write("#fit", fit_line(self._marked, self._fits))
+        self._write("#fit", fit_line(self._marked, self._judged_there))
         chosen = self._chosen
         where = [place_line(chosen)] if chosen is not None else []
         if chosen is not None and is_too_large(chosen):
@@ -189,6 +190,11 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         return self._ways[self._way][0]
 
     @property
+    def _judged_there(self) -> ModelFits:
+        """The judge for whoever will run it: a server, or the built-in engine."""
+        return replace(self._fits, by_server=self._way_place.provider is not None)
+
+    @property
     def _chosen(self) -> Chosen | None:
         place, name = self._ways[self._way]
         row = self._marked
@@ -227,7 +233,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
     def action_place(self) -> None:
         """Choose another place for it."""
         self._way = (self._way + 1) % len(self._ways)
-        self._say()
+        self._show()
 
     def action_projector(self) -> None:
         """Take the picture encoder along, or leave it."""

@@ -10,6 +10,7 @@ from ollm_tui.library.fitting import fit_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.base_url import is_loopback
+from ollm_tui.providers.router import EMBEDDED
 from ollm_tui.runtime.model_fit import shape_told
 from ollm_tui.tui.screens.model_shelf import Judge
 
@@ -31,7 +32,8 @@ def judge_for(machine: Machine, place: Callable[[ModelRef], str | None]) -> Judg
             here[ref.provider] = is_here(place(ref))
         if not here[ref.provider]:
             return None
-        return fit_of(shape_told(info, known), machine, context=_context(info))
+        used = machine.for_engine if ref.provider == EMBEDDED else machine
+        return fit_of(shape_told(info, known), used, context=_context(info))
 
     return judge
 

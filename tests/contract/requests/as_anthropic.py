@@ -48,7 +48,7 @@ def body(*messages: JsonObject, **more: JsonValue) -> JsonObject:
 
 BODIES: Mapping[str, JsonObject | ErrorCode] = {
     "a question": body(HI),
-    "a single input": body(HI),
+    "a single input": ErrorCode.UNSUPPORTED_FEATURE,
     # The system prompt has a field of its own, and there is no such role (quirks 9).
     "a system prompt": body(HI, system="Be brief."),
     "a system message among others": body(

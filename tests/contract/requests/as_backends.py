@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from tests.contract.requests.as_openai import BODIES as OPENAI
-from tests.contract.requests.as_openai import HI, body
+from tests.contract.requests.as_openai import CLOCK, HI, body
 
 Bodies = Mapping[str, JsonObject | ErrorCode]
 
@@ -54,6 +54,8 @@ LLAMACPP: Bodies = {
         HI, temperature=0.5, top_p=0.9, top_k=40, min_p=0.05, repeat_penalty=1.1, seed=7
     ),
     "limits": body(HI, max_tokens=100, stop=["END"]),
+    # It reads the choice as a word, and passes over one that names a tool.
+    "a tool by name": body(HI, tools=[CLOCK], tool_choice="required"),
     # The template is told by its arguments (quirks 12, "thinking").
     "thinking": body(HI, chat_template_kwargs={"enable_thinking": True}),
     "much thinking": body(

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from tests.contract.requests.as_anthropic import BODIES as ANTHROPIC
-from tests.contract.requests.as_anthropic import HI, body
+from tests.contract.requests.as_anthropic import CLOCK, HI, body
 from tests.contract.requests.conversations import ANSWER
 
 BODIES: Mapping[str, JsonObject | ErrorCode] = {
     **ANTHROPIC,
+    # It takes a named tool for any tool.
+    "a tool by name": body(HI, tools=[CLOCK], tool_choice={"type": "tool", "name": "clock"}),
     # Thinking is switched by the template, and graded by a budget (quirks 12, "thinking").
     "thinking": body(HI, chat_template_kwargs={"enable_thinking": True}),
     "much thinking": body(

@@ -39,7 +39,7 @@ def body(*messages: JsonObject, **more: JsonValue) -> JsonObject:
 
 BODIES: Mapping[str, JsonObject | ErrorCode] = {
     "a question": body(HI),
-    "a single input": body(HI),
+    "a single input": ErrorCode.UNSUPPORTED_FEATURE,
     "a system prompt": body({"role": "system", "content": "Be brief."}, HI),
     "a system message among others": body(
         {"role": "system", "content": "Be brief."},
@@ -72,8 +72,9 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
     "a picture as text": body({"role": "user", "content": "", "images": [JPEG_BASE64]}),
     "a link to a picture": ErrorCode.UNSUPPORTED_MODALITY,
     "tools": body(HI, tools=[WEATHER, CLOCK]),
-    "a tool that has to be called": body(HI, tools=[WEATHER]),
-    "a tool by name": body(HI, tools=[CLOCK]),
+    # No field of the API forces a call.
+    "a tool that has to be called": ErrorCode.UNSUPPORTED_FEATURE,
+    "a tool by name": ErrorCode.UNSUPPORTED_FEATURE,
     "no tool this time": body(HI),
     "a call and its result": body(
         HI, CALLS_OSLO | {"content": "Let me look."}, COLD, tools=[WEATHER]

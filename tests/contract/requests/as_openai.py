@@ -51,7 +51,7 @@ def body(*messages: JsonObject, **more: JsonValue) -> JsonObject:
 
 BODIES: Mapping[str, JsonObject | ErrorCode] = {
     "a question": body(HI),
-    "a single input": body(HI),
+    "a single input": ErrorCode.UNSUPPORTED_FEATURE,
     "a system prompt": body({"role": "system", "content": "Be brief."}, HI),
     "a system message among others": body(
         {"role": "system", "content": "Be brief."},

@@ -21,7 +21,7 @@ TALKS = [
     ask("hello"),
     ask("hello ünï 🎌"),
     ask("weather", tools=[WEATHER]),
-    Request(model=MODEL, input="hello", system_prompt="Be brief."),
+    Request(model=MODEL, messages=[Message("user", "hello")], system_prompt="Be brief."),
     Request(
         model=MODEL,
         tools=[WEATHER],

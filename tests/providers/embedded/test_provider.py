@@ -28,12 +28,14 @@ from ollm_tui.protocol.ports import (
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
+    LeftOut,
     Rerouted,
     TextDelta,
     ToolCallEvent,
 )
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolName
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
 from tests.support.engine import (
@@ -125,7 +127,7 @@ async def test_a_schema_holds(model_folder: Path) -> None:
 
 async def test_invoke_gives_the_whole_answer(model_folder: Path) -> None:
     async with embedded(model_folder) as (provider, _):
-        request = Request(model=MODEL, input="hi", stream=False)
+        request = Request(model=MODEL, messages=[Message("user", "hi")], stream=False)
         response = await provider.invoke(request)
     assert isinstance(response, Response)
     assert response.text == HELLO
@@ -490,3 +492,27 @@ async def test_a_hung_engine_holds_up_nothing(model_folder: Path, how: str) -> N
                     asked = ask("hi", options=GenerationOptions(num_ctx=512))
                     assert text_of(await answer(provider, asked)) == HELLO
         assert not is_running(hung)
+
+
+async def test_a_tool_that_is_named_is_the_one_that_is_called(model_folder: Path) -> None:
+    other = replace(WEATHER, name="other")
+    for name in ("get_weather", "other"):
+        asked = replace(ask("hello", tools=[WEATHER, other]), tool_choice=ToolName(name))
+        async with embedded(model_folder) as (provider, _):
+            got = await answer(provider, asked)
+        assert [event.call.name for event in got if isinstance(event, ToolCallEvent)] == [name]
+
+
+async def test_settings_beside_a_model_file_are_said_to_be_unread(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / f"{MODEL}.gguf").symlink_to(model_folder / f"{MODEL}.gguf")
+    async with embedded(tmp_path) as (provider, _):
+        assert not [e for e in await answer(provider, ask("hi")) if isinstance(e, LeftOut)]
+        assert "not_read" not in (await provider.show_model(MODEL)).details
+        (tmp_path / f"{MODEL}.config.yaml").write_text("parameters: {}")
+        first = (await answer(provider, ask("hi")))[0]
+        shown = await provider.show_model(MODEL)
+    assert isinstance(first, LeftOut)
+    assert first.field == shown.details["not_read"] == f"{MODEL}.config.yaml"
+    assert "not read yet" in first.error.message

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ollm_tui.library.machine import Machine
+from ollm_tui.library.entry_fit import EntryFit
+from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.tui.screens.model_judge import is_here, judge_for
 
@@ -103,3 +104,17 @@ def test_layers_with_a_window_keep_no_more_than_that(family: str | None, sliding
     row = 4 * (256 + 256) * 2
     assert fit is not None
     assert fit.cache == row * ((34 - sliding) * 32_768 + sliding * 1536)
+
+
+def test_the_built_in_engine_gets_no_graphics_card_that_it_does_not_use() -> None:
+    card = Gpu(name="A card", total=8 * GB, free=8 * GB)
+    machine = Machine(ram_free=8 * GB, gpus=(card,), engine_uses_gpus=False)
+    judge = judge_for(machine, lambda _ref: "On this machine")
+    info = ModelInfo(name="m", size_bytes=GB)
+    verdicts = [
+        fit.verdict if (fit := judge(ModelRef(provider, "m"), info)) else None
+        for provider in ("local", "embedded")
+    ]
+    assert verdicts == ["gpu", "cpu"]
+    found = [EntryFit(machine, by_server=on).of_size(GB, None) for on in (True, False)]
+    assert [fit and fit.verdict for fit in found] == ["gpu", "cpu"]

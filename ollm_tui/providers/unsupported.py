@@ -1,0 +1,176 @@
+"""What a request may ask for that no adapter does yet: refused before anything is sent; pure.
+
+Whatever is added to the vocabulary is refused here until an adapter does it: the fields that are
+acted on are listed, and every other one has to be left at its default.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, Field, fields
+from types import MappingProxyType
+from typing import Any
+
+from ollm_tui.protocol.blocks import TextContent, normalize_content
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
+from ollm_tui.protocol.tools import ToolName
+from ollm_tui.providers.thinking_tags import check_tags
+
+_REQUEST = frozenset(
+    {
+        "model",
+        "messages",
+        "input",
+        "system_prompt",
+        "tools",
+        "tool_choice",
+        "should_think",
+        "options",
+        "stream",
+        "signal",
+    }
+)
+_MESSAGE = frozenset(
+    {"role", "content", "name", "tool_calls", "tool_call_id", "metadata"}  # the last is kept here
+)
+_THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag"})
+_EMBEDDING = frozenset({"extra_body"})
+"""The options that a request for embeddings has a place for."""
+_SEVERAL = frozenset({"n", "n_cmpl", "candidate_count"})
+_OTHER_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "audio": "Speech as an answer",
+        "modalities": "An answer of another kind than text",
+        "suffix": "Filling in the middle of a text",
+        "input_prefix": "Filling in the middle of a text",
+        "input_suffix": "Filling in the middle of a text",
+    }
+)
+"""Keys of a body that ask for an answer which nothing here reads."""
+REFUSED_KEYS = _SEVERAL | frozenset(_OTHER_KINDS)
+"""What `extra_body` may not ask for."""
+
+
+def check_request(request: Request) -> None:
+    """Do nothing for a conversation that an adapter can hold.
+
+    Raises:
+        AIError: UNSUPPORTED_FEATURE or UNSUPPORTED_MODALITY for what is not implemented;
+            BAD_REQUEST for a choice among tools that are not on offer, or unusable tags.
+    """
+    if request.input is not None:
+        raise _no_conversation(request)
+    _check_fields(request, _REQUEST, "a request")
+    for message in request.conversation:
+        _check_fields(message, _MESSAGE, "a message")
+    check_thinking(request.should_think)
+    _check_choice(request)
+    _check_body(request.options.extra_body or {})
+
+
+def check_thinking(wish: ShouldThink | None) -> None:
+    """Do nothing for a wish that can be passed on.
+
+    A config's mode `last` is how thinking is switched on; as a word of its own it asks for the
+    reasons to come after the answer.
+
+    Raises:
+        AIError: UNSUPPORTED_FEATURE for what is not implemented, BAD_REQUEST for unusable tags.
+    """
+    mode = wish.mode if isinstance(wish, ThinkingConfig) else wish
+    if mode in ("first", "deep") or wish == "last":
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"The thinking mode {mode!r} is not implemented.",
+            hint="Choose on, off, or an effort: low, medium or high.",
+        )
+    if isinstance(wish, ThinkingConfig):
+        _check_fields(wish, _THINKING, "settings of thinking")
+    check_tags(wish)
+
+
+def check_embedding(request: Request) -> None:
+    """Do nothing for a request that asks for embeddings and nothing beside them.
+
+    Raises:
+        AIError: UNSUPPORTED_FEATURE.
+    """
+    if request.system_prompt is not None:
+        raise _unsupported("system_prompt", "a request for embeddings")
+    if request.should_think not in (None, False, "off"):
+        raise _unsupported("should_think", "a request for embeddings")
+    _check_fields(request, _REQUEST, "a request")
+    _check_fields(request.options, _EMBEDDING, "a request for embeddings")
+
+
+def unsent_options(options: GenerationOptions, unsent: Collection[str]) -> list[str]:
+    """Give those of some options that are set."""
+    return [f.name for f in fields(options) if f.name in unsent and _is_set(options, f)]
+
+
+def _no_conversation(request: Request) -> AIError:
+    """Tell that a single input has no place at a chat endpoint."""
+    blocks = normalize_content(request.input or "")
+    other = next((block.type for block in blocks if not isinstance(block, TextContent)), None)
+    if other is not None:
+        return AIError(
+            ErrorCode.UNSUPPORTED_MODALITY,
+            f"Requests with an input of the type {other} are not implemented.",
+            hint="Send it in a message to a model that takes it.",
+        )
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        "Requests with an input (speech, pictures, text to fill in) are not implemented.",
+        hint="Send messages; for embeddings, call embed.",
+    )
+
+
+def _check_fields(value: Any, acted_on: Collection[str], what: str) -> None:
+    for field in fields(value):
+        if field.name not in acted_on and _is_set(value, field):
+            raise _unsupported(field.name, what)
+
+
+def _is_set(value: object, field: "Field[Any]") -> bool:
+    default = None if field.default is MISSING else field.default
+    return bool(getattr(value, field.name) != default)
+
+
+def _unsupported(name: str, what: str) -> AIError:
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"`{name}` in {what} is not implemented.",
+        hint="Leave it out.",
+    )
+
+
+def _check_choice(request: Request) -> None:
+    choice = request.tool_choice
+    names = {tool.name for tool in request.tools}
+    if isinstance(choice, ToolName) and choice.name not in names:
+        raise AIError(
+            ErrorCode.BAD_REQUEST, f"The tool {choice.name} is to be called, but is not on offer."
+        )
+    if choice == "required" and not names:
+        raise AIError(ErrorCode.BAD_REQUEST, "A tool is to be called, but none is on offer.")
+
+
+def _check_body(body: JsonMapping) -> None:
+    for key, value in body.items():
+        if key in _SEVERAL and value not in (None, 1):
+            raise AIError(
+                ErrorCode.UNSUPPORTED_FEATURE,
+                f"Several answers to one request (`{key}`) are not implemented.",
+                hint="Ask again for another answer.",
+            )
+        if key in _OTHER_KINDS and not _is_plain(value):
+            raise AIError(
+                ErrorCode.UNSUPPORTED_MODALITY,
+                f"{_OTHER_KINDS[key]} (`{key}`) is not implemented.",
+                hint=f"Take `{key}` out of extra_body.",
+            )
+
+
+def _is_plain(value: JsonValue) -> bool:
+    return value in (None, "") or value == ["text"]
