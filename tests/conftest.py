@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.guarded import sitecustomize as guard
+from tests.support.isolation import enter_own_network, own_environment
+
 pytest_plugins = ["pytester", "tests.support.workers"]
 
 settings.register_profile(
@@ -16,7 +19,10 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
-OWN_PREFIXES = ("OLLM_", "OLLAMA_", "VLLM_", "OPENAI_", "ANTHROPIC_", "XDG_", "HF_", "HUGGING_")
+# The workers of a run side by side are children of the process that enters the network.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    enter_own_network()
+guard.install()
 
 
 @pytest.fixture
@@ -26,14 +32,21 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in list(os.environ):
-        if name.startswith(OWN_PREFIXES) or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
     home = tmp_path / "home"
     home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / f".{name.lower()}"))
+    kept = own_environment(os.environ, home)
+    for name in set(os.environ) - set(kept):
+        monkeypatch.delenv(name)
+    for name, value in kept.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(autouse=True)
+def _no_other_machine() -> Iterator[None]:
+    """Fail a test that tried to reach another machine."""
+    guard.beyond.clear()
+    yield
+    assert guard.beyond == []
 
 
 class _Complaints(logging.Handler):

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from tests.cli.fake_ollama import FakeOllama
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.isolation import guarded_path
 
 
 class Ollm(Protocol):
@@ -21,7 +20,7 @@ class Ollm(Protocol):
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDEVMODE": "", **more}
+    return {**os.environ, "PYTHONPATH": guarded_path(), "PYTHONDEVMODE": "", **more}
 
 
 def command(*arguments: str) -> list[str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pty_session import ROOT, PtySession
+from tests.support.isolation import guarded_path
+from tests.support.pty_session import PtySession
 from tests.support.tiny_gguf import write_scripted
 
 MODEL = "tiny-scripted"
@@ -46,7 +47,7 @@ def home_with_model(home: Path, scripted_model: Path) -> Path:
 def environment(home: Path) -> dict[str, str]:
     """Keep everything the program writes inside `home`, and find the package from anywhere."""
     kinds = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE")}
-    cache = {"XDG_CACHE_HOME": str(home / "cache"), "PYTHONPATH": str(ROOT)}
+    cache = {"XDG_CACHE_HOME": str(home / "cache"), "PYTHONPATH": guarded_path()}
     return {"HOME": str(home), **kinds, **cache}
 
 
