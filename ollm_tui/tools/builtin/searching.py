@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from anyio import from_thread
 
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
-from ollm_tui.tools.builtin.lines import chunks_of
+from ollm_tui.tools.builtin.lines import MORE_BYTES, chunks_of
 from ollm_tui.tools.builtin.reading import is_binary
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.builtin.tree import Found, files_below, fits
@@ -126,11 +126,12 @@ def _search_folder(search: _Search, folder: Resolved, glob: str) -> None:
 
 
 def _search_file(search: _Search, file: Found, watch: Watch) -> None:
-    data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES))
+    data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES + MORE_BYTES))
     # Before anything is compared: whether a pattern fits would tell of the key.
     if watch.holds_keys([data]):
         search.withheld += 1
         return
+    data = data[:MOST_FILE_BYTES]
     search.files += 1
     if is_binary(data[:8192]):
         return
