@@ -5,6 +5,8 @@ and lets other threads run meanwhile, so a pattern that explodes costs its own c
 else; the standard library's `re` can do neither.
 """
 
+import math
+import re
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -28,6 +30,8 @@ MOST_SECONDS = 8.0
 _PATTERN_SECONDS = 0.5
 _LONGEST_PATTERN = 500
 _LONGEST_LINE = 300
+_MOST_REPEATS = 100_000
+_COUNTS = re.compile(r"\{\s*(\d+)")
 
 Matcher: TypeAlias = Callable[[str], bool]
 Mode: TypeAlias = Literal["text", "regex"]
@@ -100,6 +104,9 @@ def _regex_matcher(pattern: str) -> Matcher:
     # Loaded with the first pattern; most searches are for plain text.
     import regex
 
+    # Compiling has no time limit, and counted repeats within each other are unrolled for it.
+    if math.prod(max(1, int(least)) for least in _COUNTS.findall(pattern)) > _MOST_REPEATS:
+        raise ToolFailure("The pattern repeats too often. Use smaller or fewer counts in {}.")
     try:
         compiled = regex.compile(pattern)
     except regex.error as error:
