@@ -56,8 +56,8 @@ class ReActReader:
         return [_doubted(self._event(piece), end) for piece in pieces]
 
     def is_cut(self, end: Finish) -> bool:
-        """Tell by the reason; what comes after an observation is not missed."""
-        return is_cut(end) and not (self._parser.stopped and end.reason != "abort")
+        """Tell by the reason; what a limit cuts after an observation is not missed."""
+        return is_cut(end) and not (self._parser.stopped and end.reason == "length")
 
     def _event(self, piece: ReActPiece) -> ProviderEvent:
         match piece:

@@ -40,18 +40,40 @@ _ESCAPE: Final = re.compile(
 )
 _ESCAPING: Final = ("%", "\\", "&#", "\x1b[", "␛[")
 """What an escape begins with: most texts have none, and are looked through once."""
+_SPACE: Final = r"(?: |%20|\+)"
+_LABEL: Final = rf"(?:[A-Z0-9]{{1,20}}{_SPACE}){{0,5}}PRIVATE{_SPACE}KEY(?:{_SPACE}BLOCK)?"
+_BETWEEN: Final = (
+    r"(?:\\++(?:[nrt]|u000[aAdD]|x0[aAdD])?|%0[aAdD]|&\#(?:10|13|x[aAdD]);|<[a-z]{1,8} ?/?>"
+    r"|[+/=]++(?![A-Za-z0-9])|[0-9]{1,6}(?![A-Za-z0-9+/=])|[A-Za-z]{1,2}(?=[\"'`])"
+    r"|[^A-Za-z0-9+/=])"
+)
+"""What stands between the lines of a key: escapes, marks of comments and quotes, line numbers."""
 _PRIVATE_KEY: Final = re.compile(
-    r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-    r"(?:[\s\"',+]|\\[nrt])*"
-    r"(?:[A-Za-z][A-Za-z-]{0,40}: [^\n\\]{0,200}(?:[\s\"',+]|\\[nrt])+){0,8}"
+    rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}{_BETWEEN}*+"
+    # Possessive: values and what stands between could be divided in any number of ways.
+    r"(?:[A-Za-z][A-Za-z-]{0,40}+: "
+    rf"(?>\"[^\n\"]{{0,200}}\"|[^\n\\\"%]{{0,200}}){_BETWEEN}++){{0,8}}+"
     r"[A-Za-z0-9+/=]{24}"
     r"|PuTTY-User-Key-File-\d: "
-    r"|AGE-SECRET-KEY-1[0-9A-Z]{40}"
-    r"|LS0tLS1CRUdJTi[0-9A-Za-z+/]{0,60}(?:UFJJVkFURSBLRVkt|BSSVZBVEUgS0VZL|QUklWQVRFIEtFWS)"
+    r"|(?i:AGE-SECRET-KEY-1[0-9A-Z]{40})"
+    # The same in base64, behind any text.
+    r"|(?:UFJJVkFURSBLRVkt|BSSVZBVEUgS0VZL|QUklWQVRFIEtFWS)[0-9A-Za-z+/=_-]{24}"
+    # PKCS #1, PKCS #8 and SEC 1 without their first and last lines.
+    r"|M(?:II[0-9A-Za-z+/]{3}IBA(?:DANBgkq|AK[BC])|I[GI][0-9A-Za-z+/]{1,3}AgEAM[BH]|HcCAQEEI"
+    r"|C4CAQAwBQYDK2V)[0-9A-Za-z+/]{16}"
 )
-_KEY_SIGNS: Final = (b"PRIVATE KEY", b"PuTTY-User-Key", b"AGE-SECRET-KEY", b"LS0tLS1CRUdJTi")
-_END_OF_KEY: Final = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_CODED_SIGNS: Final = (b"UFJJVkFURSBLRVkt", b"BSSVZBVEUgS0VZL", b"QUklWQVRFIEtFWS")
+_KEY_SIGNS: Final = (
+    *(b"PRIVATE", b"PuTTY-User-Key", b"AGE-SECRET-KEY", b"age-secret-key", b"IBADANBgkq", b"IBAAK"),
+    *(b"AgEAM", b"HcCAQEEI", b"C4CAQAwBQYDK2V"),
+    *_CODED_SIGNS,
+)
+_JWK_SIGNS: Final = (b'"kty', b'kty\\"')
+_JWK: Final = re.compile(r'\bd\\*"\s*:\s*\\*"[0-9A-Za-z_-]{42}')
+_END_OF_KEY: Final = re.compile(rf"-{{4,5}}{_SPACE}?END{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}")
 _CODED: Final = re.compile(r"[0-9A-Za-z+/=_-]*")
+_NUMBERS: Final = ("0x{:02x}", "{:d}", "{:03o}", "{:08b}", "u{:x}", "u{:08x}")
+"""How numbers for letters are written, without what stands between them."""
 _PLACEHOLDERS: Final = frozenset(
     {"lmstudio", "notneeded", "notrequired", "nokeyrequired", "nokeyneeded", "sknokeyrequired"}
     | {"yourapikey", "placeholder", "sk1234", "sk12345678", "12345678", "123456789", "1234567890"}
@@ -64,7 +86,11 @@ Span: TypeAlias = tuple[int, int]
 class SecretFinder:
     """Finds some secrets in any text."""
 
-    def __init__(self, secrets: Iterable[str | None]) -> None:
+    def __init__(self, secrets: Iterable[str | None], *, cut: bool = True) -> None:
+        """Find these; with `cut` also parts of them at the ends of a text.
+
+        Not in a text whose ends somebody else chooses: who may try learns a key letter by letter.
+        """
         given = [secret for secret in secrets if secret]
         known = {s for s in (*given, *map(_behind_scheme, given)) if len(s) >= SHORTEST}
         words = {secret for secret in known if is_guessable(secret)}
@@ -75,10 +101,11 @@ class SecretFinder:
         word_forms = [form for word in sorted(words) for form in _forms(word)]
         self._words = re.compile("|".join(word_forms)) if words else None
         written = {form for secret in known - words for form in _written(secret)}
-        self._cut = tuple(written | {form[::-1] for form in written})
+        written |= {form[::-1] for form in written}
+        self._cut = tuple(written) if cut else ()
         """What may also be there in part, at the ends of a text that was cut."""
         coded = {form for secret in known - words for form in _coded(secret)}
-        self._loose = tuple({*self._cut, *coded})
+        self._loose = tuple(written | coded)
 
     def redact(self, text: str) -> str:
         """Put a mark in the place of each secret."""
@@ -151,10 +178,19 @@ def is_guessable(secret: str) -> bool:
 
 def holds_private_key(data: bytes) -> bool:
     """Tell whether a file holds a private key in one of the forms that files of keys have."""
-    # Looked for first, since plain words are found many times faster than a pattern.
-    if not any(sign in data for sign in _KEY_SIGNS):
-        return False
-    return _PRIVATE_KEY.search(data.decode("utf-8", "ignore")) is not None
+    # NUL is dropped for UTF-16. Signs come first: they are found many times faster than a pattern.
+    plain = data.translate(None, b"\0")
+    # In base64 a sign may go over two lines.
+    packed = plain.translate(None, b"\r\n")
+    return (
+        _fits(_JWK, plain, _JWK_SIGNS)
+        or _fits(_PRIVATE_KEY, plain, _KEY_SIGNS)
+        or _fits(_PRIVATE_KEY, packed, _CODED_SIGNS)
+    )
+
+
+def _fits(form: re.Pattern[str], data: bytes, signs: Iterable[bytes]) -> bool:
+    return any(sign in data for sign in signs) and bool(form.search(data.decode("utf-8", "ignore")))
 
 
 def without_private_keys(text: str) -> str:
@@ -198,7 +234,11 @@ def _written(secret: str) -> set[bytes]:
 
 
 def _coded(secret: str) -> Iterator[bytes]:
-    """Give what base64 and hexadecimal make of a secret and of its opposite direction."""
+    """Give what is made of the bytes of a secret; base64 and hexadecimal of it backwards too."""
+    whole = secret.encode("utf-8", "replace")
+    yield from ("".join(map(form.format, whole)).encode() for form in _NUMBERS)
+    yield from (_only_letters(form) for form in _base32_forms(whole))
+    yield from map(_only_letters, _base64_forms(base64.b64encode(whole).rstrip(b"=")))
     for text in (secret, secret[::-1]):
         data = text.encode("utf-8", "replace")
         yield data.hex().encode()
@@ -278,6 +318,13 @@ def _letter(letter: str) -> str:
         return re.escape(letter)
     ways = [re.escape(letter), f"(?i:{once})", f"(?i:{quote(once, safe='')})"]
     return f"(?:{'|'.join([*ways, '[+]'] if letter == ' ' else ways)})"
+
+
+def _base32_forms(data: bytes) -> Iterator[str]:
+    """Give what base32 makes of it behind anything."""
+    for before in range(5):
+        coded = base64.b32encode(bytes(before) + data).decode()
+        yield coded[-(-before * 8 // 5) : (before + len(data)) * 8 // 5]
 
 
 def _base64_forms(data: bytes) -> Iterator[str]:

@@ -191,6 +191,15 @@ async def test_an_action_before_an_invented_observation_is_whole_wherever_the_re
     assert events[-1] == chat_events.Finish(reason="stop", turn=2)
 
 
+@pytest.mark.parametrize("reason", [reason for reason in CUTS if reason != "length"])
+async def test_no_action_runs_where_the_server_gave_up_or_stepped_in(reason: str) -> None:
+    action = "Thought: go.\nAction: clock\nAction Input: {}\nObservation: 12:00\nThought: and"
+    table = Table([TextDelta(action), Finish(reason)], REACT_DONE, mode="react")
+    events = await table.ask()
+    assert table.clock.calls == []
+    assert events[-1] == chat_events.Finish(reason=reason)
+
+
 @pytest.mark.parametrize("reason", ["stop", "tool_calls", "pause", "function_calls", ""])
 async def test_other_reasons_do_not_keep_a_call_from_running(reason: str) -> None:
     table = Table(native("clock", reason), DONE)

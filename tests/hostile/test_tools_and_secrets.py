@@ -1,7 +1,10 @@
 """No tool gives a secret to a model, wherever it lies, however it is named and asked for."""
 
 import base64
+import gzip
+import json
 import os
+import string
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +19,7 @@ from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.runtime.private import file_guard
-from ollm_tui.tools.builtin import builtin_tools
+from ollm_tui.tools.builtin import builtin_tools, lines, reading
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolOffer, ToolRunner
 from tests.hostile.secret_files import ORDINARY, PLACES, copies
@@ -310,6 +313,16 @@ def forms(secret: str) -> Iterator[tuple[str, bytes]]:
         yield f"base64 behind {before}", base64.b64encode(b"x" * before + data + b"y")
     yield "base64 for urls", base64.urlsafe_b64encode(data)
     yield "base64 in lines", base64.encodebytes(data * 3)
+    for before in range(5):
+        yield f"base32 behind {before}", base64.b32encode(b"x" * before + data + b"y")
+    yield "base64 twice", base64.b64encode(base64.b64encode(data))
+    yield "base64 twice, behind a name", base64.b64encode(b"me:" + base64.b64encode(data))
+    yield "octal", "".join(f"\\{byte:03o}" for byte in data).encode()
+    yield "numbers", ", ".join(map(str, data)).encode()
+    yield "hexadecimal numbers", ", ".join(map(hex, data)).encode()
+    yield "bits", " ".join(f"{byte:08b}" for byte in data).encode()
+    yield "javascript", "".join(f"\\u{{{byte:x}}}" for byte in data).encode()
+    yield "python", "".join(f"\\U{byte:08x}" for byte in data).encode()
     yield "over two lines", data[:9] + b"\n" + data[9:]
     yield "over many lines", b"\n    ".join(data[at : at + 3] for at in range(0, len(data), 3))
     yield "put together", b'"' + data[:8] + b'" + "' + data[8:] + b'"'
@@ -345,6 +358,64 @@ async def test_a_pattern_learns_nothing_about_a_key(home: Home) -> None:
     assert answers == {"[0 matching lines in 1 files of .; 1 file with keys passed over]"}
 
 
+def guesses(part: str) -> Iterator[str]:
+    letters = string.ascii_lowercase + string.digits
+    yield from (f"{letter}{part}" for letter in letters)
+
+
+async def test_no_result_tells_whether_a_part_of_a_key_was_guessed(home: Home) -> None:
+    letters = "".join(letter for letter in KEY.lower() if letter.isalnum())
+    runner, known = home.runner(), letters[:9][::-1]
+    for ending in (letters[-10:], letters[:10][::-1]):
+        (home.path / ending).mkdir()
+        assert "«key»" not in await home.everything(ending, runner=runner)
+    answers = {
+        (await home.told("read_file", path=guess)).replace(guess, "GUESS")
+        for guess in (*guesses(known), *guesses(letters[-9:]))
+        if not (home.path / guess).exists()
+    }
+    assert answers == {"GUESS does not exist."}
+
+
+async def test_a_key_at_the_end_of_what_is_read_is_not_given_in_part(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 2 * 1024 * 1024
+    monkeypatch.setattr(lines, "MOST_SCANNED_BYTES", most)
+    monkeypatch.setattr(reading, "MOST_SCANNED_BYTES", most)
+    for kept in (1, 10, len(KEY) - 1):
+        before = most - len("key ") - kept
+        home.put("large.txt", "x\n" * (before // 2) + "\n" * (before % 2) + f"key {KEY}\nend\n")
+        told = await home.told("search_files", pattern="key")
+        assert told == "[0 matching lines in 0 files of .; 1 file with keys passed over]"
+        told = await home.told("read_file", path="large.txt", start_line=before // 2)
+        assert "holds a key" in told
+
+
+async def test_of_a_file_that_is_no_text_only_its_kind_is_told(home: Home) -> None:
+    ec_key = bytes.fromhex("30770201010420") + bytes(range(7, 39)) + bytes(80)
+    for data in (gzip.compress(KEY.encode(), mtime=0), ec_key, b"\0" + os.urandom(400)):
+        home.put("data.bin", data)
+        told = await home.told("read_file", path="data.bin")
+        assert told.endswith(f"It begins with: {data[:8].hex(' ')}]")
+
+
+async def test_a_folder_does_not_name_places_of_secrets(home: Home) -> None:
+    for name in (".ssh/id_rsa_of_the_bank", ".env", "creds.json", ".git/config", "notes.txt"):
+        home.put(name)
+    (home.path / ".netrc").symlink_to("nowhere")
+    assert await home.told("list_directory", include_hidden=True) == (
+        ".cache/\n.config/\n.git/\n.local/\nnotes.txt 24\n"
+        "[.: 5 entries, 4 not named that may hold passwords or keys]"
+    )
+    assert await home.told("list_directory") == (
+        "notes.txt 24\n[.: 1 entries, 7 hidden, 1 not named that may hold passwords or keys]"
+    )
+    assert await home.told("list_directory", path=".config") == (
+        "[.config: 0 entries, 1 not named that may hold passwords or keys]"
+    )
+
+
 BODY = "\n".join(["MIIEpAIBAAKCAQEA" + "q" * 48] * 5)
 PRIVATE_KEYS = (
     f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n-----END RSA PRIVATE KEY-----\n",
@@ -359,6 +430,55 @@ PRIVATE_KEYS = (
     "client-key-data: "
     + base64.b64encode(f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}".encode()).decode(),
 )
+
+
+PEM = PRIVATE_KEYS[0]
+REWRITTEN = {
+    "commented": PEM.replace("\n", "\n# "),
+    "commented in c": PEM.replace("\n", "\n// "),
+    "answered": PEM.replace("\n", "\n> "),
+    "taken away": "-" + PEM.replace("\n", "\n-"),
+    "added": "+" + PEM.replace("\n", "\n+"),
+    "numbered": "\n".join(f"{number:4}  {line}" for number, line in enumerate(PEM.split("\n"), 1)),
+    "json in json": json.dumps(json.dumps({"private_key": PEM})),
+    "json in json in json": json.dumps(json.dumps(json.dumps({"private_key": PEM}))),
+    "continued lines": PEM.replace("\n", "\\\n"),
+    "joined by dots": " .\n".join(f"'{line}'" for line in PEM.split("\n")),
+    "list of templates": ",\n".join(f"`{line}`" for line in PEM.split("\n")),
+    "bytes in python": "\n".join(f'b"{line}\\n"' for line in PEM.split("\n")),
+    "html": PEM.replace("\n", "<br>\n"),
+    "xml": PEM.replace("\n", "&#10;"),
+    "url": quote(PEM),
+    "form": PEM.replace("\n", "%0D%0A").replace(" ", "+"),
+    "table": PEM.replace("\n", " |\n| "),
+    "utf-16 behind text": "x" * 9000 + "\0".join(PEM),
+    "base64 behind 1": base64.b64encode(b"x" + PEM.encode()).decode(),
+    "base64 behind 2": base64.b64encode(b"xy" + PEM.encode()).decode(),
+    "base64 in lines": base64.encodebytes(b'{"private_key": "' + PEM.encode()).decode(),
+    "without its first line": BODY,
+    "pkcs 8 without its first line": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7qqqqqqqq",
+    "sec 1 without its first line": "MHcCAQEEIKqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqoAoG",
+    "jwk": json.dumps({"kty": "OKP", "crv": "Ed25519", "d": "q" * 43, "x": "11qYAYKxCrfVS"}),
+    "jwk in json": json.dumps(json.dumps({"d": "q" * 43, "kty": "OKP"})),
+    "age in lower case": f"age-secret-key-1{'q' * 58}",
+}
+
+
+@pytest.mark.parametrize("form", REWRITTEN)
+async def test_a_private_key_is_known_however_it_was_put_into_a_file(home: Home, form: str) -> None:
+    home.put("src/notes.txt", f"before\n{REWRITTEN[form]}\n")
+    assert "holds a key" in await home.told("read_file", path="src/notes.txt")
+    assert "qqqq" not in await home.everything("src/notes.txt")
+
+
+@pytest.mark.parametrize("filler", ["Ab: ", "Ab: x ", "\\", "+", "+-", "<br>", "12 ", "a: b\n"])
+async def test_no_text_behind_the_head_of_a_key_takes_long_to_look_through(
+    home: Home, filler: str
+) -> None:
+    # In time that grows faster than the text this would not end.
+    text = f"-----BEGIN PRIVATE KEY-----\n{filler * 100_000}"
+    home.put("src/notes.txt", text)
+    assert "src/notes.txt:1: -----BEGIN" in await home.told("search_files", pattern="BEGIN")
 
 
 @pytest.mark.parametrize("text", PRIVATE_KEYS)

@@ -69,7 +69,9 @@ class FileGuard:
 
     def _finder(self) -> SecretFinder:
         # A word that may stand in any text, such as "ollama" for a server that wants no key.
-        return SecretFinder(secret for secret in self.secrets() if not is_guessable(secret))
+        # Nor parts of keys: a model chooses how many a result begins, in a path or in a name.
+        keys = (secret for secret in self.secrets() if not is_guessable(secret))
+        return SecretFinder(keys, cut=False)
 
 
 @dataclass(slots=True)

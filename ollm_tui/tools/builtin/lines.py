@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 CHUNK_BYTES = 64 * 1024
 MOST_SCANNED_BYTES = 64 * 1024 * 1024
 """How far into a file a line is looked for."""
+MORE_BYTES = 4096
+"""How far behind the last byte that may be given keys are looked for."""
 
 
 @dataclass(slots=True)

@@ -37,18 +37,27 @@ def _list(found: Resolved, include_hidden: bool) -> str:
     with os.scandir(found.fd) as scan:
         seen = list(itertools.islice(scan, MOST_SEEN + 1))
         more = len(seen) > MOST_SEEN
-        entries = [
-            entry for entry in seen[:MOST_SEEN] if include_hidden or not is_hidden(entry.name)
-        ]
+        shown = [entry for entry in seen[:MOST_SEEN] if include_hidden or not is_hidden(entry.name)]
+        entries = [entry for entry in shown if _may_be_named(found, entry)]
         entries.sort(key=lambda entry: (not _is_folder(entry), entry.name.casefold(), entry.name))
         lines = [_line(entry) for entry in entries[:MOST_ENTRIES]]
-    hidden = len(seen[:MOST_SEEN]) - len(entries)
+    hidden, kept = len(seen[:MOST_SEEN]) - len(shown), len(shown) - len(entries)
     notes = [f"{len(entries)} entries" + (" or more" if more else "")]
     if len(entries) > MOST_ENTRIES:
         notes.append(f"the first {MOST_ENTRIES} are shown")
     if hidden:
         notes.append(f"{hidden} hidden")
+    if kept:
+        notes.append(f"{kept} not named that may hold passwords or keys")
     return "\n".join([*lines, f"[{found.shown}: {', '.join(notes)}]"])
+
+
+def _may_be_named(found: Resolved, entry: os.DirEntry[str]) -> bool:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return True
+    return found.watch.may_open((*found.names, entry.name), status, found.status)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

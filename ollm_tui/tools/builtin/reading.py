@@ -1,10 +1,19 @@
 """Reading a file."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+from anyio import from_thread
+
 from ollm_tui.tools.builtin.guard import FileGuard, content_refusal
-from ollm_tui.tools.builtin.lines import MOST_SCANNED_BYTES, Window, chunks_of, read_window
+from ollm_tui.tools.builtin.lines import (
+    MORE_BYTES,
+    MOST_SCANNED_BYTES,
+    Window,
+    chunks_of,
+    read_window,
+)
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.define import FunctionTool, tool
 from ollm_tui.tools.failure import ToolFailure
@@ -12,7 +21,8 @@ from ollm_tui.tools.failure import ToolFailure
 MOST_LINES = 2000
 MOST_BYTES = 64 * 1024
 _SNIFFED_BYTES = 8192
-_SHOWN_BYTES = 256
+_SHOWN_BYTES = 8
+"""Enough to tell the kind of a file: more could be a key, packed."""
 
 
 def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
@@ -33,7 +43,7 @@ def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
             if found.is_folder:
                 raise ToolFailure(f"{found.shown} is a folder. Use list_directory for it.")
             # All of it is looked at: a key that goes over lines is not given in two parts.
-            if found.watch.holds_keys(chunks_of(found.fd, MOST_SCANNED_BYTES)):
+            if found.watch.holds_keys(_all_of(found.fd)):
                 raise content_refusal(found.shown)
             return _read(found, start_line, min(line_count, MOST_LINES))
 
@@ -43,6 +53,13 @@ def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
 def is_binary(start: bytes) -> bool:
     """Tell whether a file that begins so is no text."""
     return b"\0" in start
+
+
+def _all_of(fd: int) -> Iterator[bytes]:
+    for chunk in chunks_of(fd, MOST_SCANNED_BYTES + MORE_BYTES):
+        # Looking for keys takes a while in a large file: not when nobody waits for it any more.
+        from_thread.check_cancelled()
+        yield chunk
 
 
 def _read(found: Resolved, start_line: int, line_count: int) -> str:

@@ -5,6 +5,8 @@ and lets other threads run meanwhile, so a pattern that explodes costs its own c
 else; the standard library's `re` can do neither.
 """
 
+import math
+import re
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -15,7 +17,7 @@ from typing import Literal, TypeAlias
 from anyio import from_thread
 
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
-from ollm_tui.tools.builtin.lines import chunks_of
+from ollm_tui.tools.builtin.lines import MORE_BYTES, chunks_of
 from ollm_tui.tools.builtin.reading import is_binary
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.builtin.tree import Found, files_below, fits
@@ -28,6 +30,8 @@ MOST_SECONDS = 8.0
 _PATTERN_SECONDS = 0.5
 _LONGEST_PATTERN = 500
 _LONGEST_LINE = 300
+_MOST_REPEATS = 100_000
+_COUNTS = re.compile(r"\{\s*(\d+)")
 
 Matcher: TypeAlias = Callable[[str], bool]
 Mode: TypeAlias = Literal["text", "regex"]
@@ -100,6 +104,9 @@ def _regex_matcher(pattern: str) -> Matcher:
     # Loaded with the first pattern; most searches are for plain text.
     import regex
 
+    # Compiling has no time limit, and counted repeats within each other are unrolled for it.
+    if math.prod(max(1, int(least)) for least in _COUNTS.findall(pattern)) > _MOST_REPEATS:
+        raise ToolFailure("The pattern repeats too often. Use smaller or fewer counts in {}.")
     try:
         compiled = regex.compile(pattern)
     except regex.error as error:
@@ -126,11 +133,12 @@ def _search_folder(search: _Search, folder: Resolved, glob: str) -> None:
 
 
 def _search_file(search: _Search, file: Found, watch: Watch) -> None:
-    data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES))
+    data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES + MORE_BYTES))
     # Before anything is compared: whether a pattern fits would tell of the key.
     if watch.holds_keys([data]):
         search.withheld += 1
         return
+    data = data[:MOST_FILE_BYTES]
     search.files += 1
     if is_binary(data[:8192]):
         return

@@ -169,3 +169,17 @@ async def test_a_search_leaves_nothing_open(root: Path) -> None:
     await use(root, "search_files", pattern="needle")
     await fail(root, "search_files", pattern="(e+)+$(", mode="regex")
     assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["((a{1000}){1000}){1000}", "(?:(?:a{500}){500}){500}b", "(?x)((a{ 999 }) #\n{999}){999,}"],
+)
+async def test_a_pattern_that_repeats_too_often_is_not_even_compiled(
+    root: Path, pattern: str
+) -> None:
+    (root / "a.txt").write_text("a" * 5000)
+    told = await fail(root, "search_files", pattern=pattern, mode="regex")
+    assert told == "The pattern repeats too often. Use smaller or fewer counts in {}."
+    uuid = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    assert "0 matching" in await use(root, "search_files", pattern=uuid, mode="regex")
