@@ -46,7 +46,7 @@ class ContextGuard:
             verdict=check(counted, window),
             base=CountedPrompt(
                 model=str(found.ref),
-                tokens=counted.tokens,
+                count=counted,
                 estimate=self._counter.estimate(request).uncorrected,
             ),
         )
@@ -57,10 +57,9 @@ class ContextGuard:
 
         Nobody is asked for it, so no server loads a model or keeps anybody waiting.
         """
-        estimated = self._counter.estimate(request)
         if base is None or base.model != model:
-            return estimated.tokens
-        return max(1, base.tokens + estimated.uncorrected - base.estimate)
+            return self._counter.estimate(request).tokens
+        return self._counter.recount(request, base.count, base.estimate)
 
     def window_of(self, request: Request, found: ResolvedModel) -> Window:
         """Give the window that will hold the request."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.tokens.count import TokenCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +13,7 @@ class CountedPrompt:
     """What a request was counted as, and its estimate at that moment."""
 
     model: str
-    tokens: int
+    count: TokenCount
     estimate: int
 
 

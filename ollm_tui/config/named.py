@@ -96,7 +96,10 @@ def _problems(
     loaded: LoadedConfig, model: str | None, provider: str | None
 ) -> Iterator[ConfigProblem]:
     """Give what makes a name unusable, and names that speak against each other."""
+    of_flag = loaded.origin_of("model").kind == "flag" and "://" in (model or "")
     for problem in loaded.problems:
+        if of_flag and problem.path == ("provider",) and problem.origin.kind != "flag":
+            continue  # who is asked is named by what counts more
         of_the_run = problem.origin.kind == "flag" and not problem.path
         if problem.severity == "error" and (problem.path in _CHOICES or of_the_run):
             yield problem

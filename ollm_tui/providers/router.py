@@ -158,8 +158,8 @@ class Router:
 
     async def _search(self, name: str, requirement: ModelCapability | None) -> ResolvedModel:
         known = self._catalog.cached()
-        found = None if self._silent_in(known) else self._first_in(known, name, requirement)
-        if found is not None:
+        answered = {listing.provider for listing in known if listing.has_answered}
+        if self._named <= answered and (found := self._first_in(known, name, requirement)):
             return found
         listings = await self._catalog.refresh(within_s=PATIENCE_S, services=False)
         if found := self._first_in(listings, name, requirement):
@@ -169,9 +169,12 @@ class Router:
     def _first_in(
         self, listings: Sequence[Listing], name: str, requirement: ModelCapability | None
     ) -> ResolvedModel | None:
-        """Give the first that has it; a named provider that does not answer might have it too."""
+        """Give the first that has it, those that were named in front of all others.
+
+        A named provider that does not answer might have it too.
+        """
         silent = self._silent_in(listings)
-        for listing in listings:
+        for listing in sorted(listings, key=lambda one: one.provider not in self._named):
             if found := self._in_listing(listing, name, requirement):
                 if silent is not None and listing.provider not in self._named:
                     raise _might_have(silent, found.ref)

@@ -36,6 +36,7 @@ from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.first_model import (
     FirstModel,
     choose_first,
+    passed_over,
     problem_of,
     silent_labels,
     without_model,
@@ -207,10 +208,11 @@ class Runtime(FetchesModels):
             listings = await self._named_listings(listings)
             if problem := problem_of(listings, named):
                 ports = ports_of(self.config.providers)
-                return without_model(problem, silent_labels(listings, ports))
+                choice = without_model(problem, silent_labels(listings, ports))
+                return replace(choice, passed_over=passed_over(self._last_model(), named))
         elif listings is None:
             listings = await self.catalog.refresh(within_s=PATIENCE_S, services=False)
-        return choose_first(
+        choice = choose_first(
             listings,
             last=self._last_model(),
             unasked=() if named.providers else services_of(self.config.providers),
@@ -218,6 +220,8 @@ class Runtime(FetchesModels):
             engine_installed=engine_available(),
             ports=ports_of(self.config.providers),
         )
+        before = passed_over(self._last_model(), named) if named.providers else None
+        return replace(choice, passed_over=before)
 
     async def _named_model(self, model: str) -> ModelRef:
         provider = self.named.provider

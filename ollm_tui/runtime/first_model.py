@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ollm_tui.config.named import Named
-from ollm_tui.config.origin import Origin
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, matches_alias
 from ollm_tui.providers.catalog import CatalogEntry, Listing
@@ -42,6 +41,8 @@ class FirstModel:
     engine_installed: bool = True
     problem: AIError | None = None
     """Why what a person named cannot be asked; then there is no model."""
+    passed_over: ModelRef | None = None
+    """The model used last, where another provider was named, which counts more."""
 
     @property
     def advice(self) -> str | None:
@@ -111,7 +112,7 @@ def problem_of(listings: Sequence[Listing], named: Named) -> AIError | None:
     """Tell why none of those who were named can be chatted with: all have to answer."""
     silent = next((listing for listing in listings if not listing.has_answered), None)
     if silent is not None:
-        return _no_answer(silent, named.origin_of(silent.provider))
+        return _no_answer(silent, named)
     if any(can_chat(info) for listing in listings for info in listing.models):
         return None
     labels = " and ".join(listing.label for listing in listings)
@@ -127,7 +128,7 @@ def _with_port(listing: Listing, ports: Mapping[str, int]) -> str:
     return f"{listing.label} ({port})" if port else listing.label
 
 
-def _no_answer(listing: Listing, origin: Origin | None) -> AIError:
+def _no_answer(listing: Listing, named: Named) -> AIError:
     """Say that nobody else is asked in the place of one that was named."""
     problem = listing.problem or AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
@@ -135,7 +136,7 @@ def _no_answer(listing: Listing, origin: Origin | None) -> AIError:
         hint="Start it, or name another provider with --provider.",
         provider=listing.provider,
     )
-    place = f"It is named by {origin}, so nobody else is asked." if origin else None
+    place = _ways_on(listing.provider, named)
     return AIError(
         problem.code,
         problem.message,
@@ -144,6 +145,25 @@ def _no_answer(listing: Listing, origin: Origin | None) -> AIError:
         provider=problem.provider,
         details=problem.details,
     )
+
+
+def _ways_on(provider: str, named: Named) -> str | None:
+    """Tell where a provider that does not answer was named, and how to ask another all the same."""
+    origin = named.origin_of(provider)
+    if origin is None:
+        return None
+    place = f"It is named by {origin}, so nobody else is asked"
+    if origin.kind != "environment":
+        return f"{place}."
+    others = [name for name in named.providers if name != provider]
+    another = f"`--provider {others[0]}`" if others else "--provider or --model"
+    return f"{place}: {another} asks another, or unset {origin.name}."
+
+
+def passed_over(last: str | None, named: Named) -> ModelRef | None:
+    """Give the model used last, if it is of none of the providers that were named."""
+    ref = ModelRef.parse(last) if last else None
+    return ref if ref is not None and ref.provider not in named.providers else None
 
 
 def can_chat(info: ModelInfo) -> bool:

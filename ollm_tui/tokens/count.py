@@ -97,6 +97,20 @@ class TokenCounter:
         sums = self._rough.count(_groups(request, with_thinking))
         return self._corrected(request.model, "estimate", sum(sums))
 
+    def recount(self, request: Request, base: TokenCount, base_estimate: int) -> int:
+        """Count at once what a request has become since `base`, which was estimated so then.
+
+        Give what `count` would give by now where nobody has to be asked for it: what was learned
+        of the model since then counts for all of the request, not for what came after it alone.
+        """
+        estimate = self.estimate(request)
+        if base.source == "estimate":
+            return estimate.tokens
+        tokens = max(1, base.uncorrected + estimate.uncorrected - base_estimate)
+        if base.source == "engine":
+            return tokens
+        return self._corrected(base.model, base.source, tokens).tokens
+
     async def sizes(
         self, request: Request, counted: TokenCount, *, with_thinking: bool = False
     ) -> Sizes:

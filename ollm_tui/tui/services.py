@@ -140,6 +140,11 @@ class FirstModel(Protocol):
         """How to get a model, or a better one."""
         ...
 
+    @property
+    def passed_over(self) -> "ModelRef | None":
+        """The model used last, where another provider was named, which counts more."""
+        ...
+
 
 class Runtime(Protocol):
     """The running parts below the screens."""

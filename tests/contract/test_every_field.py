@@ -294,6 +294,7 @@ class StubEngine:
 
     crash = None
     ready_at = 0.0
+    replaced = None
 
     def __init__(self, plan: Any, url: str) -> None:
         self.plan, self.url, self.key = plan, url, "k"
@@ -310,7 +311,7 @@ class StubSupervisor:
         self.plan: Any = None
 
     @asynccontextmanager
-    async def lease(self, plan: Any) -> AsyncIterator[StubEngine]:
+    async def lease(self, plan: Any, responds: Any = None) -> AsyncIterator[StubEngine]:
         self.plan = plan
         self.engine = self.engine or StubEngine(plan, self.url)
         yield self.engine

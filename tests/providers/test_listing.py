@@ -51,6 +51,18 @@ async def test_ollama_lists_without_the_loaded_ones_if_it_cannot_tell(
     await provider.dispose()
 
 
+async def test_a_server_without_ollamas_list_is_told_by_its_address_and_not_by_a_model(
+    httpx_mock: HTTPXMock,
+) -> None:
+    """An address with `/v1` at its end, or of another server, answers so."""
+    httpx_mock.add_response(status_code=404, json={"error": "not found"}, is_reusable=True)
+    provider = OllamaProvider(ProviderSpec(name="local", kind="ollama"))
+    with pytest.raises(AIError, match="cannot list models: it does not know the request") as told:
+        await provider.list_models()
+    assert "pull" not in (told.value.hint or "")
+    await provider.dispose()
+
+
 async def test_what_showing_a_model_told_is_in_the_next_list(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(url=f"{OLLAMA}/api/tags", json=TAGS, is_reusable=True)
     httpx_mock.add_response(url=f"{OLLAMA}/api/ps", json=PS, is_reusable=True)

@@ -216,3 +216,60 @@ async def test_a_bare_name_is_settled_once(paths: AppPaths) -> None:
     async with client.chat("hi") as events:
         assert [event async for event in events]
     assert client.conversation.model == "a://m"
+
+
+async def test_a_bare_name_is_looked_for_where_a_host_was_named_before_anywhere_else() -> None:
+    registry = ProviderRegistry()
+    for name in ("local", "vllm"):
+        registry.register(ScriptedProvider(name, models=[ModelInfo(name="m")]))
+    registry.register(ScriptedProvider("other", models=[ModelInfo(name="n")]))
+    catalog = ModelCatalog(registry)
+    await catalog.listing("local")
+    router = Router(registry, catalog, named=("vllm",))
+    assert str((await router.resolve("m")).ref) == "vllm://m"
+    assert str((await router.resolve("m")).ref) == "vllm://m"
+    assert str((await router.resolve("n")).ref) == "other://n"
+
+
+@pytest.mark.parametrize(
+    ("environ", "ways_on"),
+    [
+        ({"OLLAMA_HOST": NOBODY}, "--provider or --model asks another, or unset OLLAMA_HOST."),
+        (
+            {"OLLAMA_HOST": NOBODY, "VLLM_HOST": "DECOY"},
+            "`--provider vllm` asks another, or unset OLLAMA_HOST.",
+        ),
+    ],
+)
+async def test_a_dead_host_of_the_environment_comes_with_ways_to_go_on(
+    environ: Mapping[str, str], ways_on: str, paths: AppPaths
+) -> None:
+    async with beside_another(Way("", environ=environ), paths) as (runtime, _):
+        runtime.remember_model("embedded://tiny")
+        first = await runtime.first_model()
+    assert first.ref is None
+    assert first.advice is not None
+    assert first.advice.endswith(ways_on)
+    assert str(first.passed_over) == "embedded://tiny"
+
+
+async def test_a_model_used_last_of_a_provider_that_was_named_is_not_passed_over(
+    paths: AppPaths,
+) -> None:
+    async with beside_another(Way("", environ={"VLLM_HOST": "DECOY"}), paths) as (runtime, _):
+        runtime.remember_model("embedded://tiny")
+        first = await runtime.first_model()
+        assert (str(first.ref), str(first.passed_over)) == ("vllm://tiny", "embedded://tiny")
+        runtime.remember_model("vllm://tiny")
+        assert (await runtime.first_model()).passed_over is None
+
+
+@pytest.mark.parametrize(
+    ("environ", "text"), [({"OLLM_PROVIDER": "gone"}, ""), ({}, 'provider = "gone"\n')]
+)
+async def test_a_model_of_the_command_line_is_asked_whatever_provider_is_set_elsewhere(
+    environ: Mapping[str, str], text: str, paths: AppPaths
+) -> None:
+    way = Way("", Flags(model="other://tiny"), environ, text)
+    async with beside_another(way, paths) as (runtime, _):
+        assert str((await runtime.first_model()).ref) == "other://tiny"

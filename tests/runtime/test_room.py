@@ -149,3 +149,12 @@ async def test_a_hung_server_keeps_a_count_waiting_for_a_moment_only(
             counted = await TokenCounter().count(Request(model="m", input="four"), adapter)
         assert counted.source == "estimate"
         await adapter.dispose()  # type: ignore[attr-defined]
+
+
+async def test_what_a_server_reported_counts_for_the_status_line_as_for_the_context_view() -> None:
+    """Four characters a token is far too few for many languages; the report corrects all of it."""
+    chat = Chat(provider(32_768, Usage(prompt_tokens=8_000)))
+    await chat.ask("x" * 8_000)
+    shown = chat.room().used
+    figures = await measure(chat.talk, (), chat.router, chat.counter, {})
+    assert shown == figures.used == chat.room().used > 6_000

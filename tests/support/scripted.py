@@ -126,6 +126,7 @@ class ScriptedFirstModel:
     found: tuple[str, ...] = ("Ollama",)
     silent: tuple[str, ...] = ("LM Studio", "llama.cpp", "vLLM")
     advice: str | None = None
+    passed_over: ModelRef | None = None
 
 
 class ScriptedCatalog:

@@ -40,16 +40,22 @@ async def unload(transport: Transport, name: str) -> None:
     await _without_messages(transport, {"model": name, "keep_alive": 0}, "unload")
 
 
+async def listed(transport: Transport) -> JsonValue:
+    """Give the list of all models as the server sends it."""
+    with _named(transport, "list models", names_model=False):
+        return await transport.json("GET", "/api/tags")
+
+
 async def running(transport: Transport) -> dict[str, ModelInfo]:
     """Give the models in memory by name."""
-    with _named(transport, "tell which models are loaded"):
+    with _named(transport, "tell which models are loaded", names_model=False):
         reply = await transport.json("GET", "/api/ps", most_bytes=MAX_RUNNING_BYTES)
         return read_running(reply)
 
 
 async def version(transport: Transport) -> str | None:
     """Give the server's version; None when it has none to tell."""
-    with _named(transport, "tell its version"):
+    with _named(transport, "tell its version", names_model=False):
         return string(as_object(await transport.json("GET", "/api/version")), "version")
 
 
@@ -81,8 +87,9 @@ def _slow(transport: Transport) -> float:
 
 
 @contextmanager
-def _named(transport: Transport, deed: str) -> Iterator[None]:
+def _named(transport: Transport, deed: str, *, names_model: bool = True) -> Iterator[None]:
     try:
         yield
     except AIError as error:
-        raise unknown_here(error, transport.place, deed) or error from None
+        unknown = unknown_here(error, transport.place, deed, names_model=names_model)
+        raise unknown or error from None

@@ -81,7 +81,7 @@ class OllamaProvider:
         with single_error():
             async with anyio.create_task_group() as group:
                 group.start_soon(ask_running)
-                models = read_tags(await self._transport.json("GET", "/api/tags"))
+                models = read_tags(await operations.listed(self._transport))
         return [self._completed(info, running) for info in models]
 
     async def list_running(self) -> Sequence[ModelInfo]:

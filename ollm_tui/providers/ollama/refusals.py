@@ -39,12 +39,17 @@ def _otherwise_thinking(body: JsonObject, error: AIError, say: Say) -> JsonObjec
     return None
 
 
-def unknown_here(error: AIError, place: Place, deed: str) -> AIError | None:
+def unknown_here(
+    error: AIError, place: Place, deed: str, *, names_model: bool = True
+) -> AIError | None:
     """Give the error of a server that lacks an endpoint; None where `error` says something else.
 
-    A model that is missing is told by JSON, a path by plain text.
+    A model that is missing is told by JSON, a path by plain text; where the request names no
+    model, only the path can be missing.
     """
-    if error.status not in NO_SUCH_PATH or error.code == ErrorCode.MODEL_NOT_FOUND:
+    if error.status not in NO_SUCH_PATH:
+        return None
+    if names_model and error.code == ErrorCode.MODEL_NOT_FOUND:
         return None
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,

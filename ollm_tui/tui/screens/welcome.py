@@ -1,15 +1,21 @@
 """What the first note of a chat says: the model, what was found, and how to get more."""
 
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.services import FirstModel
 
 CHOOSE = "Press {models} to choose another model."
+GO_BACK = "Press {models} to choose another model, such as {model}, used last."
 
 
 def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
     """Give the note and its hint."""
     choose = CHOOSE.format(models=models_key)
+    if first.passed_over is not None:
+        choose = GO_BACK.format(models=models_key, model=clean_line(str(first.passed_over)))
     if first.ref is None:
         then = f"Then press {models_key}. /pull finds models and fetches them."
+        if first.passed_over is not None:
+            then = choose
         hint = f"{first.advice} {then}" if first.advice else None
         if not first.reason.endswith("."):
             return f"No model was found. {_looked(first)}".strip(), hint

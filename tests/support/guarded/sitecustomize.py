@@ -51,21 +51,27 @@ def _check_name(host: object) -> None:
 
 
 def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.partition("%")[0])
-    except ValueError:
-        return False
-    return True
+    return _address(name) is not None
 
 
 def _is_here(host: str) -> bool:
     if host in NAMES:
         return True
+    address = _address(host)
+    return address is not None and (address.is_loopback or address.is_unspecified)
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Read an address as systems do: `127.1` is one, and IPv6 may hold one of IPv4."""
     try:
-        address = ipaddress.ip_address(host.partition("%")[0])
+        address = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
+        try:
+            return ipaddress.IPv4Address(socket.inet_aton(name))
+        except (OSError, ValueError):
+            return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
 
 
 if os.environ.get("PYTHONPATH", "").startswith(str(FOLDER)):

@@ -35,3 +35,24 @@ def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
     text, hint = welcome(first, "Ctrl+L")
     assert text == "No model was found. No answer from: Ollama, vLLM."
     assert hint == "Get one. Then press Ctrl+L. /pull finds models and fetches them."
+
+
+def test_the_model_used_last_is_named_where_a_host_was_named_that_counts_more() -> None:
+    used = ModelRef("embedded", "SmolLM2")
+    first = ScriptedFirstModel(reason="already loaded", silent=(), passed_over=used)
+    assert welcome(first, "F4") == (
+        "Chatting with qwen3:8b, already loaded. Models found at: Ollama.",
+        "Press F4 to choose another model, such as embedded://SmolLM2, used last.",
+    )
+    none = ScriptedFirstModel(
+        ref=None,
+        reason="Ollama does not answer.",
+        found=(),
+        advice="Start it.",
+        passed_over=used,
+    )
+    text, hint = welcome(none, "F4")
+    assert text == "No answer from: LM Studio, llama.cpp, vLLM."
+    assert hint == (
+        "Start it. Press F4 to choose another model, such as embedded://SmolLM2, used last."
+    )
