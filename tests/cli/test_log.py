@@ -74,14 +74,16 @@ def test_a_full_disk_is_one_line_and_exit_code_1() -> None:
             text=True,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (1, "ollm: No space left on device.\n")
+    said = "The output could not be written (No space left on device). Some of it may be missing."
+    assert (done.returncode, done.stderr) == (1, f"ollm: {said}\n")
 
 
 @pytest.mark.parametrize("cut", ["all but the head", "half", "zeros"])
 def test_a_compiled_file_that_a_full_disk_left_is_named(
     cut: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = tmp_path / "half_written.py"
+    name = f"left_{cut.replace(' ', '_')}"
+    source = tmp_path / f"{name}.py"
     source.write_text("VALUE = 1\n" * 50)
     compiled = Path(py_compile.compile(str(source), doraise=True) or "")
     whole = compiled.read_bytes()
@@ -90,7 +92,7 @@ def test_a_compiled_file_that_a_full_disk_left_is_named(
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def work() -> int:
-        importlib.import_module("half_written")
+        importlib.import_module(name)
         return 0
 
     assert Output().guard(work) == ERROR
