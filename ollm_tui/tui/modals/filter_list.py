@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.tui.modals.dialog import Dialog
+from ollm_tui.tui.widgets.text_field import TextField
 
 LONGEST_FILTER: Final = 200
 """Each letter looks at every row again; no name is as long."""
@@ -39,7 +40,7 @@ class FilterList(Dialog[ScreenResultType]):
         """Lay out the filter, the list and the line about it."""
         with Vertical():
             yield Static(self.HEADING, classes="title", markup=False)
-            yield Input(placeholder="Type to filter", max_length=LONGEST_FILTER, compact=True)
+            yield TextField(placeholder="Type to filter", max_length=LONGEST_FILTER, compact=True)
             yield OptionList(compact=True, markup=False)
             yield Static("", id="about", markup=False)
 
