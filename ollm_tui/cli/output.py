@@ -289,7 +289,8 @@ def _damaged_bytecode(error: Exception) -> str | None:
 def _lenient(stream: TextIO) -> TextIO:
     """Let a terminal that knows few characters show `?` instead of ending the program."""
     # The second is Python's choice in the C locale; it lets only pass what was no text before.
-    if getattr(stream, "errors", "replace") in {"strict", "surrogateescape"} and hasattr(stream, "reconfigure"):
+    is_strict = getattr(stream, "errors", "replace") in {"strict", "surrogateescape"}
+    if is_strict and hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
     return stream
 

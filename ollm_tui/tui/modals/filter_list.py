@@ -47,15 +47,18 @@ class FilterList(Dialog[ScreenResultType]):
     @property
     def query_text(self) -> str:
         """What is typed into the filter."""
-        return self.query_one(Input).value
+        return self.query_one(Input).value if self.has_its_parts else ""
 
     @property
     def row_width(self) -> int:
         """The cells a row has."""
-        return max(8, self.query_one(OptionList).size.width - 2)
+        width = self.query_one(OptionList).size.width if self.has_its_parts else 0
+        return max(8, width - 2)
 
     def fill(self, options: list[Option], *, mark: str | None = None) -> None:
         """Show these rows and mark one of them, else the first that can be chosen."""
+        if not self.has_its_parts:
+            return
         listed = self.query_one(OptionList)
         with self.app.batch_update():
             listed.clear_options()
@@ -71,12 +74,13 @@ class FilterList(Dialog[ScreenResultType]):
     @property
     def marked(self) -> str | None:
         """The id of the marked row."""
-        option = self.query_one(OptionList).highlighted_option
+        option = self.query_one(OptionList).highlighted_option if self.has_its_parts else None
         return option.id if option else None
 
     def say(self, text: str) -> None:
         """Write the line below the list."""
-        self.query_one("#about", Static).update(Content(text))
+        if self.has_its_parts:
+            self.query_one("#about", Static).update(Content(text))
 
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""
