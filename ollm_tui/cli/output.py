@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from traceback import walk_tb
 from typing import Final, TextIO
 
 from ollm_tui.cli.cells import cells, within
@@ -225,6 +226,12 @@ class Output:
                 self.error(f"{error.strerror or type(error).__name__}.")
             case _:
                 logger.error("The command failed unexpectedly", exc_info=error)
+                if (path := _damaged_bytecode(error)) is not None:
+                    self.error(
+                        f"A file of the program is damaged, as after a full disk: {path}.",
+                        "Delete it; Python writes it anew.",
+                    )
+                    return ERROR
                 self.error(f"Something went wrong inside the program ({type(error).__name__}).")
         return ERROR
 
@@ -265,9 +272,25 @@ def _point_at_nothing(stream: TextIO) -> None:
             os.close(nowhere)
 
 
+def _damaged_bytecode(error: Exception) -> str | None:
+    """Give the compiled file that Python was reading when it failed, if it was reading one.
+
+    What is left of one after a full disk has the right head and no end, and Python believes it.
+    """
+    if not isinstance(error, EOFError | ImportError | TypeError | ValueError):
+        return None
+    for frame, _line in walk_tb(error.__traceback__):
+        code = frame.f_code
+        if code.co_name == "get_code" and code.co_filename.startswith("<frozen importlib"):
+            return str(frame.f_locals.get("bytecode_path"))
+    return None
+
+
 def _lenient(stream: TextIO) -> TextIO:
     """Let a terminal that knows few characters show `?` instead of ending the program."""
-    if getattr(stream, "errors", "replace") == "strict" and hasattr(stream, "reconfigure"):
+    # The second is Python's choice in the C locale; it lets only pass what was no text before.
+    is_strict = getattr(stream, "errors", "replace") in {"strict", "surrogateescape"}
+    if is_strict and hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
     return stream
 

@@ -49,6 +49,18 @@ _ESCAPE: Final = "\x1b"
 _ALT_ENTER: Final = "\x1b\r"
 _SEQUENCES: Final = re.compile(f"(?={_ESCAPE})")
 _CONTROL_SEQUENCE: Final = re.compile(rf"{_ESCAPE}\[[ -?]*")
+_INSIDE: Final = rf"[^\x07\x18\x1a{_ESCAPE}]"
+_STRING: Final = re.compile(
+    rf"{_ESCAPE}[]PX^_](?:{_INSIDE}++(?:[\x07\x18\x1a]|{_ESCAPE}\\|(?={_ESCAPE})|\Z)"
+    rf"|\x07|{_ESCAPE}\\)"
+)
+"""An OSC, DCS, SOS, PM or APC string, such as an answer about colours; alone it is an Alt key."""
+_BEGUN_STRING: Final = re.compile(rf"({_ESCAPE}[]PX^_])({_INSIDE})?{_INSIDE}*+({_ESCAPE}?)\Z")
+_BARELY_BEGUN: Final = re.compile(rf"{_ESCAPE}|{_ESCAPE}[]PX^_O]{_ESCAPE}?")
+_SS3: Final = f"{_ESCAPE}O"
+_BEGUN_CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*")
+_CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*[A-Za-z]")
+"""A key of an old terminal; of one that is not known, the parser would type the letter."""
 _LONGEST_SEQUENCE: Final = 32
 """Of a longer one Textual's parser would make typed letters; nothing that it knows is as long."""
 _MORE_AFTER: Final = MappingProxyType({f"{_ESCAPE}[M": 3, f"{_ESCAPE}[[": 1})
@@ -116,7 +128,7 @@ class Keyboard:
             return messages + self._collect(pasted, False, now)
         text, self._held = _without_unfinished(text)
         messages = list(self._parse(text))
-        if self._held == _ESCAPE:
+        if _BARELY_BEGUN.fullmatch(self._held):
             self.deadline = now + self._lone_escape_s
         elif self._held or self._is_waiting:
             self.deadline = now + self._sequence_s
@@ -160,7 +172,7 @@ class Keyboard:
 
     def _parse(self, text: str) -> Iterator[Message]:
         """Feed the parser a sequence at a time, so that a bad one costs no other."""
-        parts = list(filter(None, _SEQUENCES.split(text)))
+        parts = list(filter(None, _SEQUENCES.split(_STRING.sub("", text))))
         for number, part in enumerate(parts, 1):
             if part.startswith(_ALT_ENTER):
                 # Textual's parser loses the Alt, and a newline would send the message.
@@ -168,7 +180,7 @@ class Keyboard:
                 yield from self._feed(part.removeprefix(_ALT_ENTER))
                 continue
             length = _sequence_length(part)
-            if length <= _LONGEST_SEQUENCE:
+            if length <= _LONGEST_SEQUENCE and not part.startswith(_SS3):
                 yield from self._feed(part[:length])
             may_go_on = number == len(parts) and not _is_complete(part[:length], part[length:])
             if length and self._is_waiting and not may_go_on:
@@ -206,10 +218,14 @@ class Keyboard:
 
 
 def _without_unfinished(text: str) -> tuple[str, str]:
-    """Split off a control sequence that has no end yet; of a long one its beginning will do."""
+    """Split off a sequence or string that has no end yet; of a long one its beginning will do."""
     start = max(text.rfind(_ESCAPE), 0)
+    # The last Esc may begin the end of a string.
+    string = _BEGUN_STRING.search(text, max(text.rfind(_ESCAPE, 0, start), 0))
+    if string is not None:
+        return text[: string.start()], "".join(string.groups(""))
     tail = text[start:]
-    begun = _CONTROL_SEQUENCE.fullmatch(tail)
+    begun = _CONTROL_SEQUENCE.fullmatch(tail) or _BEGUN_CONSOLE_KEY.fullmatch(tail)
     if tail != _ESCAPE and (begun is None or tail in ANSI_SEQUENCES_KEYS):
         return text, ""
     return text[:start], tail[: _LONGEST_SEQUENCE + 1]
@@ -217,6 +233,8 @@ def _without_unfinished(text: str) -> tuple[str, str]:
 
 def _sequence_length(part: str) -> int:
     """Give the length of the control sequence that a text begins with; 0 without one."""
+    if key := _CONSOLE_KEY.match(part):
+        return 0 if key[0] in ANSI_SEQUENCES_KEYS else key.end()
     begun = _CONTROL_SEQUENCE.match(part)
     if begun is None:
         return 0

@@ -1,13 +1,15 @@
 """What is logged is in a private file and not on the terminal."""
 
+import importlib
 import logging
+import py_compile
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from ollm_tui.cli.log import LARGEST_LOG_BYTES, logging_to
-from ollm_tui.cli.output import ERROR, Output
+from ollm_tui.cli.output import ERROR, OK, Output
 from tests.cli.conftest import command, environment
 
 logger = logging.getLogger("ollm_tui.somewhere")
@@ -72,4 +74,32 @@ def test_a_full_disk_is_one_line_and_exit_code_1() -> None:
             text=True,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (1, "ollm: No space left on device.\n")
+    said = "The output could not be written (No space left on device). Some of it may be missing."
+    assert (done.returncode, done.stderr) == (1, f"ollm: {said}\n")
+
+
+@pytest.mark.parametrize("cut", ["all but the head", "half", "zeros"])
+def test_a_compiled_file_that_a_full_disk_left_is_named(
+    cut: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"left_{cut.replace(' ', '_')}"
+    source = tmp_path / f"{name}.py"
+    source.write_text("VALUE = 1\n" * 50)
+    compiled = Path(py_compile.compile(str(source), doraise=True) or "")
+    whole = compiled.read_bytes()
+    ends = {"all but the head": b"", "half": whole[16 : len(whole) // 2], "zeros": bytes(500)}
+    compiled.write_bytes(whole[:16] + ends[cut])
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def work() -> int:
+        importlib.import_module(name)
+        return 0
+
+    assert Output().guard(work) == ERROR
+    said = capsys.readouterr().err
+    assert said == (
+        f"ollm: A file of the program is damaged, as after a full disk: {compiled}. "
+        "Delete it; Python writes it anew.\n"
+    )
+    compiled.unlink()
+    assert Output().guard(work) == OK

@@ -268,11 +268,12 @@ def test_a_broken_settings_file_is_said_and_the_answer_comes(
     assert f"{file}:1: There is no setting `them`. Did you mean `theme`?" in done.stderr
 
 
+@pytest.mark.parametrize("handler", ["strict", "surrogateescape"])
 def test_a_locale_without_the_letters_of_the_answer_gets_question_marks(
-    ollm: Ollm, fake: FakeOllama
+    ollm: Ollm, fake: FakeOllama, handler: str
 ) -> None:
     fake.lines = [said("caf\u00e9 \u4f60"), DONE]
-    done = ollm(*local(fake), "-p", "x", PYTHONIOENCODING="ascii")
+    done = ollm(*local(fake), "-p", "x", PYTHONIOENCODING=f"ascii:{handler}")
     assert (done.stdout, done.returncode) == ("caf? ?\n", 0)
 
 

@@ -188,6 +188,7 @@ def test_a_bad_sequence_costs_no_key_around_it(terminal: Terminal, data: bytes) 
         b"\x1b[?62;22c",
         b"\x1b[1;",
         b"\x1b[1;\xc3\xa9",
+        b"\x1bOY",
     ],
 )
 def test_a_broken_or_unknown_sequence_types_nothing_and_costs_no_key_after_it(data: bytes) -> None:
@@ -207,12 +208,63 @@ def test_an_endless_sequence_costs_the_same_for_each_byte(terminal: Terminal) ->
     assert works(terminal)
 
 
+@pytest.mark.parametrize("start", [b"\x1b]", b"\x1bP", b"\x1bX", b"\x1b^", b"\x1b_"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"11;rgb:0000/ffff/0000\x07",
+        b"52;c;eXkNCg==\x1b\\",
+        b">|terminal y\r\n\x1b\\",
+        b"Gi=31;OK\x1b\\",
+        b"y" * 70_000 + b"\x1b\\",
+        b"cut off\x18",
+        b"cut off\x1b[A",
+        b"\xc3\xa9\xff\x00\x1b\\",
+        b"\x1b\\",
+    ],
+)
+def test_an_answer_of_the_terminal_types_nothing_and_costs_no_key_after_it(
+    start: bytes, rest: bytes
+) -> None:
+    data = start + rest
+    for cut in {0, 1, 2, 3, len(data) // 2, len(data) - 2, len(data) - 1}:
+        terminal = Terminal()
+        terminal.send(b"k", data[:cut], data[cut:] + b"\x1b[B", b"k")
+        assert [key for key in terminal.keys if key != "up"] == ["k", "down", "k"]
+
+
+@pytest.mark.parametrize("start", [b"\x1b]", b"\x1bP", b"\x1b_"])
+def test_an_answer_without_an_end_is_over_after_a_pause(terminal: Terminal, start: bytes) -> None:
+    terminal.send(start)
+    for _ in range(20_000):
+        terminal.send(b"yes\r")
+        assert len(terminal.keyboard._held) < 40
+    assert terminal.keys == []
+    assert terminal.keyboard.deadline == pytest.approx(100.0 + SEQUENCE_S)
+    assert works(terminal)
+
+
+def test_what_begins_such_an_answer_is_a_key_with_alt_when_it_comes_alone(
+    terminal: Terminal,
+) -> None:
+    terminal.send(b"\x1bP")
+    assert terminal.keyboard.deadline == pytest.approx(100.0 + LONE_ESCAPE_S)
+    terminal.wait(LONE_ESCAPE_S)
+    terminal.send(b"k")
+    assert len(terminal.keys) == 2
+    assert terminal.keys[0].startswith("alt+")
+
+
 @pytest.mark.parametrize(
     ("data", "keys"),
     [
         (b"\x1b[7$a", ["shift+home", "a"]),
         (b"\x1b[[Aa", ["f1", "a"]),
         (b"\x1b[Ma", []),
+        (b"\x1bOya", ["9", "a"]),
+        (b"\x1bOPa", ["f1", "a"]),
+        (b"\x1bO5ya", ["a"]),
+        (b"\x1bONya", ["y", "a"]),
         (b"\x1b[M !!a", ["a"]),
     ],
 )

@@ -23,6 +23,7 @@ from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import ToolCall, ToolEffect
 from ollm_tui.tui.modals.armed import WAITING, ArmedDialog, named_keys
 from ollm_tui.tui.widgets.reading import Passage, Reading
+from ollm_tui.tui.widgets.text_field import TextField
 
 DecisionKind: TypeAlias = Literal["once", "session", "no"]
 
@@ -87,7 +88,7 @@ class ApproveTool(ArmedDialog[Decision]):
             yield Static(Content(f"Run {self._tool}?"), classes="title")
             yield Static(Content(self._can_do), id="effect")
             yield Reading(self._passages)
-            yield Input(placeholder="Why not", id="reason", compact=True, disabled=True)
+            yield TextField(placeholder="Why not", id="reason", compact=True, disabled=True)
             yield Static(Content(WAITING), id="about")
 
     def on_mount(self) -> None:

@@ -11,6 +11,7 @@ from textual.widgets import Input, Static
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.modals.dialog import Dialog
+from ollm_tui.tui.widgets.text_field import TextField
 
 _KEYS = "Enter copy · Esc close"
 
@@ -35,7 +36,7 @@ class CopyName(Dialog[str | None]):
             yield Static(
                 Content(f"A second name for {clean_name(self._first_name)}"), classes="title"
             )
-            yield Input(placeholder="name, or name:tag", compact=True)
+            yield TextField(placeholder="name, or name:tag", compact=True)
             yield Static(Content(_KEYS), id="about")
 
     @on(Input.Submitted)

@@ -61,6 +61,14 @@ class Dialog(ModalScreen[ScreenResultType]):
     }
     """
 
+    @property
+    def has_its_parts(self) -> bool:
+        """Whether there is something to show it in: not any more once it is closed.
+
+        What was asked for when it opened may be answered then, and changes nothing.
+        """
+        return bool(self.query("#about"))
+
     def on_unmount(self) -> None:
         """Let go of what was drawn: Textual keeps the lines of a thousand closed widgets alive.
 

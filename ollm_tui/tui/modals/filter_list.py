@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.tui.modals.dialog import Dialog
+from ollm_tui.tui.widgets.text_field import TextField
 
 LONGEST_FILTER: Final = 200
 """Each letter looks at every row again; no name is as long."""
@@ -39,22 +40,25 @@ class FilterList(Dialog[ScreenResultType]):
         """Lay out the filter, the list and the line about it."""
         with Vertical():
             yield Static(self.HEADING, classes="title", markup=False)
-            yield Input(placeholder="Type to filter", max_length=LONGEST_FILTER, compact=True)
+            yield TextField(placeholder="Type to filter", max_length=LONGEST_FILTER, compact=True)
             yield OptionList(compact=True, markup=False)
             yield Static("", id="about", markup=False)
 
     @property
     def query_text(self) -> str:
         """What is typed into the filter."""
-        return self.query_one(Input).value
+        return self.query_one(Input).value if self.has_its_parts else ""
 
     @property
     def row_width(self) -> int:
         """The cells a row has."""
-        return max(8, self.query_one(OptionList).size.width - 2)
+        width = self.query_one(OptionList).size.width if self.has_its_parts else 0
+        return max(8, width - 2)
 
     def fill(self, options: list[Option], *, mark: str | None = None) -> None:
         """Show these rows and mark one of them, else the first that can be chosen."""
+        if not self.has_its_parts:
+            return
         listed = self.query_one(OptionList)
         with self.app.batch_update():
             listed.clear_options()
@@ -70,12 +74,13 @@ class FilterList(Dialog[ScreenResultType]):
     @property
     def marked(self) -> str | None:
         """The id of the marked row."""
-        option = self.query_one(OptionList).highlighted_option
+        option = self.query_one(OptionList).highlighted_option if self.has_its_parts else None
         return option.id if option else None
 
     def say(self, text: str) -> None:
         """Write the line below the list."""
-        self.query_one("#about", Static).update(Content(text))
+        if self.has_its_parts:
+            self.query_one("#about", Static).update(Content(text))
 
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""

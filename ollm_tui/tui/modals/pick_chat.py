@@ -158,7 +158,7 @@ class PickChat(FilterList[str | None]):
 
     @work(group="delete")
     async def _delete(self, chat: ChatSummary) -> None:
-        place = self.query_one(OptionList).highlighted or 0
+        place = (self.query_one(OptionList).highlighted or 0) if self.has_its_parts else 0
         try:
             await self._chats.delete(chat.id, chat.revision)
         except AIError as error:

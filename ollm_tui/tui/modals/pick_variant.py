@@ -121,6 +121,8 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         return rows_of(self._offer, self._repo, self._judged_there)
 
     def _show(self, mark: str | None = None) -> None:
+        if not self.has_its_parts:
+            return
         marked = self._marked
         mark = mark or (marked.id if marked is not None else None)
         self._rows = self._listed()
@@ -171,18 +173,21 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         return f"{taken} what it sees pictures by ({clean_name(projector.name)}{amount})"
 
     def _say_trouble(self, words: str) -> None:
+        if not self.has_its_parts:
+            return
         shown = self.query_one("#trouble", Static)
         shown.set_class(bool(words), "-shown")
         shown.update(Content(clean_line(words).strip()))
 
     def _write(self, selector: str, text: str) -> None:
-        self.query_one(selector, Static).update(Content(text))
+        if self.has_its_parts:
+            self.query_one(selector, Static).update(Content(text))
 
     # What is chosen
 
     @property
     def _marked(self) -> VariantRow | None:
-        place = self.query_one(OptionList).highlighted
+        place = self.query_one(OptionList).highlighted if self.has_its_parts else None
         return self._rows[place] if place is not None and place < len(self._rows) else None
 
     @property

@@ -40,6 +40,7 @@ from ollm_tui.tui.widgets.find_rows import (
     row_content,
 )
 from ollm_tui.tui.widgets.key_line import KeyLine
+from ollm_tui.tui.widgets.text_field import TextField
 
 PAUSE_S: Final = 0.4
 """So long nobody has typed when the hub is asked."""
@@ -107,7 +108,7 @@ class FindModels(ShowsDownloads):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield Static("", id="title", markup=False)
-        yield Input(
+        yield TextField(
             clean_line(self._text),
             placeholder="A name, owner/name, an address, a file, or words to search for",
             compact=True,

@@ -35,6 +35,7 @@ from ollm_tui.tui.widgets.key_line import KeyLine
 from ollm_tui.tui.widgets.model_entry import ModelEntry
 from ollm_tui.tui.widgets.model_order import Sorting, arranged, next_sorting, sorted_by
 from ollm_tui.tui.widgets.model_table import ModelTable
+from ollm_tui.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.details import Deed
@@ -104,7 +105,7 @@ class ModelsScreen(ShowsDownloads):
         """Lay out the screen."""
         yield ChatHeader("Models")
         with Horizontal(id="filter"):
-            yield Input(
+            yield TextField(
                 placeholder="Type to filter: name, provider, what it can do",
                 max_length=LONGEST_FILTER,
                 compact=True,

@@ -7,7 +7,6 @@ from textual import events
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
-from textual.message_pump import MessagePumpClosed
 
 from ollm_tui.tui.widgets.composer_keys import COMPOSER_KEYS
 from ollm_tui.tui.widgets.draft_editor import DraftEditor, location_of
@@ -15,6 +14,7 @@ from ollm_tui.tui.widgets.mention import FileQuery, file_query
 from ollm_tui.tui.widgets.menu import Menu, open_menu
 from ollm_tui.tui.widgets.prompt_history import PromptHistory
 from ollm_tui.tui.widgets.stand_ins import from_editor, to_editor
+from ollm_tui.tui.widgets.text_field import letters, obey_own_binding, typed_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,32 +154,16 @@ class Composer(DraftEditor, inherit_bindings=False):
             if event.character != " " or not self._take_exact():
                 self._type(event)
             return
-        # The app looks bindings up only after later letters may have been inserted.
-        active = self.screen.active_bindings.get(event.key)
-        if active is not None and active.node is self:
-            event.stop()
-            event.prevent_default()
-            await self.run_action(active.binding.action)
+        await obey_own_binding(self, event)
         self._key_is_pasted = False
 
     def _type(self, first: events.Key) -> None:
         """Insert a letter, and with it all that wait behind it: each edit costs the whole text."""
-        typed = [first.character or ""]
-        while (letter := self._waiting_letter()) is not None:
-            self._pending_message = None
-            self._note_time(letter)
-            typed.append(letter.character or "")
-        self._replace_via_keyboard("".join(typed), *self.selection)
-
-    def _waiting_letter(self) -> events.Key | None:
-        """Give the message that comes next, if it can do nothing but add to what is typed."""
-        try:
-            waiting = self._peek_message()
-        except MessagePumpClosed:
-            return None
-        if not isinstance(waiting, events.Key) or not waiting.is_printable:
-            return None
-        return None if waiting.character == " " and self._menu is not None else waiting
+        # A space may take what is suggested.
+        run = typed_run(self, first, lambda key: key.character != " " or self._menu is None)
+        for key in run[1:]:
+            self._note_time(key)
+        self._replace_via_keyboard(letters(run), *self.selection)
 
     def _note_time(self, key: events.Key) -> None:
         self._key_is_pasted = key.time < self._guarded_until

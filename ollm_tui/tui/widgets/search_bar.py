@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.widgets.status_line import KeyHint
+from ollm_tui.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     # loaded with the first search
@@ -77,7 +78,7 @@ class SearchBar(Horizontal):
     def __init__(self, keys: Sequence[KeyHint]) -> None:
         super().__init__()
         self._keys = keys
-        self._field = Input(max_length=LONGEST, compact=True, select_on_focus=False)
+        self._field = TextField(max_length=LONGEST, compact=True, select_on_focus=False)
         self._tally = Static("", id="search-tally", markup=False)
 
     def compose(self) -> ComposeResult:

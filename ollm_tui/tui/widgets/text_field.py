@@ -1,0 +1,76 @@
+"""Text that is typed: letters that come at once are one edit, and a field of one line has an end.
+
+Each edit of a field costs its whole text and whatever follows from a change, such as filtering a
+list. A terminal may send thousands of letters at once, without the marks of a paste.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from textual import events
+from textual.message_pump import MessagePump, MessagePumpClosed
+from textual.widget import Widget
+from textual.widgets import Input
+
+LONGEST: Final = 4000
+"""Characters of a line: no name, reason, path or address that somebody gives is as long."""
+
+
+def typed_run(
+    widget: MessagePump, first: events.Key, is_more: Callable[[events.Key], bool]
+) -> list[events.Key]:
+    """Take the printable keys that wait behind one out of a widget's queue, as far as wanted."""
+    run = [first]
+    while (key := _waiting_key(widget)) is not None and key.is_printable and is_more(key):
+        widget._pending_message = None
+        run.append(key)
+    return run
+
+
+def _waiting_key(widget: MessagePump) -> events.Key | None:
+    try:
+        waiting = widget._peek_message()
+    except MessagePumpClosed:
+        return None
+    return waiting if isinstance(waiting, events.Key) else None
+
+
+def letters(run: list[events.Key]) -> str:
+    """Give what the keys type."""
+    return "".join(key.character or "" for key in run)
+
+
+async def obey_own_binding(widget: Widget, event: events.Key) -> None:
+    """Do at once what a key is bound to in the widget that has the focus.
+
+    The app looks bindings up only after later letters may have been inserted.
+    """
+    active = widget.screen.active_bindings.get(event.key)
+    if active is not None and active.node is widget:
+        event.stop()
+        event.prevent_default()
+        await widget.run_action(active.binding.action)
+
+
+class TextField(Input):
+    """An `Input` that takes letters in runs, and of a text that is too long its beginning.
+
+    Every key that it binds is obeyed in the order of typing, between the letters around it.
+    """
+
+    async def _on_key(self, event: events.Key) -> None:
+        self._restart_blink()
+        if not event.is_printable:
+            await obey_own_binding(self, event)
+            return
+        event.stop()
+        event.prevent_default()
+        self.replace(letters(typed_run(self, event, lambda _key: True)), *self.selection)
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Put a text in the place of another, as much of it as there is room for."""
+        most = self.max_length or LONGEST
+        kept = len(self.value) - abs(end - start)
+        if kept + len(text) > most:
+            self.restricted()
+        super().replace(text[: max(0, most - kept)], start, end)
