@@ -111,7 +111,7 @@ async def test_a_short_name_shows_the_model_that_is_loaded_under_its_full_one() 
 @pytest.mark.parametrize("deed", [deed for deed in DEEDS if deed != "pull"])
 async def test_a_model_that_is_not_there_is_said_to_be_missing(deed: str) -> None:
     async with ollama(OllamaServer().answer) as provider:
-        with pytest.raises(AIError, match="'gone' not found") as caught:
+        with pytest.raises(AIError, match=r"model ['\"]gone(:latest)?['\"] not found") as caught:
             await DEEDS[deed](provider)
     assert caught.value.code == ErrorCode.MODEL_NOT_FOUND
 

@@ -22,6 +22,9 @@ MODELS = {
     "tiny:latest": ["completion", "tools"],
     "thinker:latest": ["completion", "tools", "thinking"],
 }
+PATHS = frozenset(
+    f"/api/{end}" for end in ("version", "tags", "ps", "show", "chat", "pull", "delete", "copy")
+)
 LARGE, SMALL = 1_000_000, 500
 TRICKS = frozenset({"broken", "cut", "stuck", "half"})
 CREATED = "2026-01-02T03:04:05.000000Z"
@@ -44,6 +47,8 @@ DETAILS = {
     "parameter_size": "1M",
     "quantization_level": "Q4_0",
 }
+SIZES = {"context_length": 8192, "embedding_length": 256}
+"""What the list of models tells beside `DETAILS`."""
 
 
 class OllamaServer:
@@ -65,7 +70,7 @@ class OllamaServer:
             case "GET", "/api/version":
                 await reply.json({"version": "0.12.0"})
             case "GET", "/api/tags":
-                await reply.json({"models": [listed(name) for name in self.models]})
+                await reply.json({"models": [self.listed(name) for name in self.models]})
             case "GET", "/api/ps":
                 await reply.json({"models": [self.running(name) for name in self.loaded]})
             case "POST", "/api/show":
@@ -78,10 +83,15 @@ class OllamaServer:
                 await self.delete(request, reply)
             case "POST", "/api/copy":
                 await self.copy(request, reply)
-            case _, "/api/delete" | "/api/copy" | "/api/pull":
+            case _, path if path in PATHS:
                 await reply.whole(b"405 method not allowed", 405, "text/plain")
             case _:
                 await reply.whole(b"404 page not found", 404, "text/plain")
+
+    def listed(self, name: str) -> dict[str, object]:
+        """Describe a model in the list of all."""
+        more = {"capabilities": self.models[name], "details": DETAILS | SIZES}
+        return described(name) | more
 
     def running(self, name: str) -> dict[str, object]:
         """Describe a model in memory, where it takes more than on the disk."""
@@ -89,10 +99,13 @@ class OllamaServer:
         stays = isinstance(kept, int | float) and kept < 0
         until = FOR_EVER if stays else CREATED
         memory = {"size": 2000, "size_vram": 1000, "context_length": 4096}
-        return listed(name) | memory | {"expires_at": until}
+        return described(name) | memory | {"expires_at": until}
 
     async def found(self, asked: object, reply: Reply) -> str | None:
         """Give the full name of a model, or answer that there is none."""
+        if not asked:
+            await reply.json({"error": "model is required"}, 400)
+            return None
         name = full_name(asked)
         if name in self.models:
             return name
@@ -101,7 +114,7 @@ class OllamaServer:
 
     async def show(self, request: Received, reply: Reply) -> None:
         asked = request.json()
-        name = await self.found(asked.get("model") or asked.get("name"), reply)
+        name = await self.found(full_name(asked.get("model") or asked.get("name")), reply)
         if name is None:
             return
         await reply.json(
@@ -129,6 +142,10 @@ class OllamaServer:
         if body.get("think") not in (None, False) and "thinking" not in self.models[name]:
             await reply.json({"error": f'"{body["model"]}" does not support thinking'}, 400)
             return
+        if body.get("tools") and "tools" not in self.models[name]:
+            refusal = f"registry.ollama.ai/library/{name} does not support tools"
+            await reply.json({"error": refusal}, 400)
+            return
         wire = _Wire(str(body["model"]), reply, streams=body.get("stream") is not False)
         await wire.play(scripts.last_prompt(body.get("messages")))
 
@@ -136,13 +153,14 @@ class OllamaServer:
         drops = body.get("keep_alive") == 0
         self.kept[name] = body.get("keep_alive")
         (self.loaded.discard if drops else self.loaded.add)(name)
-        said = {"model": name, "created_at": CREATED, "done": True}
+        said = {"model": body["model"], "created_at": CREATED, "done": True}
         message = {"role": "assistant", "content": ""}
         reason = "unload" if drops else "load"
         await reply.json(said | {"message": message, "done_reason": reason})
 
     async def delete(self, request: Received, reply: Reply) -> None:
-        name = await self.found(request.json().get("model"), reply)
+        asked = request.json()
+        name = await self.found(asked.get("model") or asked.get("name"), reply)
         if name is not None:
             del self.models[name]
             self.loaded.discard(name)
@@ -150,10 +168,13 @@ class OllamaServer:
 
     async def copy(self, request: Received, reply: Reply) -> None:
         asked = request.json()
-        name = await self.found(asked.get("source"), reply)
-        if name is not None:
-            self.models[full_name(asked.get("destination"))] = self.models[name]
-            await reply.whole(b"")
+        name = full_name(asked.get("source"))
+        if name not in self.models:
+            refusal = f'model "{asked.get("source")}" not found'
+            await reply.json({"error": refusal}, 404)
+            return
+        self.models[full_name(asked.get("destination"))] = self.models[name]
+        await reply.whole(b"")
 
     async def pull(self, name: str, reply: Reply) -> None:
         """Send a large layer and a small one side by side."""
@@ -198,7 +219,7 @@ async def layer(reply: Reply, letters: str, total: int, completed: int | None) -
     await line(reply, status=f"pulling {digest[:12]}", digest=f"sha256:{digest}", **sizes)
 
 
-def listed(name: str) -> dict[str, object]:
+def described(name: str) -> dict[str, object]:
     return {
         "name": name,
         "model": name,
@@ -235,7 +256,7 @@ class _Wire(ScriptWire):
     async def call(self, calls: CallTexts) -> None:
         for id_, name, arguments in calls:
             try:
-                function = {"name": name, "arguments": json.loads(arguments)}
+                function = {"index": 0, "name": name, "arguments": json.loads(arguments)}
             except ValueError:
                 continue  # Ollama sends a call when it is whole
             self._calls.append({"id": id_, "function": function})
