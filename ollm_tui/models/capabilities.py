@@ -143,6 +143,11 @@ def abilities_told(info: ModelInfo) -> frozenset[str]:
     return frozenset(told | ({"tools", "thinking"} if capability.features else set()))
 
 
+def is_described(info: ModelInfo) -> bool:
+    """Whether a listing says all that the engine knows of a model's abilities."""
+    return info.capability is not None and (info.told is None or info.told >= set(ABILITIES))
+
+
 def _changed(capability: ModelCapability, name: Ability, *, has: bool) -> ModelCapability:
     if name == "vision":
         images = frozenset({"image"})

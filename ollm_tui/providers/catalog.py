@@ -8,6 +8,7 @@ from typing import Protocol
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
+from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
@@ -109,7 +110,7 @@ class ModelCatalog:
     async def describe(self, ref: ModelRef, *, within_s: float = DESCRIBE_S) -> None:
         """Learn what a model can do where the list does not say it; a failure changes nothing."""
         adapter, known = self._registry.get(ref.provider), self.find(ref)
-        if known is None or known.capability is not None or not isinstance(adapter, SupportsShow):
+        if known is None or is_described(known) or not isinstance(adapter, SupportsShow):
             return
         with anyio.move_on_after(within_s), suppress(AIError):
             self._learn(ref, await adapter.show_model(ref.model))

@@ -72,6 +72,8 @@ _PACE = re.compile(
 _UNSUPPORTED = re.compile(
     r"does not support (chat|tools|thinking|completions?|images?)|--jinja|tool choice requires"
 )
+_NOT_READ = re.compile(r'option "\w+" must be of type|invalid format: .*expected "json"')
+"""A value of the request that Ollama refuses, and calls it an error of its own."""
 _MEMORY = re.compile(r"out of memory|requires more system memory|cudaMalloc failed", re.IGNORECASE)
 _FILTER = re.compile(r"content_filter|content_policy|responsible ?ai", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low")
@@ -238,6 +240,7 @@ def _by_words(words: str, said: ErrorBody) -> Category | None:
         (_BAD_KEY, "auth"),
         (_NO_MODEL, "not_found"),
         (_FILTER, "content_filter"),
+        (_NOT_READ, "bad_request"),
     )
     if said.type == "bad_input":
         return "bad_request"

@@ -79,7 +79,8 @@ def known_to_anthropic(body: JsonObject) -> None:
 
 def known_to_ollama(body: JsonObject) -> None:
     request = ChatRequest.model_validate(body)
-    assert set(body) - OF_A_PERSON <= set(ChatRequest.model_fields)
+    # `truncate` is documented for the server; the client has no argument for it.
+    assert set(body) - OF_A_PERSON - {"truncate"} <= set(ChatRequest.model_fields)
     assert set(as_object(body.get("options"))) <= {*Options.model_fields, NOT_IN_ITS_CLIENT}
     assert len(request.messages or ()) == len(objects(body["messages"]))
 

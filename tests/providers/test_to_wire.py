@@ -52,6 +52,7 @@ def test_an_ollama_request_holds_the_whole_history_in_ollamas_shape() -> None:
     assert ollama.chat_body(ASK) == {
         "model": "m",
         "stream": True,
+        "truncate": False,
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "hi"},
@@ -122,7 +123,7 @@ def test_openai_options_stay_at_the_top_and_unknown_ones_are_left_out() -> None:
 
 
 def test_nothing_is_sent_that_was_not_set() -> None:
-    assert set(ollama.chat_body(ASK)) == {"model", "messages", "stream"}
+    assert set(ollama.chat_body(ASK)) == {"model", "messages", "stream", "truncate"}
     assert set(openai.chat_body(ASK)) == {"model", "messages", "stream", "stream_options"}
 
 

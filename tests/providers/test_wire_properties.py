@@ -251,7 +251,7 @@ def test_a_request_to_ollama_has_model_messages_and_options_in_their_places(
         "num_ctx": options.num_ctx,
     }
     assert body.get("options", {}) == {k: v for k, v in named.items() if v is not None}
-    assert set(body) <= {"model", "messages", "stream", "options"}
+    assert set(body) <= {"model", "messages", "stream", "truncate", "options"}
 
 
 # Feature: stage-11-vllm-openai, Property 7: Provider-Specific Options Passthrough

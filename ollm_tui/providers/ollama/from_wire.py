@@ -9,7 +9,7 @@ from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import read_tool_call_deltas
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import ProviderEvent
@@ -20,6 +20,8 @@ from ollm_tui.providers.http_faults import Place, too_long
 from ollm_tui.providers.unfinished import gave_up, unfinished
 
 _NANOSECONDS = 1e9
+_REPEATS = 30
+"""So many equal pieces after one another make Ollama end an answer without its closing line."""
 
 
 class OllamaStream:
@@ -33,6 +35,9 @@ class OllamaStream:
         self._lines = NDJSONDecoder()
         self._bad: str | None = None
         self._is_empty = True
+        self._piece = ""
+        self._repeats = 0
+        """How often the newest piece came again without another between."""
 
     @property
     def ended(self) -> bool:
@@ -55,13 +60,23 @@ class OllamaStream:
                 self._take(self._lines.finish())
             except LimitPassed as error:
                 self._answer.fail(too_long(self._place, str(error)))
-            self._answer.fail(unfinished(self._place, self._bad, is_empty=self._is_empty))
+            self._answer.fail(self._unfinished())
         return self._answer.take()
 
     def break_off(self, error: AIError) -> list[ProviderEvent]:
         """End the answer with a failure from outside the stream."""
         self._answer.fail(error)
         return self._answer.take()
+
+    def _unfinished(self) -> AIError:
+        if self._bad is None and self._repeats >= _REPEATS:
+            return self._place.error(
+                ErrorCode.STREAM_INCOMPLETE,
+                f"{self._place.label} stopped the answer because the model repeated itself.",
+                "Ask in other words, or raise repeat_penalty.",
+                fault="repeats",
+            )
+        return unfinished(self._place, self._bad, is_empty=self._is_empty)
 
     def _take(self, items: list[NDJSONItem]) -> None:
         for item in items:
@@ -85,7 +100,10 @@ class OllamaStream:
             return
         message = as_object(line.get("message"))
         self._answer.thinking(string(message, "thinking") or "")
-        self._answer.text(string(message, "content") or "")
+        content = string(message, "content") or ""
+        self._repeats = self._repeats + 1 if content.strip() == self._piece else 0
+        self._piece = content.strip()
+        self._answer.text(content)
         if message.get("tool_calls"):
             self._answer.calls(read_tool_call_deltas(message.get("tool_calls")))
         if line.get("done") is True:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
@@ -12,13 +13,32 @@ _FEATURES: Mapping[str, str] = MappingProxyType(
     {"tools": "tool_use", "insert": "infill", "thinking": "thinking"}
 )
 _INPUTS: Mapping[str, str] = MappingProxyType({"vision": "image", "audio": "audio"})
+_BY_TEMPLATE: Mapping[str, str] = MappingProxyType({"tools": "tool_use", "thinking": "thinking"})
+"""Abilities that a model has by its template."""
 _CHAT_FEATURES = ("stream", "multi_turn", "system_prompt", "json_mode")
 
 
 def read_tags(reply: JsonValue) -> list[ModelInfo]:
-    """Read `/api/tags`, in the server's order."""
-    found = [_listed(entry) for entry in objects(as_object(reply).get("models"))]
+    """Read `/api/tags`, in the server's order.
+
+    The list names tools and thinking by the Modelfile alone, not by the template inside the GGUF
+    file, which `/api/show` reads too: what it does not name is unknown.
+    """
+    found = []
+    for entry in objects(as_object(reply).get("models")):
+        info = _listed(entry)
+        trained = positive(as_object(entry.get("details")), "context_length")
+        details = info.details if trained is None else {**info.details, "context_trained": trained}
+        found.append(replace(info, details=details, told=_named_in_list(info.capability)))
     return [info for info in found if info.name]
+
+
+def _named_in_list(capability: ModelCapability | None) -> frozenset[str] | None:
+    """Give the abilities that a list with capabilities settles."""
+    if capability is None:
+        return None
+    named = {ours for ours, theirs in _BY_TEMPLATE.items() if theirs in capability.features}
+    return frozenset({"vision", "embedding"} | named)
 
 
 def read_running(reply: JsonValue) -> dict[str, ModelInfo]:

@@ -171,9 +171,11 @@ class OllamaProvider:
 
     def _completed(self, info: ModelInfo, running: dict[str, ModelInfo] | None) -> ModelInfo:
         found = running.get(info.name) if running else None
+        shown = self._shown.get((info.name, info.modified_at))
         return replace(
             _in_memory(info, found),
-            capability=info.capability or self._shown.get((info.name, info.modified_at)),
+            capability=shown or info.capability,
+            told=None if shown else info.told,
             loaded=None if running is None else found is not None,
         )
 

@@ -12,6 +12,7 @@ from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
+from ollm_tui.providers.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Place, too_long
 from ollm_tui.providers.unfinished import unfinished
@@ -38,6 +39,17 @@ _KNOWN_FAILURES = (
         r"unauthorized|access denied|\b40[13]\b",
         ErrorCode.AUTH_FAILED,
         "The model may be private: sign in on the machine that runs Ollama.",
+    ),
+    (
+        r"tls: |x509: |server gave HTTP response to HTTPS",
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "Ollama fetches over https only; for a registry without it, run"
+        " `ollama pull --insecure NAME` on that machine.",
+    ),
+    (
+        r"digest mismatch",
+        ErrorCode.INTERNAL_ERROR,
+        "Repeat it: that file is fetched again from its start.",
     ),
     (
         r"no such host|max retries|dial tcp|i/o timeout|connection (refused|reset)|\bEOF\b",
@@ -122,6 +134,7 @@ def read_progress(status: str, line: JsonObject) -> PullProgress:
 
 def explained(error: AIError) -> AIError:
     """Give a failed download its kind and its way out: the server has one status for them all."""
+    error.message = _sentence(error.message)
     for words, code, hint in _KNOWN_FAILURES:
         if re.search(words, error.message, re.IGNORECASE):
             error.code, error.hint = code, hint
@@ -129,6 +142,13 @@ def explained(error: AIError) -> AIError:
             return error
     error.hint = AGAIN
     return error
+
+
+def _sentence(message: str) -> str:
+    """Give what a registry said in place of the JSON in which it said it."""
+    head, brace, rest = message.partition("{")
+    said = read_error_body((brace + rest).encode()) if brace else ErrorBody()
+    return head + " ".join(said.message.split()) if said.is_json and said.message else message
 
 
 def refused(error: AIError) -> AIError:

@@ -1,5 +1,6 @@
 """What an Ollama server refuses, because of the model or because the server is too old."""
 
+import re
 from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -8,6 +9,9 @@ from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.http_faults import Place
 from ollm_tui.providers.left_out import Say
 from ollm_tui.providers.statuses import NO_SUCH_PATH
+
+_DAMAGED = re.compile(r"exceeds file size")
+"""A model file that is shorter than its header says."""
 
 
 def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
@@ -20,6 +24,11 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
         error.hint = f"Fetch it with `ollm models pull {name}`, or choose another model."
     elif error.status == HTTPStatus.FORBIDDEN and "cloud" in error.message.lower():
         error.hint = "That server is set to use no models of the cloud: choose one of its own."
+    elif _DAMAGED.search(error.message):
+        error.retryable = False
+        error.hint = (
+            "The model's file is damaged on that machine: delete the model and fetch it again."
+        )
     elif body.get("think") is not None and "think" in error.message.lower():
         return _otherwise_thinking(body, error, say)
     return None

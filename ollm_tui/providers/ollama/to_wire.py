@@ -28,6 +28,7 @@ def chat_body(request: Request, say: Say = unsaid) -> JsonObject:
         messages.append({"role": "system", "content": request.system_prompt})
     messages += [wire_message(message) for message in request.conversation]
     body: JsonObject = {"model": request.model, "messages": messages, "stream": True}
+    body["truncate"] = False  # else the server drops the oldest messages and does not say so
     if request.offered_tools:
         body["tools"] = [wire_tool(tool) for tool in request.offered_tools]
         if any(tool.strict for tool in request.offered_tools):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsMachine, KnowsOtherFolders, ManagesModels
 from ollm_tui.tui.screens.model_judge import judge_for
@@ -66,7 +67,7 @@ class ModelAsking:
 
     async def describe(self, entry: ModelEntry) -> None:
         """Learn what a model that is looked at can do, where its list does not say it; once."""
-        if entry.info.capability is not None or entry.ref in self._described:
+        if is_described(entry.info) or entry.ref in self._described:
             return
         await anyio.sleep(GLANCE_S)
         self._described.add(entry.ref)

@@ -33,7 +33,7 @@ FAILED: JsonObject = COLD | {"content": "No such city."}
 
 
 def body(*messages: JsonObject, **more: JsonValue) -> JsonObject:
-    made: JsonObject = {"model": "m", "stream": True, "messages": [*messages]}
+    made: JsonObject = {"model": "m", "stream": True, "truncate": False, "messages": [*messages]}
     return made | more
 
 

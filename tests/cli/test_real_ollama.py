@@ -1,0 +1,96 @@
+"""The command line beside the replies of a real Ollama."""
+
+import pytest
+
+from ollm_tui.cli import main
+from tests.support.http_server import Handler, Received, Reply, in_thread
+from tests.support.real_ollama import exchange
+
+AROUND = {
+    "/": "root",
+    "/api/version": "version",
+    "/api/tags": "tags",
+    "/api/ps": "ps",
+    "/api/show": "show-scripted",
+    "/api/chat": "chat",
+    "/api/pull": "pull",
+}
+
+
+def replaying(**others: str) -> Handler:
+    """Answer each path as the server did; `chat="..."` names another reply for `/api/chat`."""
+    names = AROUND | {f"/api/{end}": name for end, name in others.items()}
+
+    async def answer(request: Received, reply: Reply) -> None:
+        await exchange(names.get(request.path, "error-path")).replay(request, reply)
+
+    return answer
+
+
+def run(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], **others: str
+) -> tuple[int, str, str]:
+    with in_thread(replaying(**others)) as server:
+        code = main([*arguments, "--host", server.url])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_the_list_tells_abilities_and_the_windows_of_loaded_models(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = run(capsys, ["models", "list"])
+    assert code == 0
+    rows = {line.split()[0]: line for line in out.splitlines()[1:]}
+    assert "chat tools " in rows["local://go-tool:latest"]
+    assert "chat thinking " in rows["local://go-think:latest"]
+    assert "chat  " in rows["local://scripted:latest"]
+    assert "2048" in rows["local://par:latest"]
+    assert "Q8_0" in rows["local://par:latest"]
+
+
+def test_a_model_is_shown_with_what_its_template_can_do(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, ["models", "show", "scripted"])
+    assert code == 0
+    assert "vision no, tools yes, thinking yes" in out
+
+
+def test_a_pull_from_a_registry_is_told_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, ["models", "pull", "127.0.0.1:5000/library/tiny"])
+    assert code == 0, out + err
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("chat", "Hello! I am a very small model"),
+        ("chat-think", "The answer is **4**."),
+        ("chat-go-think-off", "The answer is **4**."),
+        ("chat-unicode", "Grüße"),
+    ],
+)
+def test_an_answer_is_printed(reply: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["-p", "hi", "--model", "local://scripted:latest"]
+    code, out, _ = run(capsys, arguments, chat=reply)
+    assert (code, words in out, "<think>" in out) == (0, True, False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("error-option-type", 'option "temperature" must be of type float32'),
+        ("error-file-damaged", "delete the model and fetch it again"),
+        ("overflow-history-refused", "exceeds the available context size (2048 tokens)"),
+        ("killed-runner", "an error was encountered while running the model"),
+        ("killed-server", "cut off"),
+        ("chat-go-repeats", "the model repeated itself"),
+    ],
+)
+def test_a_failure_is_one_sentence_and_no_second_request(
+    reply: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["-p", "hi", "--model", "local://scripted:latest"]
+    code, _, err = run(capsys, arguments, chat=reply)
+    assert code == 1
+    assert words in err
+    assert "Trying again" not in err
