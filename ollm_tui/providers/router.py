@@ -33,6 +33,13 @@ class ResolvedModel:
     """Whether its server was just asked in vain: what a prompt can do without is not asked."""
 
 
+def _got_no_answer(problem: AIError | None) -> bool:
+    """Whether a list failed because the server did not answer, not for what it answered."""
+    if problem is None or problem.status is not None:
+        return False
+    return problem.code in {ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT}
+
+
 def same_model(asked: str, listed: str) -> bool:
     """Whether two names mean one model: Ollama's `name` is `name:latest`."""
     return asked == listed or f"{asked}:latest" == listed or asked == f"{listed}:latest"
@@ -96,9 +103,7 @@ class Router:
         for info in listing.models:
             if same_model(found.ref.model, info.name):
                 return replace(found, ref=ModelRef(found.ref.provider, info.name), info=info)
-        problem = listing.problem
-        is_silent = listing.absent or (problem is not None and problem.status is None)
-        return replace(found, is_silent=is_silent)
+        return replace(found, is_silent=listing.absent or _got_no_answer(listing.problem))
 
     async def find_in(self, provider: str, name: str) -> ResolvedModel:
         """Find a model by its bare name in the list of one provider.

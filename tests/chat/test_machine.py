@@ -282,10 +282,10 @@ def test_the_promises_of_a_chat_hold_whatever_happens() -> None:
     run_state_machine_as_test(ChatMachine, settings=lasting(SEQUENCES))
 
 
-async def at_once(work: Callable[[], object], **_: object) -> object:
+async def at_once(work: Callable[..., object], *given: object, **_: object) -> object:
     """Wait for a thread with the whole loop, so that the same steps lead to the same end."""
     try:
-        return work()
+        return work(*given)
     finally:
         await anyio.lowlevel.checkpoint()
 

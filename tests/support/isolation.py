@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.support.guarded import sitecustomize as guard
 
-CHOICE = "OLLM_TEST_NETWORK"
+CHOICE = "NETWORK_OF_TESTS"
 """Set to `shared` to run the tests in the machine's own network, with the guard alone."""
 
 CLONE_NEWNET = 0x40000000

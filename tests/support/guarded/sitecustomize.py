@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-CHOICE = "OLLM_TEST_NETWORK"
+CHOICE = "NETWORK_OF_TESTS"
 FIRST_OWN_PORT = 16384
 """Servers of the tests take any free port, which systems give out above this one."""
 
