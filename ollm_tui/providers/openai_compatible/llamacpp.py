@@ -72,6 +72,7 @@ class LlamaCppProvider(OpenAICompatibleProvider):
     async def _listed(self) -> Sequence[ModelInfo]:
         reply = await self._transport.json("GET", "/models")
         if read_statuses(reply):
+            await self._props()  # tells a wrong key
             return read_router(reply, {})
         models = read_models(reply)
         try:
