@@ -129,10 +129,33 @@ class PromptRun:
             return True
         is_blind = await self._unless_stopped(partial(self._parts.sight.reads_only_text, found))
         if is_blind:
-            require_words(talk.messages, found.ref.model)
-            maker.sends_pictures = False
-            await emit(chat_events.PicturesLeftOut(count=count, model=found.ref.model))
+            await self._leave_pictures_out(found, maker, count, emit)
         return is_blind is not None
+
+    async def _leave_pictures_out(
+        self, found: ResolvedModel, maker: RequestMaker, count: int, emit: Emit
+    ) -> None:
+        require_words(self._conversation.messages, found.ref.model)
+        maker.sends_pictures = False
+        await emit(chat_events.PicturesLeftOut(count=count, model=found.ref.model))
+
+    async def _gives_up_pictures(
+        self,
+        found: ResolvedModel,
+        maker: RequestMaker,
+        failed: Turn,
+        error: AIError,
+        emit: Emit,
+    ) -> bool:
+        """Whether the server refused the pictures, so that the same is asked again without them."""
+        talk = self._conversation
+        count = count_pictures(talk.messages, talk.turns_left_out)
+        if not count or talk.drops_attachments or not maker.sends_pictures:
+            return False
+        if failed.partial() is not None or not self._parts.sight.learn_from(found.ref, error):
+            return False
+        await self._leave_pictures_out(found, maker, count, emit)
+        return True
 
     async def _turn(
         self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
@@ -142,14 +165,15 @@ class PromptRun:
         if blocked is not None:
             return blocked
         turn, end = await self._ask(found, maker, number, emit)
-        if isinstance(end, provider_events.ErrorEvent) and maker.gives_up_native_tools(
-            end.error, turn
-        ):
-            await emit(
-                chat_events.Retrying(
-                    attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
+        while isinstance(end, provider_events.ErrorEvent):
+            if maker.gives_up_native_tools(end.error, turn):
+                await emit(
+                    chat_events.Retrying(
+                        attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
+                    )
                 )
-            )
+            elif not await self._gives_up_pictures(found, maker, turn, end.error, emit):
+                break
             turn, end = await self._ask(found, maker, number, emit)
         if isinstance(end, provider_events.ErrorEvent):
             end.error.provider = end.error.provider or found.ref.provider

@@ -1,9 +1,16 @@
 """`AnswerReader`: reads calls that a model writes as text, between a provider and its turn."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
-from ollm_tui.protocol.provider_events import End, Finish, ProviderEvent
+from ollm_tui.protocol.provider_events import (
+    End,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+)
 
 _CUT: Final = frozenset({"abort", "length", "content_filter", "refusal", "error"})
 """Reasons of an end that was not the model's own: what came last may not be whole."""
@@ -51,3 +58,35 @@ class PlainReader:
     def is_cut(self, end: Finish) -> bool:
         """Tell by the reason alone."""
         return is_cut(end)
+
+
+class AnswerStart:
+    """Drops the blank lines between the end of the reasoning and the answer.
+
+    Servers that divide the two leave them at the beginning of the text. White space is held back
+    until the first other character, whose line keeps its indent.
+    """
+
+    def __init__(self) -> None:
+        self._is_after_thinking = False
+        self._blank = ""
+
+    def feed(self, event: ProviderEvent) -> ProviderEvent:
+        """Take the next event; text of which nothing is left yet is given as an empty piece."""
+        match event:
+            case ThinkingDelta(index=0):
+                self._is_after_thinking, self._blank = True, ""
+            case TextDelta(index=0) if self._is_after_thinking:
+                return replace(event, delta=self._begun(event.delta))
+            case _:
+                pass
+        return event
+
+    def _begun(self, delta: str) -> str:
+        text = self._blank + delta
+        first = len(text) - len(text.lstrip())
+        if first == len(text):
+            self._blank = text.rpartition("\n")[2]
+            return ""
+        self._is_after_thinking, self._blank = False, ""
+        return text[text.rfind("\n", 0, first) + 1 :]

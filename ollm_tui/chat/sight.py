@@ -9,7 +9,7 @@ from ollm_tui.chat.prompt import newest_turns
 from ollm_tui.protocol.blocks import AudioContent, ImageContent, VideoContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import SupportsList, SupportsShow
 from ollm_tui.providers.router import ResolvedModel, same_model
 
@@ -22,19 +22,32 @@ class Sight:
 
     def __init__(self) -> None:
         self._told: dict[str, bool | None] = {}
+        self._refused: set[str] = set()
 
     async def reads_only_text(self, found: ResolvedModel) -> bool:
         """Whether a model is known not to see; an unknown one may.
 
         A server that has not said is asked, once, and not waited for long.
         """
+        address = str(found.ref)
+        if address in self._refused:
+            return True
         said = _only_text(found.info)
         if said is not None:
             return said
-        address = str(found.ref)
         if address not in self._told:
             self._told[address] = await _ask(found)
         return self._told[address] or False
+
+    def learn_from(self, ref: ModelRef, error: AIError) -> bool:
+        """Take a refusal of pictures to heart; False when the error is about something else.
+
+        What a list says counts less: it may tell what the model could do, and not the server.
+        """
+        if error.known_code is not ErrorCode.UNSUPPORTED_MODALITY or error.status is None:
+            return False
+        self._refused.add(str(ref))
+        return True
 
 
 async def _ask(found: ResolvedModel) -> bool | None:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import anyio
 
-from ollm_tui.chat.reader import AnswerReader, PlainReader
+from ollm_tui.chat.reader import AnswerReader, AnswerStart, PlainReader
 from ollm_tui.chat.retries import wait_before
 from ollm_tui.chat.saving import GrowingMessage
 from ollm_tui.chat.whole_answer import cannot_stream, whole_answer
@@ -58,6 +58,7 @@ class Turn:
         self._left_out = set() if left_out is None else left_out
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
+        self._start = AnswerStart()
         self.has_media = False
         """Whether a picture, sound or video came."""
         self._is_whole = False
@@ -124,13 +125,13 @@ class Turn:
             async for event in events:
                 if isinstance(event, Finish | ErrorEvent):
                     for late in self._reader.finish(event):
-                        await self._take(late, emit)
+                        await self._take(self._start.feed(late), emit)
                     return event
                 if isinstance(event, LeftOut):
                     await self._tell(event, emit)
                     continue
                 for read in self._reader.feed(event):
-                    await self._take(read, emit)
+                    await self._take(self._start.feed(read), emit)
         return ErrorEvent(
             AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark.")
         )

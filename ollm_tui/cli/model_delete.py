@@ -34,6 +34,11 @@ async def _find(name: str, runtime: Runtime) -> FoundModel:
     """Find the model; one that no list knows has to be known by name."""
     found = await find_model(runtime, name)
     deleter(found.adapter)
+    kept = found.info.details.get("why_kept") if found.info else None
+    if isinstance(kept, str):
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE, f"{found.ref.model} is not deleted from here.", hint=kept
+        )
     if found.info is None and isinstance(found.adapter, SupportsShow):
         await found.adapter.show_model(found.ref.model)
     return found

@@ -20,24 +20,26 @@ Loaded = list[tuple[ModelRef, ModelInfo, str]]
 
 def run_ps(arguments: Arguments, output: Output) -> int:
     """List the models in memory."""
-    found = in_runtime(arguments, output, partial(_loaded, output))
+    found, untold = in_runtime(arguments, output, partial(_loaded, output))
     now = datetime.now(UTC)
     if arguments.as_json:
         output.json([_as_json(*one) for one in found], indent=2)
     elif found:
         output.table(_HEAD, [_row(*one, now) for one in found])
-    if not found:
+    for label in () if found else untold:
+        output.note(f"{label} does not say which models are loaded.")
+    if not found and not untold:
         output.note("No model is loaded.")
     return OK
 
 
-async def _loaded(output: Output, runtime: Runtime) -> Loaded:
+async def _loaded(output: Output, runtime: Runtime) -> tuple[Loaded, list[str]]:
     """Ask everybody; the place of each model is what `models rm` asks about too."""
     manager = runtime.manager
     found = await manager.in_memory()
     for problem in found.problems:
         output.error(problem.message, problem.hint)
-    return [(ref, info, manager.place(ref)) for ref, info in found.models]
+    return [(ref, info, manager.place(ref)) for ref, info in found.models], found.untold
 
 
 def _as_json(ref: ModelRef, info: ModelInfo, place: str) -> JsonObject:

@@ -56,6 +56,10 @@ BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
 )
 """`local` and `embedded` are always there; the others are offered when configured or answering,
 a service when there is a key for it."""
+FURTHER_ADDRESSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"llamacpp": ("http://127.0.0.1:9931",)}
+)
+"""Where newer versions of an engine are without a word of anybody."""
 
 ALWAYS_THERE = frozenset({"local", "embedded"})
 _KINDS_BY_NAME = frozenset({"ollama", "embedded", *SERVICES})

@@ -50,6 +50,9 @@ class Exchange:
         self._scope = anyio.CancelScope()
         self._send, self._receive = anyio.create_memory_object_stream[Head | bytes](PIECES_AHEAD)
         self._failure: AIError | None = None
+        self.gathers = not decodes
+        """Whether what a slow server sends is gathered for a screen frame. The reader of an answer
+        switches it on with the first words: what comes before them holds them up for nothing."""
         self.finished = anyio.Event()
 
     async def head(self) -> Head:
@@ -153,7 +156,7 @@ class Exchange:
                 await send.send(piece)
             arrived += len(piece)
             if waited > NOTICEABLE_WAIT_S:
-                if arrived < BUSY_BYTES:
+                if self.gathers and arrived < BUSY_BYTES:
                     await anyio.sleep(FRAME_S)  # what comes meanwhile is read at once
                 arrived = 0
             asked = time.perf_counter()

@@ -82,7 +82,7 @@ class Engine:
     speaks_openai: bool = False
     """Whether it lists models as OpenAI does, or may once it is given a key."""
     wants_key: bool = False
-    """Whether it refuses to list its models to a stranger."""
+    """Whether it refuses a stranger: to list its models, or what is behind an open list."""
 
 
 Answers = Mapping[str, Heard]
@@ -93,8 +93,11 @@ def identify(answers: Answers) -> Engine | None:
     if not answers:
         return None
     listing = answers.get(OPENAI_MODELS, Heard(0))
-    wants_key = listing.status in _REFUSED
-    lists = _owners(listing) is not None
+    wants_key = listing.status in _REFUSED or (
+        # Its list of models is open to everybody, and its chat is not.
+        _is_llamacpp(answers) and answers.get(LLAMACPP_PROPS, Heard(0)).status in _REFUSED
+    )
+    lists = _owners(listing) is not None or _fails_to_list(answers)
     signs = (*_SIGNS, *_WEAK_SIGNS) if answers.keys() >= set(PATHS) else _SIGNS
     for backend, sign in signs:
         if sign(answers):
@@ -112,6 +115,13 @@ def identify(answers: Answers) -> Engine | None:
     )
 
 
+def _fails_to_list(answers: Answers) -> bool:
+    """Whether there is such a list, which the server fails to give, and not every path fails."""
+    listing = answers.get(OPENAI_MODELS, Heard(0))
+    is_path_known = any(heard.status == HTTPStatus.NOT_FOUND for heard in answers.values())
+    return listing.status == HTTPStatus.INTERNAL_SERVER_ERROR and is_path_known
+
+
 def _other(listing: Heard) -> str:
     owners = _owners(listing) or frozenset()
     known = (_OTHERS[owner] for owner in sorted(owners) if owner in _OTHERS)
@@ -123,7 +133,13 @@ def _is_kobold(answers: Answers) -> bool:
 
 
 def _is_router(answers: Answers) -> bool:
-    return _is_llamacpp(answers) and _object(answers, LLAMACPP_PROPS).get("role") == "router"
+    if not _is_llamacpp(answers):
+        return False
+    # Behind a key it does not tell its role, but the list of its models is open and has states.
+    entries = objects(_object(answers, OPENAI_MODELS).get("data"))
+    return _object(answers, LLAMACPP_PROPS).get("role") == "router" or any(
+        string(as_object(entry.get("status")), "value") for entry in entries
+    )
 
 
 def _is_llamacpp(answers: Answers) -> bool:

@@ -70,17 +70,40 @@ _PACE = re.compile(
 )
 """Too many tokens in a while are not too many at once."""
 _UNSUPPORTED = re.compile(
-    r"does not support (chat|tools|thinking|completions?|images?)|--jinja|tool choice requires"
+    r"does not support (chat|tools|thinking|completions?)|--jinja|tool choice requires"
 )
 _NOT_READ = re.compile(r'option "\w+" must be of type|invalid format: .*expected "json"')
 """A value of the request that Ollama refuses, and calls it an error of its own."""
+_NO_PICTURES = re.compile(
+    r"(?:image|picture|vision|multi-?modal)s?(?: inputs?)? (?:is|are) not supported"
+    r"|(?:not|n't) support (?:image|picture|vision|multi-?modal)|not a multi-?modal model"
+    r"|\bat most 0 image|missing data required for image input"
+    r"|endpoints found that support image input|image_url is only supported by",
+    re.IGNORECASE,
+)
+"""A model that reads only text, by the words of llama.cpp, vLLM, Ollama, OpenAI and OpenRouter."""
+_NOT_LOADED = re.compile(r"\bmodel name=\S+ failed to load|\bfailed to load model\b", re.IGNORECASE)
+_NOT_REMOVABLE = re.compile(r"\bis not removable\b")
+_NO_PATH = re.compile(
+    r"(?:404:? |file |page |path |route |resource )*not found(?: \(404\))?\.?"
+    r"|(?:invalid url|unexpected endpoint|unknown (?:endpoint|path|route|url)|no route|cannot "
+    r"(?:get|post|delete) /).*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a server says in JSON of a path that it does not have, and not of a model."""
 _MEMORY = re.compile(r"out of memory|requires more system memory|cudaMalloc failed", re.IGNORECASE)
 _FILTER = re.compile(r"content_filter|content_policy|responsible ?ai", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low")
 _FIRST = re.compile(f"{_QUOTA.pattern}|(?i:{_MEMORY.pattern})")
 """What is told beside the size of a window, and counts more."""
-_NO_MODEL = re.compile(r"model_not_found|model \S+ not found", re.IGNORECASE)
-_BAD_KEY = re.compile(r"invalid_api_key|incorrect api key|API_KEY_INVALID", re.IGNORECASE)
+_NO_MODEL = re.compile(
+    r"model_not_found|model \S+ not found|invalid model name passed", re.IGNORECASE
+)
+_BAD_KEY = re.compile(
+    # LiteLLM without a database looks for every other key than its own in there.
+    r"invalid_api_key|incorrect api key|API_KEY_INVALID|no_db_connection",
+    re.IGNORECASE,
+)
 _SIZES = (
     re.compile(r"\((?P<used>\d+) tokens\).*?\((?P<limit>\d+) tokens\)"),
     re.compile(r"context length (?:is|of) (?P<limit>\d+) tokens.*?(?P<used>\d+) tokens", re.DOTALL),
@@ -127,6 +150,8 @@ _HINTS: Mapping[Category, str] = {
     "out_of_memory": "Choose a smaller model or a smaller context window, or unload others.",
     "timeout": "Ask again; a large model may still be loading.",
 }
+_NOT_LOADED_HINT = "The server's log says why; a smaller model or window may fit."
+_NO_WORDS = frozenset({"", "internal server error", "http 500 internal server error", "error"})
 _WRONG_PATH = "Check the server's address: it may lack a path, or have one too many."
 _STATUSES: Mapping[int, Category] = {
     401: "auth",
@@ -196,10 +221,14 @@ _SAME = -1
 
 def _build(said: ErrorBody, head: Head, place: Place, *, status: int | None = _SAME) -> AIError:
     category = _category(said, head.status)
-    message = place.redacted(_message(said, head))
+    message = place.redacted(_sentence(category, said, head, place))
     code = _CODES[category]
-    if category == "not_found" and not said.is_json:
+    if category == "not_found" and _lacks_path(said):
         code = ErrorCode.BAD_REQUEST  # the path is missing, not the model
+    if category == "unsupported" and _NO_PICTURES.search(message):
+        code = ErrorCode.UNSUPPORTED_MODALITY
+    if _NOT_LOADED.search(message) and category == "server":
+        code = ErrorCode.MODEL_NOT_LOADED
     if category == "auth" and head.status == HTTPStatus.FORBIDDEN:
         code = ErrorCode.PERMISSION_DENIED
     if head.status == HTTPStatus.NOT_IMPLEMENTED:
@@ -209,11 +238,11 @@ def _build(said: ErrorBody, head: Head, place: Place, *, status: int | None = _S
     return AIError(
         code,
         message,
-        hint=_hint(category, said, place),
+        hint=_hint(category, said, head, place),
         status=head.status if status == _SAME else status,
         provider=place.provider,
         details=_details(category, said, head, place),
-        retryable=_retryable(category, head),
+        retryable=code is not ErrorCode.MODEL_NOT_LOADED and _retryable(category, head),
     )
 
 
@@ -237,6 +266,8 @@ def _by_words(words: str, said: ErrorBody) -> Category | None:
         (_QUOTA, "quota"),
         (_MEMORY, "out_of_memory"),
         (_UNSUPPORTED, "unsupported"),
+        (_NO_PICTURES, "unsupported"),
+        (_NOT_REMOVABLE, "bad_request"),
         (_BAD_KEY, "auth"),
         (_NO_MODEL, "not_found"),
         (_FILTER, "content_filter"),
@@ -275,6 +306,30 @@ def _retryable(category: Category, head: Head) -> bool:
             return category in _TRANSIENT
 
 
+def _sentence(category: Category, said: ErrorBody, head: Head, place: Place) -> str:
+    """Give what the server says; where that is a word or two, with who says it."""
+    message = _message(said, head)
+    if _is_about_key(category, said, head, place):
+        wish = "does not take this API key" if place.has_key else "asks for an API key"
+        return f"{place.label} {wish}: {message}"
+    if category == "not_found" and _lacks_path(said):
+        return f"{place.whereabouts} does not know this path: {message}"
+    if category == "server" and message.strip(". ").lower() in _NO_WORDS:
+        return f"{place.label} failed: {message}"
+    return message
+
+
+def _is_about_key(category: Category, said: ErrorBody, head: Head, place: Place) -> bool:
+    """Whether the key of a provider is what is wrong, not what it may do or how to sign in."""
+    others = (HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
+    is_own = bool(place.provider) and not string(said.fields, "signin_url")
+    return category == "auth" and head.status not in others and is_own
+
+
+def _lacks_path(said: ErrorBody) -> bool:
+    return not said.is_json or _NO_PATH.fullmatch((said.message or "").strip()) is not None
+
+
 def _message(said: ErrorBody, head: Head) -> str:
     if said.is_html:
         title = f" ({said.message})" if said.message else ""
@@ -294,12 +349,18 @@ def _status_line(head: Head) -> str:
     return f"HTTP {head.status} {reason}".strip()
 
 
-def _hint(category: Category, said: ErrorBody, place: Place) -> str | None:
+def _hint(category: Category, said: ErrorBody, head: Head, place: Place) -> str | None:
     signin = string(said.fields, "signin_url")
     if category == "auth" and signin:
         return f"Sign in at {place.redacted(signin)}"
+    if _is_about_key(category, said, head, place):
+        if place.has_key:
+            return f"Check the API key of provider {place.provider}."
+        return f"Set api_key_env below [providers.{place.provider}]."
     if category == "not_found":
-        return place.model_hint if said.is_json else _WRONG_PATH
+        return _WRONG_PATH if _lacks_path(said) else place.model_hint
+    if category == "server" and _NOT_LOADED.search(said.message or ""):
+        return _NOT_LOADED_HINT
     return _HINTS.get(category)
 
 

@@ -30,6 +30,8 @@ class Place:
     """What to do when the server does not have the model."""
     proxy: str = ""
     """Host and port of the proxy on the way; empty for none."""
+    has_key: bool = False
+    """Whether requests carry something that tells who asks."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """What a server may echo and no message may show."""
 

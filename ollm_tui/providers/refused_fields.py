@@ -50,6 +50,7 @@ _PHRASES = tuple(
         rf"{_KIND} {_ONE} is (?:unsupported|not supported|not allowed|not permitted|unknown)",
         rf"{_ONE} is (?:not supported|unsupported) (?:with|by|for|in) (?:this|the) model",
         rf"{_ONE} is not (?:a known|a supported|an allowed|allowed)",
+        r"unexpected fields in the request[:\s]*[\[{(](?P<names>[^\]})]*)",  # transformers serve
     )
 )
 _WORD = re.compile(r"[\w.\[\]]+")

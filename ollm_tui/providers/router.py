@@ -9,6 +9,7 @@ are not asked for it.
 import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
@@ -117,7 +118,7 @@ class Router:
             return found
         if listing.has_answered:
             raise self._not_found(name, [listing], None)
-        _raise_unless_slow(listing)
+        _raise_unless_askable(listing)
         return self._direct(adapter, name)
 
     def _direct(self, adapter: ProviderAdapter, model: str) -> ResolvedModel:
@@ -153,7 +154,7 @@ class Router:
             library = await self._catalog.listing(EMBEDDED, within_s=PATIENCE_S)
             if found := self._in_listing(library, model, None):
                 return found
-        _raise_unless_slow(listing)
+        _raise_unless_askable(listing)
         return self._direct(ollama, model)
 
     async def _search(self, name: str, requirement: ModelCapability | None) -> ResolvedModel:
@@ -216,10 +217,16 @@ class Router:
         return AIError(ErrorCode.MODEL_NOT_FOUND, f"{message}.", hint=hint)
 
 
-def _raise_unless_slow(listing: Listing) -> None:
-    """Raise why a provider has no list; a busy one is slow to list and may answer all the same."""
-    if listing.problem is not None and listing.problem.code != ErrorCode.TIMEOUT:
-        raise listing.problem
+def _raise_unless_askable(listing: Listing) -> None:
+    """Raise why a provider has no list, unless it may answer all the same.
+
+    A busy server is slow to list, and some fail over their list alone.
+    """
+    problem = listing.problem
+    if problem is None or problem.code == ErrorCode.TIMEOUT:
+        return
+    if problem.status != HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise problem
 
 
 def _might_have(silent: Listing, other: ModelRef) -> AIError:

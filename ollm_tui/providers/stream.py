@@ -270,6 +270,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._pace.note(events, time.monotonic())
         if was_silent and self._pace.first_at is not None:
             self._alive = self._pace.first_at
+            if self._exchange is not None:
+                self._exchange.gathers = True
         self._events += events
 
     def _timed(self, event: Finish) -> Finish:

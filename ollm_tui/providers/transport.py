@@ -56,6 +56,7 @@ class Transport:
             place,
             address=shown_address(url),
             proxy=shown_address(self._proxy) if self._proxy else "",
+            has_key=bool(spec.api_key or spec.headers),
             secrets=_secrets(spec, url, self._proxy or ""),
         )
         self._user = _user(url)

@@ -22,6 +22,7 @@ _NEEDS: tuple[tuple[Deed, tuple[type, ...], str], ...] = (
     ("copy", (SupportsCopy,), "copy models"),
     ("load", (SupportsLoad,), "load models"),
     ("unload", (SupportsUnload,), "unload models"),
+    ("keep", (SupportsLoadFor,), "keep models loaded for a time"),
 )
 
 

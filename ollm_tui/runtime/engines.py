@@ -18,6 +18,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted
 from ollm_tui.config.presets import (
     ALWAYS_THERE,
+    FURTHER_ADDRESSES,
     OPENAI_COMPATIBLE,
     PRESET_PRIORITY,
 )
@@ -27,7 +28,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.base_url import is_loopback
+from ollm_tui.providers.base_url import is_loopback, shown_address
 from ollm_tui.providers.discovery import Discovery, Sighting, Way
 from ollm_tui.providers.fingerprint import LABELS, ROUTER, Engine
 from ollm_tui.providers.registry import ProviderRegistry
@@ -136,10 +137,12 @@ class EngineScout:
     def _fit_to(self, name: str, settings: ProviderSettings, engine: Engine) -> None:
         """Put the adapter for this engine in place, unless it is there already."""
         fit = _fit(settings, engine)
-        if fit != self._fits.get(name, _Fit(settings.kind, settings.backend)):
+        is_stranger = engine.backend is None and not engine.speaks_openai
+        if is_stranger or fit != self._fits.get(name, _Fit(settings.kind, settings.backend)):
             spec = replace(provider_spec(name, settings), kind=fit.kind, backend=fit.backend)
             if settings.label is None and name in PRESET_LABELS:
-                spec = replace(spec, label=LABELS.get(fit.backend or "") or engine.label)
+                label = shown_address(spec.base_url or "") if is_stranger else engine.label
+                spec = replace(spec, label=LABELS.get(fit.backend or "") or label)
             self._put(spec, settings.priority)
             self._fits[name] = fit
 
@@ -200,6 +203,10 @@ class EngineScout:
             and name != "local"
             and not is_service(settings)
         ]
+        for name, addresses in FURTHER_ADDRESSES.items():
+            settings = self._providers.get(name)
+            if settings is not None and settings.preset and settings.enabled:
+                usual += addresses
         async with anyio.create_task_group() as group:
             for address in usual:
                 group.start_soon(self.discovery.look, address)
@@ -305,6 +312,8 @@ class EngineScout:
 
 def _fit(settings: ProviderSettings, engine: Engine) -> _Fit:
     """Choose the adapter for a configured provider."""
+    if engine.backend is None and engine.speaks_openai and settings.kind == _OLLAMA:
+        return _Fit(OPENAI_COMPATIBLE, None)
     if engine.backend is None:
         return _Fit(settings.kind, settings.backend)
     if engine.backend == _OLLAMA:

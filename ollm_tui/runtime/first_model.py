@@ -1,8 +1,9 @@
 """Which model a person gets who has not chosen one.
 
 In this order: the one used last, the starter model that came with the program, one that an
-engine has loaded already, the smallest that can chat. Nothing is loaded unasked but the starter,
-and services on the internet are not asked: a model of theirs counts only if it was used last.
+engine has loaded already, the smallest that can chat as far as sizes are known. Nothing is loaded
+unasked but the starter, and services on the internet are not asked: a model of theirs counts only
+if it was used last.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -186,6 +187,18 @@ def _pick(
         if entry.info.loaded:
             return entry.ref, "already loaded"
     if entries:
-        smallest = min(entries, key=lambda e: (e.info.size_bytes is None, e.info.size_bytes or 0))
-        return smallest.ref, "the smallest one found"
+        return _smallest(entries)
     return None, "no model was found"
+
+
+def _smallest(entries: Sequence[CatalogEntry]) -> tuple[ModelRef, str]:
+    """Give the smallest model; most servers do not tell how large theirs are."""
+    first, *others = entries
+    if not others:
+        return first.ref, "the only one found"
+    known = [entry for entry in entries if entry.info.size_bytes is not None]
+    if not known:
+        return first.ref, "the first one found"
+    smallest = min(known, key=lambda entry: entry.info.size_bytes or 0)
+    is_sure = len(known) == len(entries)
+    return smallest.ref, "the smallest one found" if is_sure else "the smallest of known size"

@@ -20,6 +20,8 @@ class InMemory:
 
     models: list[tuple[ModelRef, ModelInfo]] = field(default_factory=list)
     problems: list[AIError] = field(default_factory=list)
+    untold: list[str] = field(default_factory=list)
+    """Labels of those whose protocol has no way to say it."""
 
 
 async def ask_all(
@@ -29,6 +31,7 @@ async def ask_all(
     listings = await catalog.refresh(within_s=within_s, services=False)
     answers: dict[str, list[ModelInfo]] = {}
     problems: dict[str, AIError] = {}
+    untold: set[str] = set()
 
     async def ask(listing: Listing) -> None:
         adapter = adapters(listing.provider)
@@ -42,6 +45,8 @@ async def ask_all(
                 problems[listing.provider] = error
             except TimeoutError:
                 problems[listing.provider] = _too_slow(listing, within_s)
+        elif listing.models and all(info.loaded is None for info in listing.models):
+            untold.add(listing.provider)
         answers[listing.provider] = models
 
     async with anyio.create_task_group() as group:
@@ -57,6 +62,7 @@ async def ask_all(
             for info in answers.get(listing.provider, ())
         ],
         [problems[one.provider] for one in listings if one.provider in problems],
+        [one.label for one in listings if one.provider in untold],
     )
 
 

@@ -6,6 +6,7 @@ from ollm_tui.config.schema import EmbeddedConfig, ProviderSettings
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.runtime.presets import is_service
 
 PRESET_LABELS = {
     "local": "Ollama",
@@ -27,7 +28,7 @@ def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
     return ProviderSpec(
         name=name,
         kind=settings.kind,
-        label=settings.label or PRESET_LABELS.get(name),
+        label=settings.label or _usual_label(name, settings),
         base_url=addresses[0] if addresses else SERVICES.get(settings.kind),
         base_urls=addresses if len(addresses) > 1 else (),
         api_key=settings.api_key.get_secret_value() if settings.api_key else None,
@@ -41,6 +42,13 @@ def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
         idle_timeout_s=settings.idle_timeout_s,
         problem=settings_error(settings.problem, name) if settings.problem else None,
     )
+
+
+def _usual_label(name: str, settings: ProviderSettings) -> str:
+    """Give what a provider is called; a server of one's own is not called like the service."""
+    if name in SERVICES and not is_service(settings):
+        return name
+    return PRESET_LABELS.get(name, name)
 
 
 def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIError:

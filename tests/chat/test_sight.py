@@ -13,7 +13,9 @@ from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.provider_events import Finish, TextDelta
+from ollm_tui.protocol.ports import ProviderStream
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta
+from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
@@ -151,3 +153,35 @@ async def test_a_stop_while_the_server_is_asked_ends_the_prompt() -> None:
     async with client_over(provider).chat(ASKED, signal=signal) as events:
         ends = [event async for event in events]
     assert ends[-1] == chat_events.Finish(reason="abort")
+
+
+REFUSAL = AIError(ErrorCode.UNSUPPORTED_MODALITY, "m is not a multimodal model", status=400)
+
+
+class Blind(ScriptedProvider):
+    """Lists nothing of its model's eyes, and refuses every request with a picture."""
+
+    def chat_stream(self, request: Request) -> ProviderStream:
+        sees = any(isinstance(b, ImageContent) for m in request.conversation for b in m.content)
+        self.script = (ErrorEvent(REFUSAL),) if sees else (TextDelta("ok"), Finish("stop"))
+        return super().chat_stream(request)
+
+
+async def test_a_model_that_refuses_a_picture_is_asked_again_without_it_and_then_never() -> None:
+    provider = Blind(models=[ModelInfo(name="m", capability=SEES)])
+    client = client_over(provider)
+    events = await ask(client, *ASKED)
+    assert left_out(events) == [(1, "m")]
+    assert events[-1] == chat_events.Finish(reason="stop", turn=1)
+    assert len(provider.requests) == 2
+    assert isinstance((await ask(client, TextContent("And?")))[-1], chat_events.Finish)
+    assert (len(provider.requests), sent_pictures(provider)) == (3, 0)
+
+
+async def test_nothing_but_a_refused_picture_ends_that_prompt_and_no_later_one() -> None:
+    provider = Blind(models=[ModelInfo(name="m")])
+    client = client_over(provider)
+    end = (await ask(client, PICTURE))[-1]
+    assert isinstance(end, chat_events.ErrorEvent)
+    assert "nothing but a picture" in end.error.message
+    assert isinstance((await ask(client, TextContent("Hello")))[-1], chat_events.Finish)

@@ -8,6 +8,7 @@ from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.provider_events import Finish, TextDelta, ThinkingDelta
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
@@ -62,3 +63,31 @@ async def test_of_a_model_nothing_is_known_about_the_provider_decides() -> None:
     end, provider = await end_of("deep")
     assert end == chat_events.Finish(reason="stop")
     assert provider.requests[0].should_think == "deep"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "answer"),
+    [
+        (["\n\nThe answer is 4.\n\nYes."], "The answer is 4.\n\nYes."),
+        (["\n", "\n", " ", " x\n", "y"], "  x\ny"),
+        (["\r\n \t\n", "x"], "x"),
+        (["x", "\n\n", "y"], "x\n\ny"),
+        (["\n", " \n"], ""),
+    ],
+)
+async def test_the_answer_after_the_reasoning_begins_with_its_first_line(
+    pieces: list[str], answer: str
+) -> None:
+    thought = [ThinkingDelta("Two and"), ThinkingDelta(" two.\n")]
+    provider = ScriptedProvider(script=(*thought, *map(TextDelta, pieces), Finish("stop")))
+    registry = ProviderRegistry()
+    registry.register(provider)
+    talk = Conversation(model="scripted://m")
+    client = ChatClient(ChatParts(router=Router(registry, ModelCatalog(registry))), talk)
+    async with client.chat("hi") as events:
+        told = [event async for event in events]
+    deltas = [event.delta for event in told if isinstance(event, chat_events.TextDelta)]
+    assert "".join(deltas) == answer == talk.messages[-1].text
+    assert all(deltas)
+    thinking = [event.delta for event in told if isinstance(event, chat_events.ThinkingDelta)]
+    assert "".join(thinking) == "Two and two.\n"

@@ -143,7 +143,7 @@ def test_a_key_that_is_missing_or_wrong_is_said_and_none_is_shown(
         shown = ollm("doctor", "--config", file, **home)
     assert provider(found, "open")["state"] == "failed"
     assert provider(found, "open")["advice"] == "Set api_key_env below [providers.open]."
-    assert provider(found, "keyed")["advice"] == "Check the API key of this provider."
+    assert provider(found, "keyed")["advice"] == "Check the API key of provider keyed."
     assert provider(found, "keyed")["has_key"] is True
     for output in (json.dumps(found), shown.stdout, shown.stderr):
         assert "planted" not in output

@@ -254,7 +254,7 @@ def test_the_servers_of_a_pool_are_managed_together(
     assert (pulled[0], pulled[1].out) == (0, "team://new\n")
     assert pulled[1].err.count("100 %") == 2, "each server has a download of its own"
     assert deleted[0] == 0
-    assert f"from Ollama at {one.url} and {two.url}." in deleted[1].err
+    assert f"from team at {one.url} and {two.url}." in deleted[1].err
     assert not any("new:latest" in fake.models for fake in fakes)
 
 

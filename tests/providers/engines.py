@@ -153,6 +153,30 @@ SHAPES: Mapping[str, Shape] = {
         {"/props": {"role": "router", "max_instances": 4}, "/v1/models": listing("llamacpp")},
         header="llama.cpp",
     ),
+    "llama.cpp with a key and an open list": Shape(
+        "llamacpp",
+        {"/v1/models": listing("llamacpp")},
+        wants_key=True,
+        otherwise=(401, {"error": {"code": 401, "type": "authentication_error"}}),
+        header="llama.cpp",
+    ),
+    "llama.cpp that routes behind a key": Shape(
+        "llamacpp-router",
+        {
+            "/v1/models": {
+                "data": [{"id": "m", "owned_by": "llamacpp", "status": {"value": "unloaded"}}]
+            }
+        },
+        wants_key=True,
+        otherwise=(401, {"error": {"code": 401, "type": "authentication_error"}}),
+        header="llama.cpp",
+    ),
+    "one that fails over its list": Shape(
+        None, {"/v1/models": b"Internal Server Error"}, statuses={"/v1/models": 500}
+    ),
+    "one that fails everywhere": Shape(
+        None, {}, otherwise=(500, b"Internal Server Error"), speaks_openai=False
+    ),
     "lm studio": Shape(
         "lmstudio",
         {

@@ -111,6 +111,62 @@ def test_the_server_may_forbid_or_ask_for_another_try() -> None:
     assert http_error(Head(400, "", {"x-should-retry": "true"}), b"", PLACE).retryable
 
 
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (500, "image input is not supported - hint: you may need to provide the mmproj"),
+        (400, "tiny is not a multimodal model"),
+        (400, "At most 0 image(s) may be provided in one prompt."),
+        (400, "this model is missing data required for image input"),
+        (404, "No endpoints found that support image input"),
+        (400, "This model does not support image inputs"),
+    ],
+)
+def test_a_refusal_of_pictures_is_told_from_other_failures(status: int, message: str) -> None:
+    error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), PLACE)
+    assert error.code == ErrorCode.UNSUPPORTED_MODALITY
+    assert not error.retryable
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("model name=m is not removable (not from cache)", ErrorCode.BAD_REQUEST),
+        ("model name=m failed to load", ErrorCode.MODEL_NOT_LOADED),
+    ],
+)
+def test_what_fails_again_in_the_same_way_is_not_tried_again(message: str, code: ErrorCode) -> None:
+    error = http_error(Head(500), json.dumps({"error": {"message": message}}).encode(), PLACE)
+    assert (error.code, error.retryable, error.message) == (code, False, message)
+
+
+@pytest.mark.parametrize("said", ["Not Found", "File Not Found", "Invalid URL (POST /v1/x)"])
+def test_a_path_that_is_missing_is_not_a_model_that_is(said: str) -> None:
+    error = http_error(Head(404), json.dumps({"detail": said}).encode(), PLACE)
+    assert error.message == f"Server at example.com does not know this path: {said}"
+    assert error.hint == "Check the server's address: it may lack a path, or have one too many."
+    model = http_error(Head(404), b'{"error": "model \'m\' not found"}', PLACE)
+    assert (model.code, model.hint) == (ErrorCode.MODEL_NOT_FOUND, PLACE.model_hint)
+
+
+def test_a_refused_key_is_told_with_the_provider() -> None:
+    for place, message, hint in (
+        (PLACE, "Server asks for an API key: Unauthorized", "Set api_key_env below [providers.p]."),
+        (
+            Place("p", "Server", "example.com", "", has_key=True),
+            "Server does not take this API key: Unauthorized",
+            "Check the API key of provider p.",
+        ),
+    ):
+        error = http_error(Head(401), b'{"error": "Unauthorized"}', place)
+        assert (error.code, error.message, error.hint) == (ErrorCode.AUTH_FAILED, message, hint)
+
+
+def test_a_failure_without_words_names_who_failed() -> None:
+    error = http_error(Head(500), b"Internal Server Error", PLACE)
+    assert error.message == "Server failed: Internal Server Error"
+
+
 def test_a_key_that_the_server_echoes_is_not_shown() -> None:
     place = Place("p", "Server", "example.com", "", secrets=("sk-canary-123",))
     body = b'{"error": {"message": "Incorrect API key provided: sk-canary-123."}}'

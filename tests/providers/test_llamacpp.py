@@ -172,7 +172,7 @@ async def test_a_router_tells_the_state_of_each_model_and_the_window_of_loaded_o
     assert (broken.name, broken.capability) == ("broken", None)
     assert running == shown == tiny
     asked = {request.path for request in server.received if request.path.startswith("/props")}
-    assert asked == {"/props?model=tiny&autoload=false"}, "asking loads nothing"
+    assert asked == {"/props", "/props?model=tiny&autoload=false"}, "asking loads nothing"
 
 
 async def test_a_router_loads_and_unloads() -> None:
@@ -233,3 +233,72 @@ async def test_a_server_of_one_model_is_listed_by_a_router_provider_too() -> Non
     async with routing(FakeLlamaCpp()) as (provider, _):
         (info,) = await provider.list_models()
     assert (info.context, info.loaded) == (4096, True)
+
+
+ENTRIES = [
+    {
+        "id": "mine",
+        "owned_by": "llamacpp",
+        "status": {"value": "loaded"},
+        "can_remove": False,
+        "meta": {"size": 1234, "ftype": "Q4_K_M", "n_ctx": 4096},
+    },
+    {"id": "user/new:Q4", "owned_by": "llamacpp", "status": {"value": "unloaded"}},
+]
+
+
+def a_router(*, key: str | None = None) -> Handler:
+    """Make a router with a file of its folder and a download; its list is open to everybody."""
+
+    async def answer(request: Received, reply: Reply) -> None:
+        if request.path in ("/models", "/v1/models") and request.method == "GET":
+            await reply.json({"object": "list", "data": ENTRIES})
+        elif key is not None and request.headers.get("authorization") != f"Bearer {key}":
+            await reply.json({"error": {"message": "Invalid API Key", "code": 401}}, 401)
+        else:
+            await reply.json({"role": "router"})
+
+    return answer
+
+
+async def test_a_router_keeps_what_it_did_not_fetch_itself() -> None:
+    async with serve(a_router()) as server:
+        provider = LlamaCppRouterProvider(spec_for(server.url, "llamacpp-router"))
+        models = {info.name: info for info in await provider.list_models()}
+        with pytest.raises(AIError) as caught:
+            await provider.delete_model("mine")
+        await provider.delete_model("user/new:Q4")
+        await provider.dispose()
+    assert caught.value.message == "mine is not deleted from here."
+    assert caught.value.hint == models["mine"].details["why_kept"]
+    assert "why_kept" not in models["user/new:Q4"].details
+    deleted = [request.path for request in server.received if request.method == "DELETE"]
+    assert deleted == ["/models?model=user%2Fnew%3AQ4"]
+
+
+async def test_size_and_quantization_stand_in_the_list_where_the_server_tells_them() -> None:
+    async with serve(a_router()) as server:
+        provider = LlamaCppRouterProvider(spec_for(server.url, "llamacpp-router"))
+        mine, _ = await provider.list_models()
+        await provider.dispose()
+    assert (mine.size_bytes, mine.details["quantization"]) == (1234, "Q4_K_M")
+
+
+@pytest.mark.parametrize("kind", [LlamaCppRouterProvider, LlamaCppProvider])
+async def test_an_open_list_is_none_where_the_chat_would_be_refused(
+    kind: type[LlamaCppProvider],
+) -> None:
+    async with serve(a_router(key="right")) as server:
+        for key, hint in (
+            (None, "Set api_key_env below [providers.box]."),
+            ("wrong", "Check the API key of provider box."),
+        ):
+            provider = kind(replace(spec_for(server.url), api_key=key))
+            assert await provider.list_models() == []
+            assert provider.last_error is not None
+            assert provider.last_error.code == ErrorCode.AUTH_FAILED
+            assert provider.last_error.hint == hint
+            await provider.dispose()
+        provider = kind(replace(spec_for(server.url), api_key="right"))
+        assert len(await provider.list_models()) == 2
+        await provider.dispose()

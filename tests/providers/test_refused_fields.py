@@ -97,6 +97,11 @@ REFUSED: dict[str, tuple[int, object, list[tuple[str, ...]]]] = {
         {"error": {"message": "Extra inputs are not permitted, field: 'min_p', value: 0.1"}},
         [("min_p",)],
     ),
+    "transformers serve, a set of them": (
+        422,
+        {"detail": "Unexpected fields in the request: {'top_k', 'min_p'}"},
+        [("top_k",), ("min_p",)],
+    ),
     "groq": (400, said("property 'top_k' is unsupported"), [("top_k",)]),
     "a property of the body": (
         400,

@@ -11,11 +11,12 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.ollama import OllamaProvider
+from ollm_tui.providers.openai_compatible import OpenAICompatibleProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.specs import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
 from tests.providers.test_transport import ask
-from tests.support.http_server import Handler, Received, Reply, serve
+from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 LINE = b'{"message":{"content":"Hel"},"done":false}\n'
 
@@ -110,3 +111,34 @@ async def test_a_program_that_was_held_up_takes_what_came_meanwhile(
         await provider.dispose()
     assert events[:2] == [TextDelta("Hel"), TextDelta("lo")]
     assert isinstance(events[-1], Finish)
+
+
+async def test_a_first_chunk_without_words_holds_up_no_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ollm_tui.providers.exchange.FRAME_S", 3600.0)
+    has_come = anyio.Event()
+
+    async def role_first(_request: Received, reply: Reply) -> None:
+        await reply.start(content_type="text/event-stream")
+        await reply.write(b'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\n\n')
+        await has_come.wait()
+        await reply.write(b'data: {"choices":[{"delta":{"content":"Hello"}}]}\n\n')
+        await anyio.sleep_forever()
+
+    async def when_read(server: Server) -> None:
+        """Send the words once the first chunk was read, so that they are waited for."""
+        while not server.answering:
+            await anyio.sleep(0)
+        await anyio.wait_all_tasks_blocked()
+        has_come.set()
+
+    async with serve(role_first) as server, anyio.create_task_group() as group:
+        spec = ProviderSpec(name="p", kind="openai-compatible", base_url=server.url)
+        provider = OpenAICompatibleProvider(spec)
+        group.start_soon(when_read, server)
+        request = Request(model="m", messages=[Message("user", "hi")])
+        with anyio.fail_after(10):
+            async with provider.chat_stream(request) as events:
+                assert await anext(events) == TextDelta("Hello")
+        await provider.dispose()

@@ -16,7 +16,11 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsTokenCount
 from ollm_tui.providers.fingerprint import PATHS
 from ollm_tui.providers.ollama.provider import OllamaProvider
-from ollm_tui.providers.openai_compatible import LlamaCppProvider, VllmProvider
+from ollm_tui.providers.openai_compatible import (
+    LlamaCppProvider,
+    OpenAICompatibleProvider,
+    VllmProvider,
+)
 from ollm_tui.providers.openai_compatible.llamacpp_router import LlamaCppRouterProvider
 from ollm_tui.runtime.checkup import check_up
 from ollm_tui.runtime.compose import Runtime, load_runtime
@@ -343,3 +347,104 @@ async def test_what_ollama_knows_of_a_model_is_asked_when_the_model_is_used(
         assert asked - before == (0 if listed.capability else 1)
         assert (await runtime.model_info(ref)) is not None
         assert [r.path for r in server.received].count("/api/show") == asked
+
+
+async def test_llama_cpp_is_found_at_its_newer_port_too(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert presets.FURTHER_ADDRESSES["llamacpp"] == ("http://127.0.0.1:9931",)
+    async with serve(SHAPES["llama.cpp that routes"]) as server:
+        with usual_addresses(monkeypatch, {}):
+            further = {"llamacpp": (server.url,)}
+            monkeypatch.setattr("ollm_tui.runtime.engines.FURTHER_ADDRESSES", further)
+            async with running(paths, {}) as runtime:
+                listings = await runtime.catalog.refresh()
+                there = {one.provider: one.label for one in listings if one.models}
+                found = await runtime.router.resolve("llamacpp://m0")
+    assert there == {"llamacpp": "llama.cpp router"}
+    assert isinstance(found.provider, LlamaCppRouterProvider)
+
+
+@pytest.mark.parametrize(
+    ("shape", "label", "problem"),
+    [
+        ("a list without owners", "OpenAI-compatible server", None),
+        ("one that fails over its list", "OpenAI-compatible server", "could not list its models"),
+        ("a web page", "localhost:{port}", "localhost:{port} answered with a web page"),
+        ("ollama", "Ollama", None),
+    ],
+)
+async def test_a_server_at_the_place_of_ollama_is_called_what_it_is(
+    paths: AppPaths, shape: str, label: str, problem: str | None
+) -> None:
+    async with (
+        serve(SHAPES[shape]) as server,
+        running(paths, {"OLLAMA_HOST": server.url}) as runtime,
+    ):
+        listing = await runtime.catalog.listing("local")
+    port = server.url.rpartition(":")[2]
+    assert listing.label == label.format(port=port)
+    if problem is None:
+        assert listing.problem is None
+    else:
+        assert listing.problem is not None
+        assert problem.format(port=port) in listing.problem.message
+
+
+async def test_a_list_that_fails_keeps_nobody_from_a_model_that_is_named(
+    paths: AppPaths,
+) -> None:
+    async with (
+        serve(SHAPES["one that fails over its list"]) as server,
+        running(paths, {"OLLAMA_HOST": server.url}) as runtime,
+    ):
+        found = await runtime.router.resolve("local://m")
+    assert (found.ref, type(found.provider)) == (
+        ModelRef("local", "m"),
+        OpenAICompatibleProvider,
+    )
+
+
+async def test_servers_of_one_s_own_are_called_by_their_names(paths: AppPaths) -> None:
+    text = "".join(
+        f'[providers.{name}]\nkind = "{kind}"\nbase_url = "http://127.0.0.1:9"\n'
+        for name, kind in (("big", "ollama"), ("mine", "anthropic"), ("anthropic", "anthropic"))
+    )
+    async with running(paths, {}, text) as runtime:
+        labels = {adapter.name: adapter.label for adapter in runtime.registry.by_priority()}
+    assert (labels["big"], labels["mine"], labels["anthropic"]) == ("big", "mine", "anthropic")
+    assert labels["local"] == "Ollama"
+    async with running(paths, {"ANTHROPIC_API_KEY": "k-1"}) as runtime:
+        adapter = runtime.registry.get("anthropic")
+        assert adapter is not None
+        assert adapter.label == "Anthropic"
+
+
+async def test_only_engines_that_keep_models_for_a_time_are_offered_times(
+    paths: AppPaths,
+) -> None:
+    async with (
+        serve(SHAPES["llama.cpp that routes"]) as server,
+        serve(fake_ollama) as ollama,
+        running(
+            paths, {"OPENAI_COMPATIBLE_HOST": server.url, "OLLAMA_HOST": ollama.url}
+        ) as runtime,
+    ):
+        await runtime.catalog.refresh()
+        router = await runtime.manager.deeds(ModelRef("openai-compatible", "m0"))
+        local = await runtime.manager.deeds(ModelRef("local", "m"))
+    assert (local["load"], local["keep"]) == (None, None)
+    assert router["keep"] == "llama.cpp router cannot keep models loaded for a time."
+
+
+async def test_who_cannot_tell_what_is_loaded_is_not_taken_for_one_with_nothing_loaded(
+    paths: AppPaths,
+) -> None:
+    async with (
+        serve(SHAPES["a list without owners"]) as unknown,
+        serve(SHAPES["vllm"]) as vllm,
+        running(paths, {"OPENAI_COMPATIBLE_HOST": unknown.url, "VLLM_HOST": vllm.url}) as runtime,
+    ):
+        found = await runtime.manager.in_memory()
+    assert [str(ref) for ref, _ in found.models] == ["vllm://m0", "vllm://m1"]
+    assert found.untold == ["OpenAI-compatible server"]

@@ -51,6 +51,18 @@ def test_else_the_smallest_that_can_chat() -> None:
         [listing("local", unknown, EMBEDDING, BIG, SMALL)], last=None, starter=None
     )
     assert first.ref == ModelRef("local", "small")
+    assert first.reason == "the smallest of known size"
+
+
+def test_it_is_called_the_smallest_only_where_all_sizes_are_known() -> None:
+    a, b = ModelInfo(name="a"), ModelInfo(name="b")
+    for models, name, reason in (
+        ([BIG, SMALL], "small", "the smallest one found"),
+        ([a, b], "a", "the first one found"),
+        ([a], "a", "the only one found"),
+    ):
+        first = choose_first([listing("local", *models)], last=None, starter=None)
+        assert (first.ref, first.reason) == (ModelRef("local", name), reason)
 
 
 def test_an_unusable_file_is_never_chosen() -> None:

@@ -162,7 +162,7 @@ async def test_each_backend_tells_what_it_knows(paths: AppPaths) -> None:
     assert one.context is not None
     assert one.context.source == "as it is loaded"
     assert fast.context is not None
-    assert fast.context.source == "as the server says"
+    assert fast.context.source == "as it is loaded"
     assert fast.template is None
 
 
@@ -190,6 +190,7 @@ async def test_what_cannot_be_done_has_a_reason_without_asking_anybody(paths: Ap
         "copy": "fast cannot copy models.",
         "load": "fast cannot load models.",
         "unload": "fast cannot unload models.",
+        "keep": "fast cannot keep models loaded for a time.",
     }
     assert (mine["delete"], mine["load"]) == (None, "mine cannot load models.")
 
@@ -215,7 +216,7 @@ async def test_a_pool_can_what_all_its_members_can(paths: AppPaths) -> None:
             manager, ref = runtime.manager, ModelRef("team", "tiny:latest")
             await runtime.catalog.listing("team")
             assert set((await manager.deeds(ref)).values()) == {None}
-            assert manager.place(ref) == f"Ollama at {one.url} and {two.url}"
+            assert manager.place(ref) == f"team at {one.url} and {two.url}"
             await manager.load(ModelRef("team", "thinker:latest"), keep_alive="10m")
             assert [fake.kept["thinker:latest"] for fake in fakes] == ["10m", "10m"]
             await manager.delete(ref)

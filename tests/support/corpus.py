@@ -60,15 +60,60 @@ def load_cases(kind: str) -> list[Case]:
     return cases
 
 
+@dataclass(frozen=True)
+class RecordedReply:
+    """One reply of a real server to one request: a stream, a whole reply or an error."""
+
+    id: str
+    """Server with its version, and the case: `vllm-0.32.0/models`."""
+    kind: str
+    request: Case
+    body: bytes
+    meta: Case
+
+    @property
+    def server(self) -> str:
+        return self.id.partition("/")[0]
+
+    @property
+    def case(self) -> str:
+        return self.id.partition("/")[2]
+
+    @property
+    def status(self) -> int:
+        return int(self.meta["status"])
+
+
 def load_streams(*apis: str) -> list[RecordedStream]:
     """Load the recorded streams of these APIs, all if none is named."""
-    found = []
+    streams = []
     for path in sorted(CORPUS.glob("streams/*/meta.json")):
         meta = json.loads(path.read_text(encoding="utf-8"))
-        if not apis or meta["api"] in apis:
-            body = path.with_name("body.bin").read_bytes()
-            found.append(RecordedStream(id=path.parent.name, body=body, meta=meta))
-    return found
+        body = path.with_name("body.bin").read_bytes()
+        streams.append(RecordedStream(id=path.parent.name, body=body, meta=meta))
+    streams += [
+        RecordedStream(id=reply.id, body=reply.body, meta=reply.meta)
+        for reply in load_replies("stream")
+    ]
+    return [stream for stream in streams if not apis or stream.api in apis]
+
+
+def load_replies(*kinds: str) -> list[RecordedReply]:
+    """Load what real servers replied: `stream`, `reply` or `http_error`, all if none is named."""
+    replies = []
+    for path in sorted(CORPUS.glob("real/*/*/meta.json")):
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        if not kinds or meta["kind"] in kinds:
+            replies.append(
+                RecordedReply(
+                    id=f"{path.parent.parent.name}/{path.parent.name}",
+                    kind=meta["kind"],
+                    request=json.loads(path.with_name("request.json").read_text(encoding="utf-8")),
+                    body=path.with_name("body.bin").read_bytes(),
+                    meta=meta,
+                )
+            )
+    return replies
 
 
 def case_id(case: Case) -> str:

@@ -55,7 +55,7 @@ class AnthropicProvider:
 
     def __init__(self, spec: ProviderSpec) -> None:
         self.name = spec.name
-        self.label = spec.label or "Anthropic"
+        self.label = spec.label or spec.name
         keys = {"anthropic-version": API_VERSION}
         if spec.api_key:
             keys["x-api-key"] = spec.api_key

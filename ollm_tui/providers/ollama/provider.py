@@ -44,7 +44,7 @@ class OllamaProvider:
 
     def __init__(self, spec: ProviderSpec) -> None:
         self.name = spec.name
-        self.label = spec.label or "Ollama"
+        self.label = spec.label or spec.name
         keys = {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
         url = ollama_url(spec.base_url)
         place = Place(self.name, self.label, "", _START_HINT, _MODEL_HINT)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from http import HTTPStatus
 
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -71,11 +72,14 @@ class LlamaCppProvider(OpenAICompatibleProvider):
     async def _listed(self) -> Sequence[ModelInfo]:
         reply = await self._transport.json("GET", "/models")
         if read_statuses(reply):
+            await self._props()  # tells a wrong key
             return read_router(reply, {})
         models = read_models(reply)
         try:
             return with_props(models, await self._at_root("GET", "/props"))
         except AIError as error:
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                raise  # the list is open to everybody, the chat is not
             if not is_loading(error):
                 return models
             return [replace(info, loaded=False) for info in models]

@@ -59,16 +59,31 @@ def exit_code(reply: JsonValue, name: str) -> int | None:
     return None
 
 
+def why_kept(reply: JsonValue) -> dict[str, str]:
+    """Give the models that a router does not delete, and why; older builds do not say."""
+    entries = objects(as_object(reply).get("data"))
+    names = [string(entry, "id") for entry in entries if entry.get("can_remove") is False]
+    return {
+        name: f"The server deletes only what it downloaded, and {name} is a file of its folder."
+        for name in names
+        if name
+    }
+
+
 def read_router(reply: JsonValue, props: Mapping[str, JsonValue]) -> list[ModelInfo]:
     """Read a router's list; `props` are the replies of `/props` by name, where there are any."""
-    statuses = read_statuses(reply)
+    statuses, kept = read_statuses(reply), why_kept(reply)
     found = []
     for info in read_models(reply):
         said = statuses.get(info.name)
         told = replace(
             info,
             loaded=None if said is None else said == "loaded",
-            details={**info.details, **({} if said is None else {"status": said})},
+            details={
+                **info.details,
+                **({} if said is None else {"status": said}),
+                **({"why_kept": kept[info.name]} if info.name in kept else {}),
+            },
         )
         found.append(_with_props(told, props[info.name]) if info.name in props else told)
     return found

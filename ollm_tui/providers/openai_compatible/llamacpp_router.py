@@ -16,11 +16,13 @@ from ollm_tui.providers.openai_compatible.llamacpp_models import (
     exit_code,
     read_router,
     read_statuses,
+    why_kept,
 )
 from ollm_tui.providers.openai_compatible.model_errors import (
     no_such_model,
     not_loaded,
     not_pulled,
+    not_removable,
     too_old,
 )
 from ollm_tui.providers.openai_compatible.paced import followed, paced
@@ -127,9 +129,14 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         """Remove a model that the server fetched; one of its own folders stays.
 
         Raises:
-            AIError: any failure; MODEL_NOT_FOUND.
+            AIError: any failure; MODEL_NOT_FOUND; UNSUPPORTED_FEATURE where it did not fetch it.
         """
-        await self._status(name)
+        reply = await self._at_root("GET", "/models")
+        statuses = read_statuses(reply)
+        if name not in statuses:
+            raise no_such_model(self._transport.place, name, statuses)
+        if reason := why_kept(reply).get(name):
+            raise not_removable(self._transport.place, name, reason)
         await self._at_root("DELETE", f"/models?model={quote(name, safe='')}")
 
     async def _listed(self) -> Sequence[ModelInfo]:
@@ -139,6 +146,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         if not statuses:
             return await super()._listed()
         props: dict[str, JsonValue] = {}
+        await self._props()  # tells a wrong key; the list itself is open
 
         async def ask(name: str) -> None:
             told = await self._aside(f"/props?model={quote(name, safe='')}&autoload=false")

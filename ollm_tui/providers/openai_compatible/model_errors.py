@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.http_faults import Place
@@ -21,6 +22,22 @@ def no_such_model(place: Place, name: str, known: Iterable[str] = ()) -> AIError
     )
 
 
+def not_listed(place: Place, error: AIError) -> AIError:
+    """The server failed over its own list; it may chat with a model that is named to it."""
+    if error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
+        return error
+    said = error.message.removeprefix(f"{place.label} failed: ")
+    return AIError(
+        error.code,
+        f"{place.label} could not list its models: {said}",
+        hint=f"Name one, as in --model {place.provider}://NAME, or look at the server's log.",
+        status=error.status,
+        provider=place.provider,
+        details=error.details,
+        retryable=error.retryable,
+    )
+
+
 def not_loaded(place: Place, name: str, reason: str | None) -> AIError:
     """The server tried, and the model is not in memory."""
     return AIError(
@@ -37,6 +54,16 @@ def not_pulled(place: Place, name: str, reason: str | None) -> AIError:
         ErrorCode.ENGINE_ERROR,
         f"{place.label} could not fetch {name}{_because(place, reason)}.",
         hint="Ask again: it goes on where it stopped, where the server can.",
+        provider=place.provider,
+    )
+
+
+def not_removable(place: Place, name: str, reason: str) -> AIError:
+    """The server lists the model, and it is not among those that it fetched itself."""
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"{name} is not deleted from here.",
+        hint=reason,
         provider=place.provider,
     )
 

@@ -29,6 +29,7 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
                 name=name,
                 label=_label(entry),
                 capability=capability,
+                size_bytes=positive(as_object(entry.get("meta")), "size"),
                 context=window,
                 details=_meta(entry),
             )
@@ -56,7 +57,7 @@ def _meta(entry: JsonObject) -> JsonObject:
     found = {
         "context_trained": positive(meta, "n_ctx_train"),
         "parameter_count": positive(meta, "n_params"),
-        "size": positive(meta, "size"),
+        "quantization": string(meta, "ftype"),
         "owned_by": string(entry, "owned_by"),
         "parent": string(entry, "parent"),
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -17,7 +18,7 @@ from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
-from ollm_tui.providers.openai_compatible.model_errors import no_such_model
+from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_listed
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.to_wire import chat_body
 from ollm_tui.providers.spec import ProviderSpec
@@ -97,7 +98,7 @@ class OpenAICompatibleProvider:
         try:
             return await self._listed()
         except AIError as error:
-            self._last_error = error
+            self._last_error = not_listed(self._transport.place, error)
             return []
 
     async def dispose(self) -> None:
@@ -127,7 +128,7 @@ class OpenAICompatibleProvider:
         reply = await self._transport.json("GET", "/models")
         models = read_models(reply)
         if self._backend != GENERIC and is_llamacpp(reply):
-            return with_props(models, await self._aside("/props"))
+            return with_props(models, await self._props())
         return models
 
     async def _one_listed(self, name: str) -> ModelInfo:
@@ -148,6 +149,20 @@ class OpenAICompatibleProvider:
         """Ask what stands beside the version, not below it."""
         url = join(server_root(self._transport.url), path)
         return await self._transport.json(method, url, body, within_s=within_s)
+
+    async def _props(self) -> JsonValue:
+        """Ask llama.cpp for its properties, where it tells them.
+
+        Raises:
+            AIError: AUTH_FAILED. Everybody may see its list of models, so only this tells that a
+                chat would be refused.
+        """
+        try:
+            return await self._at_root("GET", "/props")
+        except AIError as error:
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                raise
+            return None
 
     async def _aside(self, path: str) -> JsonValue:
         """Ask what only some versions answer; a failure is no answer."""

@@ -5,6 +5,7 @@ version: the version is asked for, once, when an option depends on it.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.left_out import Say, unsaid
@@ -65,6 +67,10 @@ class VllmProvider(OpenAICompatibleProvider):
             self._counts = error.status not in NO_SUCH_PATH
             raise
         return tokens_told(reply, "count")
+
+    async def _listed(self) -> Sequence[ModelInfo]:
+        """Give the server's models: it was started with them, and keeps them all in memory."""
+        return [replace(info, loaded=True) for info in await super()._listed()]
 
     def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
         options = _options(request)

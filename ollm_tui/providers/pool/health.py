@@ -30,8 +30,8 @@ _RANK = {"alive": 0, "due": 0, "trying": 1, "dead": 2}
 @dataclass(slots=True)
 class _Health:
     busy: int = 0
-    asked_at: int = 0
-    """Number of the request that asked it last."""
+    asked_at: float = 0.0
+    """Number of the request that asked it last; below zero before the first."""
     failures: int = 0
     deaths: int = 0
     dead_until: float | None = None
@@ -65,7 +65,9 @@ class Roster:
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random,
     ) -> None:
-        self._members = [_Health() for _ in range(size)]
+        # Who is asked first is left to chance: each run of a script begins anew, and all of them
+        # would go to the same server.
+        self._members = [_Health(asked_at=-jitter()) for _ in range(size)]
         self._clock = clock
         self._jitter = jitter
         self._requests = 0

@@ -76,6 +76,8 @@ class ModelDeeds:
     async def _ask(self, deed: Deed, entry: ModelEntry) -> None:
         ask, ref = self._screen.app.push_screen_wait, entry.ref
         match deed:
+            case "load" if (await self.refusals(ref)).get("keep") is not None:
+                self._work.load(ref, None)
             case "load":
                 heading = f"Load {entry.name} and keep it"
                 stay = await ask(Choose(heading, _STAYS, "Enter load · Esc close"))

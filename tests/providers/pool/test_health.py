@@ -1,8 +1,10 @@
 """The states of a pool's members, walked at random and compared with a simple model."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from random import Random
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -219,3 +221,9 @@ def test_a_question_that_takes_no_turn_leaves_the_order_as_it_is() -> None:
     with roster.attempt(before[0], takes_turn=False) as attempt:
         attempt.failed()
     assert roster.state(before[0]) == "dead"
+
+
+def test_runs_that_each_begin_anew_do_not_all_go_to_the_same_member() -> None:
+    chance = Random(7)
+    first = Counter(Roster(3, jitter=chance.random).order(range(3))[0] for _ in range(300))
+    assert min(first[member] for member in range(3)) > 60

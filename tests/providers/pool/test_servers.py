@@ -218,7 +218,12 @@ async def test_the_router_finds_a_pool_s_model_although_a_member_hangs() -> None
 
 
 @pytest.mark.parametrize("backend", ["localai", "llamacpp"])
-async def test_a_member_that_still_starts_is_not_waited_for(backend: str) -> None:
+async def test_a_member_that_still_starts_is_not_waited_for(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first of the two is asked first, which is otherwise left to chance.
+    monkeypatch.setitem(pool_of.__kwdefaults__, "jitter", lambda: 0.5)
+
     async def starts(_request: Received, reply: Reply) -> None:
         error = {"error": {"message": "Loading model", "code": 503, "type": "unavailable_error"}}
         await reply.json(error, 503)
