@@ -1,13 +1,16 @@
 """What the first note of a chat says: the model, what was found, and how to get more."""
 
+from collections.abc import Callable
+
 from ollm_tui.tui.services import FirstModel
 
-CHOOSE = "Press {models} to choose another model."
+CHOOSE = "Press {models} to choose another model, {manager} for all models."
 
 
-def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
+def welcome(first: FirstModel, key_for: Callable[[str], str]) -> tuple[str, str | None]:
     """Give the note and its hint."""
-    choose = CHOOSE.format(models=models_key)
+    models_key, manager = key_for("chat.models"), key_for("chat.manager")
+    choose = CHOOSE.format(models=models_key, manager=manager)
     if first.ref is None:
         then = f"Then press {models_key}. /pull finds models and fetches them."
         hint = f"{first.advice} {then}" if first.advice else None
