@@ -45,6 +45,14 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
             from ollm_tui.cli.doctor import run_doctor
 
             return run_doctor(arguments, output)
+        case "completion":
+            from ollm_tui.cli.completion import run_completion
+
+            return run_completion(arguments, output)
+        case "man":
+            from ollm_tui.cli.man_page import run_man
+
+            return run_man(output)
         case _:
             return _chat(arguments, output)
 

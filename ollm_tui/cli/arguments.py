@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ollm_tui import __version__
 from ollm_tui.cli.models_arguments import ModelOptions, add_models, model_options
@@ -16,6 +16,25 @@ from ollm_tui.config.flags import Flags
 
 _INVALID_CHOICE = re.compile(r"argument (.+?): invalid choice: '(.*?)' \(choose from (.*)\)$")
 _SUBCOMMANDS = frozenset({"COMMAND", "ACTION"})
+_MEANT = {
+    "chat": "run",
+    "copy": "cp",
+    "delete": "rm",
+    "download": "pull",
+    "find": "models search",
+    "get": "pull",
+    "help": "--help",
+    "info": "show",
+    "install": "pull",
+    "load": "models load",
+    "remove": "rm",
+    "search": "models search",
+    "settings": "config show",
+    "start": "run",
+    "version": "--version",
+}
+"""Commands that other programs have, and what does the same here."""
+SHELLS = ("bash", "zsh", "fish")
 EXIT_CODES = (
     (0, "done"),
     (1, "error"),
@@ -46,6 +65,8 @@ class Arguments:
     yes: bool = False
     wheel: Path | None = None
     place: str = "settings"
+    shell: str = ""
+    """The shell that a completion script is for."""
     registry: RegistryOptions = field(default_factory=RegistryOptions)
     models: ModelOptions = field(default_factory=ModelOptions)
 
@@ -53,12 +74,28 @@ class Arguments:
 class _Parser(argparse.ArgumentParser):
     """Raises instead of exiting, with sentences that name what was probably meant."""
 
+    _is_intermixing = False
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Let options stand before, between and behind the words of a prompt or a filter."""
+        if self._is_intermixing or all(action.nargs != "*" for action in self._actions):
+            return super().parse_known_args(args, namespace)
+        self._is_intermixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_intermixing = False
+
     def error(self, message: str) -> NoReturn:
         wrong = _INVALID_CHOICE.match(message)
         if wrong is None:
             raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
         typed, known = wrong.group(2), re.findall(r"[\w-]+", wrong.group(3))
         near = get_close_matches(typed, known, n=1)
+        if wrong.group(1) == "COMMAND" and typed in _MEANT:
+            near = [_MEANT[typed]]
         hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
         if wrong.group(1) == "COMMAND" and not near:
             hint += ' To ask something: ollm -p "..."'
@@ -78,23 +115,55 @@ def build_parser() -> argparse.ArgumentParser:
         parents=[shared],
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"ollm {__version__}")
     parser.add_argument(
-        "-p", "--prompt", metavar="TEXT", help="answer this and exit; piped text is added to it"
+        "-V", "--version", action="version", version=f"ollm {__version__}", help="show the version"
+    )
+    _add_prompt_options(parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _add_run(commands, shared)
+    _add_config(commands, shared)
+    add_models(commands, shared)
+    text = "what was found, what it can do, and what to do about what is missing"
+    commands.add_parser("doctor", help=text, description=text, parents=[shared], allow_abbrev=False)
+    _add_shell_help(commands)
+    return parser
+
+
+def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-p",
+        "--prompt",
+        metavar="TEXT",
+        default=argparse.SUPPRESS,
+        help="answer this and exit; piped text is added to it",
     )
     parser.add_argument(
         "--image",
         metavar="FILE",
         action="append",
-        default=[],
+        default=argparse.SUPPRESS,
         help="a picture that goes with the prompt (PNG, JPEG, WebP or GIF); may be repeated",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    _add_config(commands, shared)
-    add_models(commands, shared)
-    text = "what was found, what it can do, and what to do about what is missing"
-    commands.add_parser("doctor", help=text, description=text, parents=[shared], allow_abbrev=False)
-    return parser
+
+
+def _add_run(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
+    text = "chat with a model, or answer a prompt and exit"
+    run = commands.add_parser(
+        "run", help=text, description=text, parents=[shared], allow_abbrev=False
+    )
+    run.add_argument("name", metavar="NAME", help="a model's name, or provider://name")
+    about = "answer this and exit; without it, and without piped text, the chat opens"
+    run.add_argument("words", metavar="PROMPT", nargs="*", help=about)
+    _add_prompt_options(run)
+
+
+def _add_shell_help(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    text = "print a script that completes commands and options in a shell"
+    completion = commands.add_parser("completion", help=text, description=text, allow_abbrev=False)
+    about = f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}"
+    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=about)
+    text = "print the manual page; to read it: ollm man | man -l -"
+    commands.add_parser("man", help=text, description=text, allow_abbrev=False)
 
 
 def _shared_options() -> _Parser:
@@ -152,6 +221,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     """
     typed = build_parser().parse_args(argv)
     said = vars(typed)
+    if said["command"] == "run":
+        _read_run(said)
     return Arguments(
         flags=Flags(
             model=said.get("model"),
@@ -174,9 +245,22 @@ def parse(argv: Sequence[str]) -> Arguments:
         yes=said.get("yes", False),
         wheel=said.get("wheel"),
         place=said.get("of", "settings"),
+        shell=said.get("shell", ""),
         registry=registry_options(said),
         models=model_options(said),
     )
+
+
+def _read_run(said: dict[str, Any]) -> None:
+    """Turn `run NAME PROMPT` into what `--model NAME -p PROMPT` gives."""
+    name, words = said.pop("name"), said.pop("words")
+    if said.get("model", name) != name:
+        raise UsageError("`run` takes the model as NAME; leave --model out.")
+    if words and "prompt" in said:
+        raise UsageError("The prompt was given twice: as PROMPT and with -p.")
+    said.update(command=None, model=name)
+    if words:
+        said["prompt"] = " ".join(words)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

@@ -54,6 +54,9 @@ _ACTIONS: tuple[tuple[str, str, _Names], ...] = (
     ("unload", "drop a model from its server's memory", (("name", "NAME", _NAMED),)),
     ("starter", "fetch the small model that the embedded engine starts with", ()),
 )
+_ALIASES: Mapping[str, tuple[str, ...]] = {"list": ("ls",), "unload": ("stop",)}
+AS_OLLAMA = ("list", "show", "pull", "rm", "cp", "ps", "unload")
+"""The actions that are commands of their own too, because `ollama` has them as such."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,16 +75,34 @@ class ModelOptions:
 def add_models(
     commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
 ) -> None:
-    """Add `models` and its actions."""
+    """Add `models` and its actions, and those that `ollama` has as commands of their own."""
     models = commands.add_parser("models", help=ABOUT, description=ABOUT, allow_abbrev=False)
     actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, text, names in _ACTIONS:
-        action = actions.add_parser(
-            name, help=text, description=text, parents=[shared], allow_abbrev=False
-        )
-        for key, shown, meaning in names:
-            action.add_argument(key, metavar=shown, help=meaning)
-        _MORE.get(name, _nothing)(action)
+        _add_action(actions, shared, name, text, names)
+        if name in AS_OLLAMA:
+            _add_action(commands, shared, name, text, names)
+
+
+def _add_action(
+    commands: "argparse._SubParsersAction[Any]",
+    shared: argparse.ArgumentParser,
+    name: str,
+    text: str,
+    names: _Names,
+) -> None:
+    action = commands.add_parser(
+        name,
+        help=text,
+        description=text,
+        parents=[shared],
+        allow_abbrev=False,
+        aliases=_ALIASES.get(name, ()),
+    )
+    for key, shown, meaning in names:
+        action.add_argument(key, metavar=shown, help=meaning)
+    _MORE.get(name, _nothing)(action)
+    action.set_defaults(command="models", action=name)
 
 
 def model_options(said: Mapping[str, Any]) -> ModelOptions:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ollm_tui.cli.arguments import EXIT_CODES, build_parser
+from ollm_tui.cli.man_page import man_page
 from ollm_tui.cli.model_list_page import model_list_page
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.config.reference import config_page, example_text
@@ -25,6 +26,7 @@ def pages() -> Mapping[str, str]:
         "config.example.toml": example_text(),
         "docs/reference/config.md": config_page(),
         "docs/reference/cli.md": cli_page(),
+        "docs/reference/ollm.1": man_page(),
         "docs/reference/model-list.md": model_list_page(),
     }
 
@@ -53,7 +55,8 @@ def _section(parser: argparse.ArgumentParser, known: frozenset[str]) -> Iterator
         yield from (f"| `{_spelled(option)}` | {option.help} |" for option in options)
         yield ""
     for group in commands:
-        for inner in group.choices.values():
+        # An alias leads to the same parser again.
+        for inner in dict.fromkeys(group.choices.values()):
             yield from _section(inner, known | {option.dest for option in options})
 
 

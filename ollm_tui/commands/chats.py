@@ -4,7 +4,7 @@ from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import command
 
 
-@command("chats", aliases=("resume",))
+@command("chats", aliases=("resume", "history", "sessions"))
 async def show_chats(host: CommandHost, _argument: str) -> None:
     """Open or delete a saved chat."""
     host.show("chats")

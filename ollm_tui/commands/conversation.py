@@ -1,4 +1,4 @@
-"""Commands about the conversation: /new /retry /find /copy /links."""
+"""Commands about the conversation: /new /retry /edit /find /copy /links."""
 
 import re
 from typing import Final
@@ -23,6 +23,12 @@ async def begin_again(host: CommandHost, _argument: str) -> None:
 async def retry(host: CommandHost, _argument: str) -> None:
     """Ask for the last answer again."""
     await host.retry()
+
+
+@command("edit", aliases=("undo",))
+async def edit_last(host: CommandHost, _argument: str) -> None:
+    """Edit your last message and ask again."""
+    host.show("edit")
 
 
 @command("find", aliases=("search",), usage="[TEXT]")

@@ -18,9 +18,10 @@ View: TypeAlias = Literal[
     "context",
     "links",
     "branch",
+    "edit",
 ]
 """`models` is where one is chosen, `manager` where all are listed with what can be done, and
-`find_models` where one is found and fetched."""
+`find_models` where one is found and fetched; `edit` puts the newest question into the input."""
 
 
 class OptionRefused(ValueError):

@@ -18,21 +18,20 @@ NOT_THERE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
         "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
-        "edit": "Press Alt+Up, then e, to edit a message and go on from there.",
         "export": "A chat cannot be exported yet. /copy copies the last answer.",
         "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
-        "history": "/chats lists the saved chats.",
         "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
         "listen": "Speech cannot be understood yet.",
         "mcp": "MCP servers cannot be used yet. /tools lists the tools there are.",
         "private": "Every chat is saved: there is no private chat yet. /chats deletes one.",
-        "sessions": "/chats lists the saved chats.",
         "settings": "Settings are in a file: `ollm config path` names it.",
         "speak": "Answers cannot be read aloud yet.",
-        "undo": "Press Alt+Up, then e, to edit a message and go on from there.",
     }
 )
 """Commands that people expect and that do not exist, with what to do in their place."""
+_BARE: Final = frozenset({"exit", "quit"})
+"""What leaves the program in a shell, without a slash."""
+_BLOCK: Final = re.compile(r'\s*"""(?P<text>.*)"""\s*', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,10 @@ class UnknownCommand:
 
 def parse(text: str, commands: Sequence[Command]) -> CommandCall | UnknownCommand | None:
     """Read what was typed; None is a prompt. `//` begins a prompt that begins with a slash."""
-    match = _CALL.match(text.strip())
+    stripped = text.strip()
+    if stripped.casefold() in _BARE:
+        stripped = f"/{stripped}"
+    match = _CALL.match(stripped)
     if match is None:
         return None
     name = match["name"].casefold()
@@ -75,7 +77,9 @@ def parse(text: str, commands: Sequence[Command]) -> CommandCall | UnknownComman
 
 
 def prompt_text(text: str) -> str:
-    """Give what a prompt says: without the slash that only kept it from being a command."""
+    """Give what a prompt says, without a second slash or the quotes of a block."""
+    if block := _BLOCK.fullmatch(text):
+        return block["text"].removeprefix("\n").removesuffix("\n") or text
     return text[1:] if text.startswith("//") else text
 
 

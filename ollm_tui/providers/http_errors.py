@@ -17,6 +17,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.error_body import ErrorBody, read_error_body, read_error_value
 from ollm_tui.providers.http_faults import Place, proxy_refusal
+from ollm_tui.providers.overflow import is_overflow, overflow_sizes
 from ollm_tui.providers.tool_refusal import refuses_tools
 
 Category: TypeAlias = Literal[
@@ -36,39 +37,6 @@ Category: TypeAlias = Literal[
     "redirect",
 ]
 
-_OVERFLOW = re.compile(
-    # codes
-    r"context_length_exceeded|exceed_context_size|too_many_prompt_tokens|too_many_tokens"
-    r"|context_window_exceeded|contextwindowexceeded|context_overflow|string_above_max_length"
-    r"|prompt_too_long|input_too_long"
-    # "the prompt is too long", whatever the prompt is called
-    r"|(?:prompt|input|conversation|context|message)s? (?:is|are|was)? ?too (?:long|large)\b"
-    r"|\btoo many (?:input |prompt )?tokens|too long to fit into the model"
-    r"|too large for model with|request exceeds the maximum size"
-    # the window by one of its names
-    r"|(?:maximum|max|model'?s?) (?:allowed )?(?:context|input|prompt|sequence|model) "
-    r"(?:length|size)"
-    r"|maximum (?:input|prompt) tokens?\b|max_model_len|max_seq_len|max_input_tokens"
-    r"|context (?:length|window|size|limit|overflow)|kv cache (?:is )?full"
-    r"|(?:exceed|greater)[^.]{0,40}\bn_ctx\b"
-    # "N tokens are more than M"
-    r"|(?:input|prompt|requested) tokens? (?:count)?[^.]{0,60}(?:exceed|more than)"
-    r"|(?:input|prompt|sequence|inputs?) length[^.]{0,60}(?:exceed|more than|should be)"
-    r"|tokens in request more than max|exceed(?:s|ed)?[^.]{0,20} token limit"
-    r"|token limit (?:is )?exceeded|exceeds? the maximum number of tokens"
-    r"|`?inputs`? (?:tokens \+ `?max_new_tokens`? must be|must have less than)"
-    r"|prompt exceeds (?:the )?max|(?:reduce|shorten) (?:the length of )?(?:the|your) "
-    r"(?:messages|prompt|input)|reached its limit of tokens"
-    r"|超长|超过最大长度|超出最大长度|上下文长度",
-    re.IGNORECASE,
-)
-"""A full window, by the words of some thirty servers."""
-_PACE = re.compile(
-    r"rate.?limit|\bper[ _-]?(?:second|min|hour|day)|daily|monthly|\bTP[MD]\b|throttl"
-    r"|please wait|too many requests",
-    re.IGNORECASE,
-)
-"""Too many tokens in a while are not too many at once."""
 _UNSUPPORTED = re.compile(
     r"does not support (chat|tools|thinking|completions?)|--jinja|tool choice requires"
 )
@@ -103,23 +71,6 @@ _BAD_KEY = re.compile(
     # LiteLLM without a database looks for every other key than its own in there.
     r"invalid_api_key|incorrect api key|API_KEY_INVALID|no_db_connection",
     re.IGNORECASE,
-)
-_SIZES = (
-    re.compile(r"\((?P<used>\d+) tokens\).*?\((?P<limit>\d+) tokens\)"),
-    re.compile(r"context length (?:is|of) (?P<limit>\d+) tokens.*?(?P<used>\d+) tokens", re.DOTALL),
-    re.compile(r"(?P<used>\d+) tokens > (?P<limit>\d+)"),
-    re.compile(r"context length (?:is|of) (?P<limit>\d+).*?(?P<used>\d+) input tokens", re.DOTALL),
-    re.compile(r"context length (?:is|of) (?P<limit>\d+)"),
-    re.compile(r"length (?P<used>\d+)\).*?model length of (?P<limit>\d+)"),
-    re.compile(r"length (?P<used>\d+)\).*?context length (?P<limit>\d+)"),
-    re.compile(r"count (?:of )?\(?(?P<used>\d+)\)? exceeds.{0,50}?\(?(?P<limit>\d+)"),
-    re.compile(r"prompt length is (?P<limit>\d+).{0,50}?contains (?P<used>\d+) tokens"),
-    re.compile(r"contains (?P<used>\d+) tokens.{0,50}?(?P<limit>\d+) maximum context"),
-    re.compile(r"[Ll]ength \(?(?P<used>\d+)\)? exceeds.{0,50}?length (?:of )?\(?(?P<limit>\d+)"),
-    re.compile(r"token limit: (?P<limit>\d+) \(requested: (?P<used>\d+)"),
-    re.compile(r"has (?P<used>\d+) tokens, but the configured context size is (?P<limit>\d+)"),
-    re.compile(r"less than (?P<limit>\d+) tokens\. Given: (?P<used>\d+)"),
-    re.compile(r"input length should be \[\d+, (?P<limit>\d+)\]"),
 )
 _CODES: Mapping[Category, ErrorCode] = {
     "auth": ErrorCode.AUTH_FAILED,
@@ -252,13 +203,9 @@ def _category(said: ErrorBody, status: int) -> Category:
         by_words = _by_words(words, said)
         if by_words is not None:
             return by_words
-    elif _is_overflow(words):  # gateways give their own status to what was refused behind them
+    elif is_overflow(words):  # gateways give their own status to what was refused behind them
         return "context_overflow"
     return _by_status(status)
-
-
-def _is_overflow(words: str) -> bool:
-    return _OVERFLOW.search(words) is not None and _PACE.search(words) is None
 
 
 def _by_words(words: str, said: ErrorBody) -> Category | None:
@@ -275,7 +222,7 @@ def _by_words(words: str, said: ErrorBody) -> Category | None:
     )
     if said.type == "bad_input":
         return "bad_request"
-    if not _FIRST.search(words) and _is_overflow(words):
+    if not _FIRST.search(words) and is_overflow(words):
         return "context_overflow"
     found = next((category for pattern, category in table if pattern.search(words)), None)
     if found is None and _refuses_tools(said):
@@ -375,24 +322,12 @@ def _details(category: Category, said: ErrorBody, head: Head, place: Place) -> J
         "refused": [place.redacted(path) for path in strings(said.fields.get("refused"))] or None,
     }
     if category == "context_overflow":
-        found |= _sizes(said)
+        found |= overflow_sizes(said)
     return {
         key: place.redacted(value) if isinstance(value, str) else value
         for key, value in found.items()
         if value is not None
     }
-
-
-def _sizes(said: ErrorBody) -> JsonObject:
-    used = integer(said.fields, "n_prompt_tokens")
-    limit = integer(said.fields, "n_ctx")
-    for pattern in _SIZES:
-        found = pattern.search(said.message or "")
-        if found:
-            named = found.groupdict()
-            used = used or (int(named["used"]) if named.get("used") else None)
-            limit = limit or int(named["limit"])
-    return {"prompt_tokens": used, "context_tokens": limit}
 
 
 def _redirect(head: Head, place: Place) -> AIError:

@@ -67,7 +67,7 @@ def engine_lines(found: Checkup) -> Iterator[str]:
         yield "ok engine: installed"
     else:
         yield "-- engine: not installed"
-        yield "   -> `pip install 'ollm-tui[embedded]'` adds one that needs no server."
+        yield "   -> `pip install xllamacpp` adds one that needs no server."
     if found.starter_fetched:
         yield "ok starter model: fetched"
     else:

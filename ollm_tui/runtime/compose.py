@@ -89,6 +89,7 @@ class Runtime(FetchesModels):
         )
         self.scout = scout
         self.manager = Manager(loaded, registry, catalog, self.router, scout, machine=self.machine)
+        self.manager.on_deleted = self.forget_download
         self.places = PlaceFinder(registry, catalog, self.config, paths.models_dir)
         """Gives where models can be fetched to."""
         self._choices_file = paths.state_dir / "choices.json"

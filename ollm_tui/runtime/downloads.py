@@ -6,7 +6,7 @@ that it runs on whatever the screen shows, and is closed before the providers ar
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.single_error import single_error
 
 if TYPE_CHECKING:
@@ -64,6 +65,16 @@ class FetchesModels:
     async def has_downloads(self) -> bool:
         """Whether any are known; the queue is not made for it."""
         return await self.fetching.has_downloads()
+
+    async def forget_download(self, address: str) -> None:
+        """Take a model that was deleted off the list of what was fetched."""
+        if not await self.has_downloads():
+            return
+        await self.load_fetching()
+        for job in await self.downloads.known():
+            if job.state == "done" and job.model == address:
+                with suppress(AIError):  # another program has it in hand
+                    await self.downloads.dismiss(job.id)
 
     async def load_fetching(self) -> None:
         """Load what finds and fetches models, in a thread: some hundred milliseconds."""

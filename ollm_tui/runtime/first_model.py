@@ -22,7 +22,7 @@ START_SERVER = (
 )
 FETCH_STARTER = "`ollm models starter` fetches a small model to begin with."
 ADD_ENGINE = (
-    "`pip install 'ollm-tui[embedded]'` adds an engine that runs models without a server, and "
+    "`pip install xllamacpp` adds an engine that runs models without a server, and "
     "`ollm models starter` a small model for it."
 )
 

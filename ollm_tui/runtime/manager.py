@@ -41,6 +41,8 @@ class Manager:
         machine: Callable[[], Awaitable[Machine]] | None = None,
     ) -> None:
         """Work on what a runtime has; `machine` looks at this one, without it nothing is judged."""
+        self.on_deleted: Callable[[str], Awaitable[None]] | None = None
+        """Is told the address of each model that was deleted."""
         self._machine = machine
         self._loaded = loaded
         self._registry = registry
@@ -120,6 +122,8 @@ class Manager:
         adapter = await self._router.provider(ref.provider)
         with self._changing(adapter):
             await operations.deleter(adapter).delete_model(ref.model)
+        if self.on_deleted is not None:
+            await self.on_deleted(f"{adapter.name}://{ref.model}")
 
     async def copy(self, ref: ModelRef, name: str) -> ModelRef:
         """Give a model a second name on its server; `name` may be an address there.

@@ -1,18 +1,22 @@
 """`OllmApp`: screens, theme, keymap, crash handler; nothing else."""
 
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
 from ollm_tui.config.origin import in_short
 from ollm_tui.tui.crash import CrashReports
+from ollm_tui.tui.modals.dialog import SUSPEND
 from ollm_tui.tui.own_keys import with_overrides
 from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import set_title
 from ollm_tui.tui.textual_faults import mend_textual
@@ -24,7 +28,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
 
     TITLE = "ollm"
     CSS_PATH = "app.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [SUSPEND]
     ENABLE_COMMAND_PALETTE = False  # the chat screen opens it, filled with its own entries
 
     def __init__(
@@ -83,6 +87,23 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         if not self.native_ansi_color:
             return filters
         return [self._no_color if isinstance(one, Monochrome) else one for one in filters]
+
+    def action_suspend_process(self) -> None:
+        """Stop as a shell expects it: with `make` and all else that it started as one job."""
+        if self._driver is None or not self._driver.can_suspend:
+            return
+        if os.getpgrp() == os.getsid(0):  # nobody could continue it
+            self.bell()
+            if isinstance(self.screen, ChatScreen):
+                self.screen.hints.flash("No shell started ollm, so it cannot be suspended", FLASH_S)
+            return
+        self._suspend_signal()
+        os.killpg(0, signal.SIGTSTP)
+
+    @on(Driver.SignalResume)
+    def _draw_all(self) -> None:
+        """Draw the whole screen after `fg`: the terminal has kept nothing of it."""
+        self.screen.refresh()
 
     def watch_sub_title(self, chat: str) -> None:
         """Let the terminal's window or tab say which chat this is."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
 TurnState: TypeAlias = Literal[
-    "waiting", "thinking", "answering", "tools", "asking", "ready", "stopped", "error"
+    "waiting", "thinking", "answering", "tools", "asking", "ready", "stopped", "error", "refused"
 ]
 
 

@@ -62,7 +62,10 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
     Key("chat.stop", "escape", "stop", "Stop the answer", "stop", "while an answer comes"),
     Key("chat.back", "escape", "escape", "Twice: edit your last message", "",
         "nothing to stop, input empty"),
-    Key("chat.interrupt", "ctrl+c", "interrupt", "Stop, copy, clear the input, or twice: quit"),
+    Key("chat.interrupt", "ctrl+c", "interrupt",
+        "Stop, copy, leave an edit, clear the input, or twice: quit"),
+    Key("chat.suspend", "ctrl+z", "", "Suspend; `fg` in the shell comes back", when="everywhere"),
+    Key("chat.leave", "ctrl+d", "leave", "Quit", when="the input is empty"),
     Key("chat.retry", "r", "retry_error", "Try again", "retry", "after an error, input empty",
         command="retry"),
     Key("chat.go_on", "g", "go_on", "Let the model go on", "go on",
@@ -152,7 +155,7 @@ _WHEN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "composer.complete": "suggestions are shown",
         "composer.dismiss": "suggestions are shown",
-        "composer.history_previous": "on the first line",
+        "composer.history_previous": "on the first line; first what is queued",
         "composer.history_next": "on the last line",
         "composer.expand_paste": "on folded text",
         **FETCH_WHEN,
@@ -224,8 +227,8 @@ EDITING: Final = tuple(map(_of_widget, EDITING_KEYS))
 """What every editor has."""
 
 
-LETTERS: Final = frozenset({"chat.retry", "chat.go_on", "chat.help_mark"})
-"""What a letter does that is typed into an empty input: the input itself looks them up."""
+LETTERS: Final = frozenset({"chat.retry", "chat.go_on", "chat.help_mark", "chat.leave"})
+"""What a key does that is pressed in an empty input: the input itself looks them up."""
 
 _IDLE: Final = ("composer.newline", "chat.models", "chat.palette", "chat.help")
 _BUSY: Final = ("chat.stop",)

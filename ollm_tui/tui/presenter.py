@@ -7,7 +7,7 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from ollm_tui.decode.picture_header import read_header
 from ollm_tui.protocol.chat_events import (
@@ -45,6 +45,20 @@ class Hints:
     context: str = ""
 
 
+SAME_AGAIN: Final = frozenset(
+    {
+        ErrorCode.BAD_REQUEST,
+        ErrorCode.AUTH_FAILED,
+        ErrorCode.PERMISSION_DENIED,
+        ErrorCode.MODEL_NOT_FOUND,
+        ErrorCode.CONTENT_FILTERED,
+        ErrorCode.NOT_IMPLEMENTED,
+        ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+        ErrorCode.UNSUPPORTED_FEATURE,
+        ErrorCode.UNSUPPORTED_MODALITY,
+    }
+)
+"""Errors that come again unless something else changes first."""
 _CHARS_PER_TOKEN = 4
 _FEWEST_DELTAS = 4
 """Fewer are no stream whose speed could be told."""
@@ -117,6 +131,8 @@ class TurnPresenter:
         self._over = False
         self.failed = False
         """Whether the newest prompt ended in an error."""
+        self.refused = False
+        """Whether it would end in the same error again."""
         self.can_go_on = False
         """Whether the newest prompt ran out of turns."""
         self._shown_media: set[str] = set()
@@ -182,11 +198,12 @@ class TurnPresenter:
         if error.known_code is ErrorCode.ABORTED:
             self.stop()
             return
-        self._end("error")
-        self.failed = True
+        self.failed, self.refused = True, error.known_code in SAME_AGAIN
+        self._end("refused" if self.refused else "error")
         is_full = error.known_code is ErrorCode.CONTEXT_LENGTH_EXCEEDED
         ways_out = self._hints.context if is_full else ""
-        hint = " ".join(part for part in (error.hint, ways_out, self._hints.retry) if part)
+        retry = "" if self.refused else self._hints.retry
+        hint = " ".join(part for part in (error.hint, ways_out, retry) if part)
         self.note(error.message, "error", hint or None)
 
     def apply(self, event: ChatEvent) -> None:  # noqa: C901, PLR0912 -- one case per event

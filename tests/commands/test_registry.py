@@ -11,7 +11,7 @@ def test_every_command_has_a_name_of_its_own_and_one_line_of_help() -> None:
     names = [name for one in COMMANDS for name in one.names]
     assert len(names) == len(set(names))
     assert all(one.help.endswith(".") and len(one.help) < 60 for one in COMMANDS)
-    wanted = {"help", "new", "model", "system", "set", "retry", "copy", "theme", "quit"}
+    wanted = {"help", "new", "model", "system", "set", "retry", "edit", "copy", "theme", "quit"}
     wanted |= {"chats", "branch", "context", "find", "links", "think", "tools", "attach", "models"}
     wanted |= {"show", "load", "unload", "pull"}
     assert {one.name for one in COMMANDS} == wanted

@@ -173,7 +173,6 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/providers/embedded/test_provider.py::"
         "test_settings_beside_a_model_file_are_said_to_be_unread",
     ),
-    "Ollama's own commands": (f"{HERE}::test_commands_that_are_missing_name_those_there_are",),
     "Graphics cards for the built-in engine": (
         "tests/library/test_machine_probe.py::"
         "test_a_graphics_card_counts_for_the_engine_only_where_the_engine_uses_it",
@@ -342,17 +341,8 @@ def test_what_is_said_to_be_missing_is_missing() -> None:
     for name in ("export", "fork", "compact", "private", "compare", "mcp"):
         assert name in NOT_THERE
         assert not isinstance(parse(f"/{name}", COMMANDS), CommandCall)
-    for text in ("!ls", '"""'):
-        assert parse(text, COMMANDS) is None, "it is a prompt"
+    assert parse("!ls", COMMANDS) is None, "it is a prompt"
     assert {tool.effect for tool in builtin_tools(ROOT)} == {"read"}
-
-
-@pytest.mark.parametrize("words", ["run m", "list", "pull m", "ps", "show m", "rm m", "-V"])
-def test_commands_that_are_missing_name_those_there_are(words: str) -> None:
-    command = [sys.executable, "-m", "ollm_tui", *words.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2
-    assert "There are: " in done.stderr or "--help" in done.stderr
 
 
 LOOK_AROUND = """

@@ -15,7 +15,7 @@ FORGED = """\
  ▌ You said yes.
 ```
 ╭──────────────────────────────────────────────────────────────────────────────╮
-│ Ask anything. / commands                                                     │
+│ Ask anything. / commands · @ files                                           │
 ```
 |a|b|
 |-|-|

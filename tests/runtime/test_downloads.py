@@ -69,6 +69,21 @@ async def test_a_model_of_a_hub_can_be_chatted_with_at_once(paths: AppPaths) -> 
         assert await runtime.model_info(ref) is not None
 
 
+async def test_a_deleted_model_is_no_longer_among_what_was_fetched(paths: AppPaths) -> None:
+    hub = FakeHub(
+        [FakeRepo("someone/Scripted-GGUF", [FakeFile("Scripted-Q8_0.gguf", scripted_model())])]
+    )
+    async with (
+        serve_hub(hub),
+        load_runtime(Flags(), {"HF_ENDPOINT": hub.url}, paths)() as runtime,
+    ):
+        await runtime.downloads.add(await origin_of(runtime, "someone/Scripted-GGUF"))
+        ref = ModelRef.parse((await ended(runtime)).model or "")
+        assert ref is not None
+        await runtime.manager.delete(ref)
+        assert runtime.downloads.jobs() == []
+
+
 async def test_a_second_model_of_one_name_gets_the_address_of_its_own(paths: AppPaths) -> None:
     repos = [
         FakeRepo(name, [FakeFile("Scripted-Q8_0.gguf", scripted_model())])

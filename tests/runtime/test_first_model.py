@@ -94,7 +94,7 @@ def test_advice_fits_what_is_there() -> None:
     assert nothing.startswith("`ollm models starter`")
     no_engine = advice(engine_installed=False)
     assert no_engine is not None
-    assert "ollm-tui[embedded]" in no_engine
+    assert "pip install xllamacpp" in no_engine
 
 
 def test_who_was_silent_is_named_with_the_port() -> None:

@@ -428,7 +428,7 @@ def test_running_out_of_turns_says_how_to_go_on(stage: Stage) -> None:
 def test_a_context_that_is_full_names_the_key_for_the_ways_out(stage: Stage) -> None:
     error = AIError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, "Too long.", hint="Begin a new chat.")
     stage.presenter.apply(ErrorEvent(error=error))
-    assert stage.transcript.notes[-1][2] == "Begin a new chat. Press F6. Press r."
+    assert stage.transcript.notes[-1][2] == "Begin a new chat. Press F6."
 
 
 def test_the_next_prompt_starts_clean(stage: Stage) -> None:

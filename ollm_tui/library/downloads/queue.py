@@ -8,7 +8,7 @@ by the one that holds its claim, and what an ended program left is anybody's.
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -114,7 +114,8 @@ class DownloadQueue:
     async def add(self, origin: Origin) -> Job:
         """Put a download at the end of the queue.
 
-        One of the same that has not ended is given; one that has failed is begun again.
+        One of the same that has not ended is given; one that has failed is begun again, and one
+        that is over gives its place in the list to this one.
 
         Raises:
             AIError: it cannot be fetched at all.
@@ -124,6 +125,9 @@ class DownloadQueue:
         title = (await self._work_for(origin).title())[:LONGEST_TITLE]
         entry = self._roster.known(origin)
         if entry is None:
+            for earlier in self._roster.earlier(origin):
+                with suppress(AIError):  # another program has it in hand
+                    await self.dismiss(earlier.job.id)
             entry = await self._added(origin, title)
         elif entry.job.state == "failed":
             await self._begun_again(entry, origin, title)

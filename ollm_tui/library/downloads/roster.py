@@ -28,6 +28,7 @@ _TRIES: Final = 20
 _BETWEEN_S: Final = 0.005
 """Somebody who only looks whether a download is in hand holds its lock for a moment."""
 
+_OVER: Final = frozenset({"done", "cancelled"})
 logger = logging.getLogger(__name__)
 
 
@@ -51,9 +52,16 @@ class Roster:
 
     def known(self, origin: Origin) -> Entry | None:
         """Give the download of the same that is not done with, if there is one."""
-        over = {"done", "cancelled"}
         alike = (entry for entry in self.entries() if same(entry.job.origin, origin))
-        return next((entry for entry in alike if entry.job.state not in over), None)
+        return next((entry for entry in alike if entry.job.state not in _OVER), None)
+
+    def earlier(self, origin: Origin) -> list[Entry]:
+        """Give the downloads of the same that are over and done with."""
+        return [
+            entry
+            for entry in self.entries()
+            if entry.job.state in _OVER and same(entry.job.origin, origin)
+        ]
 
     def put(self, job: Job) -> Entry:
         """Enter one that was not known."""

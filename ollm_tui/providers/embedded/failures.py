@@ -5,7 +5,7 @@ import signal
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-INSTALL_HINT = "Install it with: pip install 'ollm-tui[embedded]'"
+INSTALL_HINT = "Install it with: pip install xllamacpp"
 LOG_SHOWN = 1000
 _REASON = re.compile(r"error loading model: (?:llama_model_loader: )?(.+)")
 _MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)

@@ -1,14 +1,24 @@
 """The frame that dialogs share; its style is read when the first one opens."""
 
+from typing import ClassVar, Final
+
 from textual._styles_cache import StylesCache
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, ScreenResultType
 
 LOW = 18
 """On a screen of fewer rows a dialog has no air."""
 
+SUSPEND: Final = Binding(
+    "ctrl+z", "app.suspend_process", "Suspend", id="chat.suspend", show=False, priority=True
+)
+"""Works on every screen; dialogs, which keep keys from the app, have it themselves."""
+
 
 class Dialog(ModalScreen[ScreenResultType]):
     """A box in the middle: a title, a body, and a line about it; without air on a low screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [SUSPEND]
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,5 @@
 """The chat screen: input, transcript, status, and the one worker that answers."""
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -41,7 +40,10 @@ SECOND_FRAME_S = 0.1
 """What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
 NARROW = 60
-PLACEHOLDER = "Ask anything. / commands"
+PLACEHOLDER = "Ask anything. / commands · @ files"
+NEW_WITHIN_S = 3.0
+
+_STOPS_ANSWER = "An answer is coming. Press Ctrl+N again to stop it and begin a new chat"
 
 
 def _desk_class() -> "type[Desk]":
@@ -74,7 +76,8 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
         self.desk: Desk | None = None
         self._early: list[str] = []
         self._early_pastes: list[str] = []
-        self._quit_asked_at = float("-inf")
+        self._wanted_early = ""
+        """The action of a key that was pressed before there was anyone to do it."""
         self._is_opening = True
 
     def compose(self) -> ComposeResult:
@@ -92,6 +95,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
             suggest=self._suggest,
             letters=self.keymap.letters(),
             history=PromptHistory(self.services.history_file),
+            take_waiting=self._take_waiting,
         )
         yield StatusBar()
 
@@ -114,6 +118,9 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
             self._read_pasted(text)
         if desk is None:
             return
+        if self._wanted_early:
+            self.hints.hush()
+            self.run_worker(self.run_action(self._wanted_early), group="view")
         early, self._early = self._early, []
         for text in early:
             self.take(text)
@@ -222,8 +229,17 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     def show_queue(self, waiting: Sequence[str]) -> None:
         """Say how many prompts wait, and which."""
-        editing = self.desk.rewriting.line if self.desk is not None else ""
-        self.hints.stand(queue_line(waiting) or editing)
+        desk = self.desk
+        editing = desk.rewriting.line if desk is not None else ""
+        is_held = desk is not None and desk.turns.failed and not desk.is_busy
+        self.hints.stand(queue_line(waiting, is_held=is_held) or editing)
+
+    def _take_waiting(self) -> str | None:
+        if self.desk is not None:
+            return self.desk.turns.take_newest()
+        text = self._early.pop() if self._early else None
+        self.show_queue(self._early)
+        return text
 
     @on(Reader.LinkClicked)
     def _ask_for_link(self, event: Reader.LinkClicked) -> None:
@@ -265,7 +281,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
         desk = self.desk
         if desk is None:
             return False
-        can_retry = desk.turns.failed and not desk.is_busy
+        can_retry = desk.turns.failed and not desk.turns.refused and not desk.is_busy
         return desk.turns.can_go_on if action == "go_on" else can_retry
 
     def action_stop(self) -> None:
@@ -302,21 +318,29 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
             self.desk.rewriting.again(event.block_id)
 
     def action_interrupt(self) -> None:
-        """Stop, else copy, else go to the input, else clear it, else quit when pressed twice."""
+        """Stop, else copy, else leave what is going on, else clear the input, else quit."""
         if self._can_stop:
             self.action_stop()
         elif self.is_searching and not self.selections:
             self.action_find_close()
-        elif not (self.copy_selected() or self.leave_messages() or self.composer.stash()):
-            self._ask_to_quit()
-
-    def _ask_to_quit(self) -> None:
-        now = time.monotonic()
-        if now - self._quit_asked_at < QUIT_WITHIN_S:
-            self.quit()
+        elif self.copy_selected() or self.leave_messages():
             return
-        self._quit_asked_at = now
-        self.hints.flash("Press Ctrl+C again to quit", QUIT_WITHIN_S)
+        elif self.desk is not None and self.desk.rewriting.is_editing:
+            self.desk.rewriting.cancel()
+        elif not self.composer.stash() and self._is_sure("Press Ctrl+C again to quit"):
+            self.quit()
+
+    def action_leave(self) -> None:
+        """Quit; while an answer comes, only when pressed twice."""
+        if not self._can_stop or self._is_sure("An answer is coming. Press Ctrl+D again to quit"):
+            self.quit()
+
+    def _is_sure(self, question: str, seconds: float = QUIT_WITHIN_S) -> bool:
+        """Whether a key is pressed a second time; after the first the question is shown."""
+        is_sure = self.escapes.is_sure(question, seconds)
+        if not is_sure:
+            self.hints.flash(question, seconds)
+        return is_sure
 
     def quit(self) -> None:
         """Leave the program, unless something would be lost that nobody was told of."""
@@ -336,22 +360,39 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     def action_cycle_permissions(self) -> None:
         """Go to the next way of asking before tools run."""
-        if self.desk is not None:
+        if self.desk is None:
+            self._want("cycle_permissions")
+        else:
             self.hints.flash(self.services.approver.permissions.cycle(), FLASH_S)
             self.desk.status.show_tools()
 
     def action_new_chat(self) -> None:
-        """Begin a new chat."""
-        if self.desk is not None:
+        """Begin a new chat; while an answer comes, only when asked twice."""
+        if self.desk is None:
+            self._want("new_chat")
+        elif not self._can_stop or self._is_sure(_STOPS_ANSWER, NEW_WITHIN_S):
+            self.hints.hush()
             self.desk.new_chat()
 
     def action_show(self, view: "View") -> None:
         """Open a dialog."""
-        if self.desk is not None:
+        if self.desk is None:
+            self._want(f"show({view!r})")
+        else:
             self.desk.views.show(view)
+
+    def _want(self, action: str) -> None:
+        """Keep what a key asks for until it can be done, and say that this is not yet."""
+        if self._is_opening:
+            self._wanted_early = action
+            self.hints.flash("Starting; this opens in a moment", FLASH_S)
+        else:
+            self.hints.flash("This needs settings that can be read; see above", FLASH_S)
 
     @work(group="command")
     async def action_next_recent(self) -> None:
         """Go to the model used before this one."""
-        if self.desk is not None:
+        if self.desk is None:
+            self._want("next_recent")
+        else:
             await self.desk.next_recent()

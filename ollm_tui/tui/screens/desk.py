@@ -107,7 +107,7 @@ class Desk:
                 self._set_model(first.ref)
             else:
                 self.talk.drop_model()
-            text, hint = welcome(first, self._screen.keymap.key_for("chat.models"))
+            text, hint = welcome(first, self._screen.keymap.key_for)
             self.say(text, "info", hint)
 
     # What the screen asks for
@@ -234,6 +234,9 @@ class Desk:
 
     def _set_model(self, ref: ModelRef) -> None:
         self.talk.set_model(ref)
+        self.turns.refused = False
+        if self.turns.failed and not self.turns.is_busy:
+            self._screen.show_keys("error")
         # What it can do decides how it is given tools and pictures; the first prompt need not wait.
         describe = self.runtime.catalog.describe(ref)
         self._screen.run_worker(describe, group="describe", exclusive=True)

@@ -1,4 +1,4 @@
-"""Esc twice: what it takes to be meant."""
+"""Keys that are pressed twice: what it takes to be meant."""
 
 import time
 from collections.abc import Callable
@@ -10,11 +10,19 @@ NOT_AFTER_A_STOP_S: Final = 1.0
 
 
 class Escapes:
-    """Counts presses of Esc while nothing else wants the key."""
+    """Counts presses of Esc while nothing else wants the key, and of keys that ask first."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._stopped_at = self._pressed_at = float("-inf")
+        self._asked = ("", float("-inf"))
+
+    def is_sure(self, question: str, seconds: float) -> bool:
+        """Whether a question was asked within these seconds; if not it has to be shown now."""
+        now, (asked, since) = self._clock(), self._asked
+        is_second = asked == question and now - since < seconds
+        self._asked = ("", float("-inf")) if is_second else (question, now)
+        return is_second
 
     def stopped(self) -> None:
         """Take note that an answer was stopped, however that came about."""

@@ -15,13 +15,19 @@ _LONGEST_PROMPT: Final = 200
 """Characters of a waiting prompt that are looked at; no line shows as many."""
 
 
-def queue_line(waiting: Sequence[str]) -> str:
-    """Say how many prompts wait, how to get them back, and how they begin."""
+def queue_line(waiting: Sequence[str], *, is_held: bool = False) -> str:
+    """Say how many prompts wait, how to get them back, and how they begin.
+
+    `is_held` says that they wait for more than an answer: the one before them ended in an error.
+    """
     if not waiting:
         return ""
     them = "it" if len(waiting) == 1 else "them"
     beginnings = " · ".join(clean_line(text[:_LONGEST_PROMPT].strip()) for text in waiting)
-    return f"{len(waiting)} queued · Esc returns {them} to the editor: {beginnings}"
+    held = " after the error" if is_held else ""
+    up = "Up edits it" if len(waiting) == 1 else "Up edits the last"
+    returns = f"Esc returns {them} to the editor"
+    return f"{len(waiting)} queued{held} · {up} · {returns}: {beginnings}"
 
 
 class HintLine(Static):

@@ -20,8 +20,6 @@ class ModelFacts(Vertical):
         #memory { color: $text-muted; }
         #said.-error { color: $text-error; }
         &:ansi #memory { text-style: dim; }
-        .-low & > Static { max-height: 1; }
-        .-low & > #memory.-shown { display: none; }
     }
     """
 

@@ -74,6 +74,8 @@ class ModelsScreen(ShowsDownloads):
         &.-empty > #empty { display: block; }
         #downloads { height: auto; max-height: 33%; }
         &.-low > ModelTable { margin: 0; }
+        &.-low > ModelFacts > Static { max-height: 2; }
+        &.-low > ModelFacts > #memory.-shown { display: none; }
         &:ansi #count, &:ansi #empty { text-style: dim; }
     }
     """

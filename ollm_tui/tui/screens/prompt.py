@@ -25,9 +25,20 @@ class Prompt(Composer):
         suggest: "Callable[[str], Suggestions | None]",
         letters: Mapping[str, str],
         history: PromptHistory | None = None,
+        take_waiting: Callable[[], str | None] = lambda: None,
     ) -> None:
         super().__init__(placeholder=placeholder, suggest=suggest, history=history)
         self._letters = letters
+        self._take_waiting = take_waiting
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """In an empty input take what was queued last, to edit it; else go up."""
+        if not (self.text or select or self.has_menu):
+            waiting = self._take_waiting()
+            if waiting is not None:
+                self.prepend(waiting)
+                return
+        super().action_cursor_up(select)
 
     async def _on_key(self, event: events.Key) -> None:
         action = self._letters.get(event.key)

@@ -43,6 +43,8 @@ class Turns:
         self._scope: anyio.CancelScope | None = None
         self.failed = False
         """Whether the newest prompt ended in an error, so that asking again makes sense."""
+        self.refused = False
+        """Whether it would end in the same error if it were asked again as things are."""
 
     @property
     def is_running(self) -> bool:
@@ -81,6 +83,14 @@ class Turns:
         self._queue_changed(())
         return text
 
+    def take_newest(self) -> str | None:
+        """Take the prompt that was queued last out of the queue; None when none waits."""
+        if not self._waiting:
+            return None
+        text = self._waiting.pop()
+        self._queue_changed(tuple(self._waiting))
+        return text
+
     def stop(self) -> None:
         """Stop the answer: shown at once, the connection closes behind it."""
         if self._signal is None or self._signal.aborted:
@@ -93,20 +103,24 @@ class Turns:
     async def run(self, prompt: str | None) -> None:
         """Ask, then ask what was queued meanwhile; None asks the newest question again."""
         await self._ask(prompt)
-        await self.drain()
+        if not self.failed:
+            await self.drain()
 
     async def go_on(self) -> None:
         """Let the model go on where its turns ran out, then ask what was queued meanwhile."""
         client = self._client()
         await self._follow(lambda signal: client.go_on(signal=signal), self._presenter.go_on)
-        await self.drain()
+        if not self.failed:
+            await self.drain()
 
     async def drain(self) -> None:
-        """Ask everything that waits."""
+        """Ask everything that waits; what follows an error waits on, as it may depend on it."""
         while self._waiting:
             text = self._waiting.popleft()
             self._queue_changed(tuple(self._waiting))
             await self._ask(text)
+            if self.failed:
+                return
 
     async def _ask(self, prompt: str | None) -> None:
         client = self._client()
@@ -136,7 +150,9 @@ class Turns:
                 await self._stream(ask(signal))
         finally:
             self._signal = self._scope = None
-        self.failed = self._presenter.failed
+        self.failed, self.refused = self._presenter.failed, self._presenter.refused
+        if self.failed and self._waiting:
+            self._queue_changed(tuple(self._waiting))
 
     async def _stream(self, stream: "ChatStream") -> None:
         try:

@@ -63,12 +63,19 @@ class Views:
             "context": self._context.show,
             "links": self.links.show,
             "branch": lambda: self._desk.branches.show(text),
+            "edit": self._edit_newest,
         }
         openers[view]()
 
     def _help(self) -> None:
         page = Help(self._screen.keymap.keys, EDITING, self._desk.commands)
         self._screen.app.push_screen(page)
+
+    def _edit_newest(self) -> None:
+        if not self._desk.rewriting.has_question:
+            self._desk.say("Nothing was asked yet.")
+        else:
+            self._desk.rewriting.edit_newest()
 
     def _themes(self) -> None:
         shelf = self._screen.services.themes

@@ -1,15 +1,18 @@
 """What the first note of a chat says: the model, what was found, and how to get more."""
 
+from collections.abc import Callable
+
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.services import FirstModel
 
-CHOOSE = "Press {models} to choose another model."
+CHOOSE = "Press {models} to choose another model, {manager} for all models."
 GO_BACK = "Press {models} to choose another model, such as {model}, used last."
 
 
-def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
+def welcome(first: FirstModel, key_for: Callable[[str], str]) -> tuple[str, str | None]:
     """Give the note and its hint."""
-    choose = CHOOSE.format(models=models_key)
+    models_key, manager = key_for("chat.models"), key_for("chat.manager")
+    choose = CHOOSE.format(models=models_key, manager=manager)
     if first.passed_over is not None:
         choose = GO_BACK.format(models=models_key, model=clean_line(str(first.passed_over)))
     if first.ref is None:
@@ -19,8 +22,7 @@ def welcome(first: FirstModel, models_key: str) -> tuple[str, str | None]:
         hint = f"{first.advice} {then}" if first.advice else None
         if not first.reason.endswith("."):
             return f"No model was found. {_looked(first)}".strip(), hint
-        # A sentence tells why what was named cannot be asked.
-        return (_looked(first) if first.silent else first.reason), hint
+        return first.reason, hint  # why what was named cannot be asked
     text = f"Chatting with {first.ref.model}, {first.reason}."
     if first.reason in {"used last", "as configured"}:
         return text, None

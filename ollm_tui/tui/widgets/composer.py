@@ -9,7 +9,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from ollm_tui.tui.widgets.composer_keys import COMPOSER_KEYS
-from ollm_tui.tui.widgets.draft_editor import DraftEditor, location_of
+from ollm_tui.tui.widgets.draft_editor import DraftEditor, is_open_block, location_of
 from ollm_tui.tui.widgets.mention import FileQuery, file_query
 from ollm_tui.tui.widgets.menu import Menu, open_menu
 from ollm_tui.tui.widgets.prompt_history import PromptHistory
@@ -29,10 +29,7 @@ PASTE_GUARD_S: Final = 0.05
 
 
 class Composer(DraftEditor, inherit_bindings=False):
-    """The prompt editor.
-
-    Every key that it binds is obeyed in the order of typing, between the letters around it.
-    """
+    """The prompt editor; its keys are obeyed in the order of typing, between the letters."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*COMPOSER_KEYS]
     DEFAULT_CSS = """
@@ -204,9 +201,10 @@ class Composer(DraftEditor, inherit_bindings=False):
 
     def _continue_line(self) -> bool:
         row, column = self.cursor_location
-        if not self.document.get_line(row)[:column].endswith("\\"):
+        is_block = is_open_block(self.text)
+        if not (is_block or self.document.get_line(row)[:column].endswith("\\")):
             return False
-        self._replace_via_keyboard("\n", (row, column - 1), (row, column))
+        self._replace_via_keyboard("\n", (row, column - (not is_block)), (row, column))
         return True
 
     def _submit(self) -> None:

@@ -53,7 +53,7 @@ EDITING_KEYS: Final[tuple[Binding, ...]] = (
     _key("cut", "ctrl+x,super+x", "cut", "Cut"),
     _key("copy", "super+c", "copy", "Copy"),
     _key("paste", "ctrl+v", "paste", "Paste"),
-    _key("undo", "ctrl+z,super+z", "undo", "Undo"),
+    _key("undo", "ctrl+underscore,super+z", "undo", "Undo"),
     _key("redo", "ctrl+y,super+y", "redo", "Redo"),
 )
 """What every editor has."""

@@ -1,6 +1,7 @@
 """An editor for drafts: long pastes are one unit, control characters are data drawn as signs."""
 
-from typing import ClassVar
+import re
+from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.actions import SkipAction
@@ -11,6 +12,8 @@ from textual.widgets import TextArea
 from ollm_tui.tui.widgets.paste import PasteStore
 from ollm_tui.tui.widgets.picture_shelf import PictureShelf
 from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
+
+_BLOCK_BEGIN: Final = re.compile(r'\s*(?:/(?:set )?system +)?"""')
 
 
 class DraftEditor(TextArea, inherit_bindings=False):
@@ -194,3 +197,9 @@ class DraftEditor(TextArea, inherit_bindings=False):
 def location_of(text: str, index: int) -> Location:
     """Give row and column of a place in a text."""
     return text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
+
+
+def is_open_block(text: str) -> bool:
+    """Whether a text is a block in three quotes that has not ended yet."""
+    begin = _BLOCK_BEGIN.match(text)
+    return begin is not None and '"""' not in text[begin.end() :]

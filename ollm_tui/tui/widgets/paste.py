@@ -8,6 +8,7 @@ from ollm_tui.tui.widgets.stand_ins import cannot_be_held
 FOLD_OVER_LINES: Final = 20
 FOLD_OVER_CHARACTERS: Final = 8000
 """Where a text of few but long lines is folded as well."""
+_SHOWN_BEGINNING: Final = 50
 _TOKEN: Final = re.compile(r"\[Pasted text #(?P<number>[1-9][0-9]{0,5}) · [0-9,]+ [a-z]+\]")
 
 
@@ -44,6 +45,12 @@ def needs_folding(text: str) -> bool:
     """Whether a text is too long to stand in the input, or cannot be held there."""
     lines = text.count("\n") + (not text.endswith("\n"))
     return lines > FOLD_OVER_LINES or len(text) > FOLD_OVER_CHARACTERS or cannot_be_held(text)
+
+
+def long_summary(text: str) -> str:
+    """Say how a long text begins and how long it is, for the line that it is folded to."""
+    first = text.lstrip()[:_SHOWN_BEGINNING].partition("\n")[0].rstrip()
+    return f"{first}… · {_size(text)}"
 
 
 def _size(text: str) -> str:

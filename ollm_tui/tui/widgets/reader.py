@@ -1,7 +1,7 @@
 """A transcript that somebody can go through by keys."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from textual import events
 
@@ -14,7 +14,6 @@ from ollm_tui.tui.widgets.transcript_source import ToolSource
 
 Mode: TypeAlias = Literal["cursor", "caret"]
 Typed: TypeAlias = events.Key | events.Paste
-_FOLDABLE: Final = frozenset({BlockKind.THINKING, BlockKind.TOOL})
 
 
 class Reader(CaretReader):
@@ -90,7 +89,7 @@ class Reader(CaretReader):
             return "message"
         if block.kind is BlockKind.USER:
             return "question"
-        return "foldable" if block.kind in _FOLDABLE else "answer"
+        return "foldable" if block.has_header or block.kind is BlockKind.TOOL else "answer"
 
     def _cut(self, count: int) -> None:
         super()._cut(count)
@@ -192,8 +191,8 @@ class Reader(CaretReader):
     def action_cursor_fold(self) -> None:
         """Fold or unfold the message."""
         block = self.cursor.block
-        if block is None or block.kind not in _FOLDABLE:
-            self.post_message(Refused("Only thinking and tools fold"))
+        if block is None or not (block.has_header or block.kind is BlockKind.TOOL):
+            self.post_message(Refused("Only thinking, tools and long messages fold"))
             return
         self.toggle_fold(block.id)
         self._show_cursor()

@@ -11,7 +11,16 @@ from ollm_tui.tui.figures import tokens
 from ollm_tui.tui.widgets.chrome import Piece, cut, spread, width_of
 
 TurnState: TypeAlias = Literal[
-    "ready", "loading", "waiting", "thinking", "answering", "tools", "asking", "stopped", "error"
+    "ready",
+    "loading",
+    "waiting",
+    "thinking",
+    "answering",
+    "tools",
+    "asking",
+    "stopped",
+    "error",
+    "refused",
 ]
 BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering", "tools", "asking"})
 _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
@@ -25,6 +34,7 @@ _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
         "asking": ("◐", "warning", "waiting for you"),
         "stopped": ("■", "quiet", "stopped"),
         "error": ("✗", "error", "error"),
+        "refused": ("✗", "error", "error"),  # the same would come again
     }
 )
 SILENT_S: Final = 5

@@ -11,6 +11,7 @@ from ollm_tui.tui.widgets.painters.painter import Painter
 from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
 from ollm_tui.tui.widgets.painters.plain_painter import PlainPainter
 from ollm_tui.tui.widgets.painters.tool_call import Fold, ToolOutcome, ToolPainter
+from ollm_tui.tui.widgets.paste import long_summary, needs_folding
 from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
 from ollm_tui.tui.widgets.transcript_palette import CSS
 from ollm_tui.tui.widgets.transcript_pictures import PictureRows
@@ -66,8 +67,13 @@ class Transcript(PictureRows):
         self._streams_thinking = streams_thinking
 
     def add_user(self, block_id: str, text: str) -> None:
-        """Show what the user said, exactly as it is."""
+        """Show what the user said, exactly as it is; a long text is folded, as it was written."""
         self._add_text(block_id, BlockKind.USER, text)
+        if needs_folding(text):
+            block = self.shelf.block(block_id)
+            block.is_long = True
+            block.fold(True, long_summary(text))
+            self._refold(block)
 
     def add_thinking(self, block_id: str) -> None:
         """Begin a block of thinking: dim, and open while it streams if that is wanted."""
@@ -135,9 +141,9 @@ class Transcript(PictureRows):
         self._cut(self.shelf.index(block_id))
 
     def toggle_fold(self, block_id: str, *, only_open: bool = False) -> None:
-        """Fold or unfold one block of thinking, or the output of a tool."""
+        """Fold or unfold one block of thinking, a long prompt, or the output of a tool."""
         block = self.shelf.block(block_id)
-        if block.kind is BlockKind.THINKING:
+        if block.has_header:
             block.fold(not block.folded and not only_open)
             self._refold(block)
         elif only_open:
@@ -264,7 +270,7 @@ class Transcript(PictureRows):
             return
         row, block = found
         is_tool = block.kind is BlockKind.TOOL and row is block.row(block.lead)
-        if is_tool or (block.kind is BlockKind.THINKING and row is block.header()):
+        if is_tool or (block.has_header and row is block.header()):
             self.toggle_fold(block.id)
         elif self.text_selection is None and (address := self.link_at(event.x, event.y)):
             # a selection that is still there was dragged just now

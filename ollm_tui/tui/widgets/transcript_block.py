@@ -40,7 +40,7 @@ class BlockKind(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A block and its rows: a gap, a header (thinking only), the painter's rows, a closing gap.
+    """A block and its rows: a gap, a header (thinking and long prompts), the painter's rows, a gap.
 
     Without a painter it sleeps: it has a height, perhaps an estimated one, and no rows.
     """
@@ -51,6 +51,8 @@ class Block:
     gap: int = 0
     finished: bool = False
     folded: bool = False
+    is_long: bool = False
+    """Has it so much text that it is folded from the beginning?"""
     summary: str = "thinking"
     painter: Painter | None = None
     canvas: Canvas | None = None
@@ -63,7 +65,12 @@ class Block:
     @property
     def lead(self) -> int:
         """Rows above the painter's."""
-        return self.gap + (self.kind is BlockKind.THINKING)
+        return self.gap + self.has_header
+
+    @property
+    def has_header(self) -> bool:
+        """Has it a line that folds and unfolds all of it?"""
+        return self.kind is BlockKind.THINKING or self.is_long
 
     @property
     def row_count(self) -> int:
@@ -74,14 +81,14 @@ class Block:
     def height(self) -> int:
         """How many rows it takes."""
         rows = self.row_count
-        if self.kind is not BlockKind.THINKING:
+        if not self.has_header:
             return self.gap + rows if rows else 0
-        return self.lead + (0 if self.folded else rows + 1)
+        return self.lead + (0 if self.folded else rows + (self.kind is BlockKind.THINKING))
 
     @property
     def hides_its_rows(self) -> bool:
         """Is it folded so that there is nothing to paint?"""
-        return self.kind is BlockKind.THINKING and self.folded
+        return self.has_header and self.folded
 
     def row(self, index: int) -> Row:
         """One row of it."""

@@ -76,6 +76,17 @@ async def test_pause_stops_and_resume_goes_on(tmp_path: Path) -> None:
         assert here.work["a"].discarded == 0
 
 
+async def test_what_is_fetched_twice_is_listed_once(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        first = await here.queue.add(pull("a"))
+        await here.running("a")
+        here.work["a"].end("local://a")
+        await here.until_state("a", "done")
+        second = await here.queue.add(pull("a"))
+        assert second.id != first.id
+        assert [job.id for job in here.queue.jobs()] == [second.id]
+
+
 async def test_a_pause_is_done_when_what_runs_has_stopped(tmp_path: Path) -> None:
     async with bench(tmp_path) as here, anyio.create_task_group() as group:
         job = await here.queue.add(pull("a"))

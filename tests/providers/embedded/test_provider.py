@@ -333,7 +333,7 @@ async def test_without_the_engine_the_way_to_install_it_is_told(model_folder: Pa
     async with EmbeddedProvider(library, SETTINGS, is_installed=lambda: False) as it:
         end = end_of(await answer(it, ask("hi")))
     assert isinstance(end, ErrorEvent)
-    assert "pip install 'ollm-tui[embedded]'" in str(end.error)
+    assert "pip install xllamacpp" in str(end.error)
 
 
 async def test_a_request_says_how_long_the_model_stays(model_folder: Path) -> None:

@@ -222,7 +222,9 @@ async def test_a_member_that_still_starts_is_not_waited_for(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first of the two is asked first, which is otherwise left to chance.
-    monkeypatch.setitem(pool_of.__kwdefaults__, "jitter", lambda: 0.5)
+    defaults = pool_of.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "jitter", lambda: 0.5)
 
     async def starts(_request: Received, reply: Reply) -> None:
         error = {"error": {"message": "Loading model", "code": 503, "type": "unavailable_error"}}

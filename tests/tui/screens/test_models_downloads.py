@@ -156,3 +156,12 @@ async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -
         page.dismiss(None)
         await stage.settle()
         assert stage.app.screen is stage.chat
+
+
+async def test_a_low_screen_with_many_downloads_still_shows_models(tmp_path: Path) -> None:
+    jobs = [replace(PULL, id=str(number), title=f"m{number}") for number in range(9)]
+    async with staged(tmp_path / "config.toml", everything(*jobs), size=(60, 16)) as stage:
+        await opened(stage)
+        for name in ("qwen3:8b", "llava:13b", "nomic-embed-text", "llama3.3"):
+            assert name in stage.screen_text
+        assert "does not answer" in stage.screen_text

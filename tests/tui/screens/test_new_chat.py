@@ -72,7 +72,7 @@ async def test_what_was_queued_in_a_chat_that_is_left_comes_back_to_the_editor(
         await stage.settle()
         await stage.ask("two")
         assert "1 queued" in stage.screen_text
-        await stage.pilot.press("ctrl+n")
+        await stage.pilot.press("ctrl+n", "ctrl+n")
         await stage.settle()
         assert stage.chat.composer.draft == "two"
         assert "queued" not in stage.screen_text

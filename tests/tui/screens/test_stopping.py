@@ -31,7 +31,7 @@ async def test_what_is_typed_while_it_streams_waits_its_turn(config: Path) -> No
     async with staged(config) as stage:
         await stage.ask("one")
         await stage.ask("two")
-        assert "1 queued · Esc returns it to the editor: two" in stage.screen_text
+        assert "1 queued · Up edits it · Esc returns it to the editor: two" in stage.screen_text
         assert stage.client.prompts == ["one"]
         stage.client.answer("first")
         await stage.settle()
