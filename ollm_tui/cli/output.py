@@ -186,6 +186,9 @@ class Output:
 
     def guard(self, work: Callable[[], int]) -> int:
         """Do the work and turn every end of it into an exit code, a failure with a sentence."""
+        # Changed while their buffers are empty: a change flushes, which may fail.
+        _lenient(self._out or sys.stdout)
+        _lenient(self._err or sys.stderr)
         code = self._ended(work)
         # What argparse printed may still be in the buffer.
         return self._ended(self._flushed) or code

@@ -68,7 +68,12 @@ async def _ask(
             show.asked(ModelRef.parse(client.conversation.model or ""))
             show.event(event)
             code = code or code_of(event)
-    if flags.goes_on and (news := await runtime.branches.news(client)) and news.branch:
+    if (unsaved := client.saving.problem) is not None:
+        output.note(
+            f"{unsaved.message.rstrip('.')}. This question and its answer are not in the chat."
+        )
+        code = code or code_of(ErrorEvent(error=unsaved))
+    elif flags.goes_on and (news := await runtime.branches.news(client)) and news.branch:
         output.note("This chat was continued in another window: now it has one more branch.")
     return code
 

@@ -174,7 +174,7 @@ def test_nothing_is_deleted_where_nobody_can_be_asked(models: Run, server: Ollam
         (["show", ""], 2, "The model's name is empty."),
         (["cp", "tiny", ""], 2, "The second name is empty."),
         (["cp", "tiny", "embedded://x"], 2, "only be copied on its own server"),
-        (["rm", "gone", "--yes"], 1, "no model named 'gone'"),
+        (["rm", "gone", "--yes"], 1, "model 'gone:latest' not found"),
         (["rm", "local://gone", "--yes"], 1, "'gone:latest' not found"),
         (["load", "local://gone"], 1, "'gone' not found"),
     ],

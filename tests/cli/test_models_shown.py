@@ -69,8 +69,9 @@ def test_a_list_tells_programs_all_that_is_known(models: Run) -> None:
     assert tiny["quantization"] == "Q4_0"
     assert tiny["details"]["family"] == "tiny"
     assert (tiny["loaded"], tiny["details"]["memory_bytes"]) == (True, 2000)
-    assert tiny["abilities"]["vision"] == {"value": None, "source": "assumed"}
-    assert (tiny["modified_at"][:10], tiny["capability"]) == ("2026-01-02", None)
+    assert tiny["abilities"]["vision"] == {"value": False, "source": "known"}
+    assert tiny["modified_at"][:10] == "2026-01-02"
+    assert tiny["capability"]["input"] == ["text"]
 
 
 def test_only_the_provider_that_is_named_is_asked(

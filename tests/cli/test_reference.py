@@ -8,6 +8,7 @@ import pytest
 from ollm_tui.cli.reference import main, pages
 from ollm_tui.config.hub_settings import HubSettings
 from ollm_tui.config.load import load_config
+from ollm_tui.config.origin import dotted
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import (
     AppConfig,
@@ -58,7 +59,9 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(tmp_path: Pa
     (tmp_path / "ca.pem").write_text("")
     paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
     loaded = load_config(paths, {"WORK_KEY": "k", "WORK_HF_TOKEN": "t"})
-    assert loaded.all_problems == ()
+    here = ("tools.root", "providers.work.ca_file", "embedded.model_folders")
+    wrong = [problem for problem in loaded.all_problems if dotted(problem.path) not in here]
+    assert wrong == []  # but for folders and files that only its reader has
     values = tomllib.loads(file.read_text())
     assert set(values) == set(AppConfig.model_fields)
     for table, model in (

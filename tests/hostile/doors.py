@@ -224,6 +224,8 @@ SCENES: Mapping[str, Scene] = {
 }
 
 READERS: Mapping[str, str] = {
+    "providers/connections.py": "what HTTP servers send",
+    "store/sqlite_pages.py": "saved chats of a damaged file",
     "attachments/finder.py": "names of files, of which only those are taken that show as they are",
     "attachments/reading.py": "attached files: pictures, text put into a prompt, names",
     "cli/confirm.py": "a yes or no, which is compared and never shown",
@@ -277,6 +279,7 @@ READERS: Mapping[str, str] = {
 """The modules that read from outside, and the scenes that try what they read."""
 
 WRITERS: Mapping[str, str] = {
+    "providers/connections.py": "requests to HTTP servers",
     "cli/output.py": "exits: standard output and error",
     "cli/reference.py": "pages made from the code",
     "config/edit.py": "the settings file",

@@ -77,9 +77,11 @@ async def test_labels_and_problems_with_brackets_are_shown_as_they_are(
 
 async def test_everything_said_with_brackets_is_shown_as_it_is(tmp_path: Path) -> None:
     everything = "\n".join(BRACKETS)
+    # A message of more lines than these is folded once it is sent.
+    few_lines = "\n".join("  ".join(BRACKETS[start::15]) for start in range(15))
     async with staged(tmp_path / "config.toml", size=(120, 400)) as stage:
         await stage.pilot.press("ctrl+t")
-        await stage.ask(f"prompt:\n{everything}")
+        await stage.ask(f"prompt:\n{few_lines}\nthat is all")
         stage.client.give(thinking(everything), text("ok", "answer-1"), finish())
         await stage.settle()
         assert stage.screen_text.count("deepseek[coder]:33b") == 2

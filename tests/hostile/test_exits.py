@@ -222,7 +222,7 @@ def test_the_clipboard_is_written_by_a_copy_command_alone_and_with_plain_text(
         session.wait_for("Chatting with")
         ask(session, "say")
         session.wait_for(f"»e{len(PAYLOADS) - 1:02}", 20)
-        session.wait_for("tok/s ·")
+        session.wait_for("● ready")
         assert copied(session.raw) == []
         ask(session, "/copy")
         session.wait_for(lambda: bool(copied(session.raw)))

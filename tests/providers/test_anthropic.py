@@ -156,7 +156,9 @@ def joined(messages: Sequence[object]) -> list[object]:
 
 @needs_corpus
 def test_recorded_thoughts_come_with_their_signatures() -> None:
-    recorded = [s for s in load_streams("anthropic") if s.expected["thinking"]]
+    # Other servers give thoughts of other makers' models, which have no signature.
+    streams = [s for s in load_streams("anthropic") if "/" not in s.id]
+    recorded = [s for s in streams if s.expected["thinking"]]
     whole = [s for s in recorded if s.expected["outcome"] == "complete"]
     assert whole
     for stream in whole:
@@ -209,7 +211,7 @@ def test_an_error_inside_the_stream_is_what_its_status_would_have_been(
     assert isinstance(end, ErrorEvent)
     assert (end.error.code, end.error.status) == (code, status)
     assert not end.error.retryable  # the server has answered
-    assert end.error.message == "Said so"
+    assert end.error.message.endswith("Said so")
     after_text = read(sse(started(0, type="text", text="It was ")) + body)
     assert after_text[0] == TextDelta("It was ")
     assert isinstance(after_text[-1], ErrorEvent)

@@ -247,7 +247,7 @@ async def test_a_refused_key_is_said_to_be_one(
     assert isinstance(only, ErrorEvent)
     assert only.error.status == status
     assert only.error.code in (ErrorCode.AUTH_FAILED, ErrorCode.PERMISSION_DENIED)
-    assert "API key" in (only.error.hint or "")
+    assert "API key" in f"{only.error.message} {only.error.hint}"
     assert not only.error.retryable
     assert len(server.received) == 1
 

@@ -142,7 +142,10 @@ async def test_its_refusals_are_told_in_its_words() -> None:
     assert busy.error.message == "Server is busy; please try again later."
     assert (busy.error.status, busy.error.retryable) == (503, True)
     assert isinstance(stranger, ErrorEvent)
-    assert stranger.error.message == "Authentication key is missing or invalid."
+    assert (
+        stranger.error.message
+        == "KoboldCpp asks for an API key: Authentication key is missing or invalid."
+    )
     assert stranger.error.code == ErrorCode.AUTH_FAILED
 
 

@@ -85,7 +85,7 @@ async def test_what_showing_a_model_told_is_in_the_next_list(httpx_mock: HTTPXMo
 async def test_ollama_raises_where_it_cannot_list(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_exception(httpx.ConnectError("refused"), is_reusable=True)
     provider = OllamaProvider(ProviderSpec(name="local", kind="ollama"))
-    with pytest.raises(AIError, match="Ollama does not answer at localhost:11434"):
+    with pytest.raises(AIError, match="local does not answer at localhost:11434"):
         await provider.list_models()
     await provider.dispose()
 

@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[ErrorCode, str]] = {
     "error-broken-json": (ErrorCode.BAD_REQUEST, "unexpected EOF"),
     "error-no-body": (ErrorCode.BAD_REQUEST, "missing request body"),
     "error-picture-base64": (ErrorCode.BAD_REQUEST, "illegal base64"),
-    "error-picture-go": (ErrorCode.BAD_REQUEST, "does not support multimodal requests"),
+    "error-picture-go": (ErrorCode.UNSUPPORTED_MODALITY, "does not support multimodal requests"),
     "overflow-history-refused": (ErrorCode.CONTEXT_LENGTH_EXCEEDED, "15012 tokens"),
     "overflow-message": (ErrorCode.CONTEXT_LENGTH_EXCEEDED, "5020 tokens"),
     "overflow-go-message-refused": (ErrorCode.CONTEXT_LENGTH_EXCEEDED, "5020 tokens"),

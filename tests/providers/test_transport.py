@@ -116,7 +116,7 @@ async def raw_server_error(answer: bytes) -> AIError:
 async def test_nobody_listening_is_told_with_the_way_to_start_one() -> None:
     port = closed_port()
     error = await error_of(spec_for(f"127.0.0.1:{port}"))
-    assert error.message == f"Ollama does not answer at localhost:{port}."
+    assert error.message == f"p does not answer at localhost:{port}."
     assert error.hint == "Start it with `ollama serve`, or choose another server with --host."
     assert (error.code, error.retryable) == (ErrorCode.SERVICE_UNAVAILABLE, True)
     named = await error_of(spec_for(f"127.0.0.1:{port}", "openai-compatible", label="My box"))
@@ -355,7 +355,7 @@ async def test_a_body_that_unpacks_without_end_is_stopped(encoding: str) -> None
 
     async with serve(sends_bomb) as server:
         error = await error_of(spec_for(server.url))
-    assert error.message.startswith("Ollama broke a limit: its answer")
+    assert error.message.startswith("p broke a limit: its answer")
 
 
 def test_unpacking_gives_pieces_of_bounded_size() -> None:

@@ -136,7 +136,7 @@ async def test_a_token_is_one_unit_and_without_it_nothing_is_sent(
         await stage.pilot.press("left", "left", "delete")
         assert stage.chat.composer.text == " "
         assert "Image #1" not in stage.screen_text
-        await stage.pilot.press("ctrl+z")
+        await stage.pilot.press("ctrl+underscore")
         assert "Image #1 · cat.png" in stage.screen_text
         await stage.pilot.press("end", "backspace", "backspace")
         await stage.ask("hi")
