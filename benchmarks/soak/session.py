@@ -49,6 +49,8 @@ class Person:
 
     def take(self, turn: Turn) -> None:
         """Ask one prompt and see it through to its end, or stop it."""
+        # What is asked before the last answer has failed waits in the queue until somebody retries.
+        self.session.wait_for(self._is_at_rest, PATIENCE_S)
         self.session.forget()
         self.session.write(f"{turn.prompt}\r")
         if turn.kind != "endless":

@@ -182,11 +182,17 @@ SCENES: Mapping[str, Scene] = {
         homes.with_choices,
         PAYLOADS[24:36],
     ),
-    "settings": Scene(
-        scenes.problems, _text("problems"), homes.with_settings, PAYLOADS[:30], size=TALL
+    "settings 1": Scene(
+        scenes.problems, _text("problems"), homes.with_settings, PAYLOADS[0:15], size=TALL
     ),
-    "more settings": Scene(
-        scenes.problems, _text("problems"), homes.with_settings, PAYLOADS[30:], size=TALL
+    "settings 2": Scene(
+        scenes.problems, _text("problems"), homes.with_settings, PAYLOADS[15:30], size=TALL
+    ),
+    "settings 3": Scene(
+        scenes.problems, _text("problems"), homes.with_settings, PAYLOADS[30:45], size=TALL
+    ),
+    "settings 4": Scene(
+        scenes.problems, _text("problems"), homes.with_settings, PAYLOADS[45:], size=TALL
     ),
     "providers": Scene(scenes.problems, _text("problems"), homes.with_providers, size=TALL),
     "broken settings": Scene(

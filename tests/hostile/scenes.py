@@ -120,7 +120,7 @@ def server_answers(visit: Visit) -> None:
         visit.ask("error body", f"status 401 {part}", last)
         visit.ask("plain error body", f"plain {part}", last)
     visit.ask("web page title", "html", "HTTP 502")
-    visit.ask("reason phrase", "reason", "r to try again")
+    visit.ask("reason phrase", "reason", "HTTP 400")
     visit.ask("redirect target", "redirect", "r to try again")
 
 
@@ -207,6 +207,7 @@ def saved_chats(visit: Visit) -> None:
     for place in range(len(visit.payloads)):
         session.write(f"{place:02}")
         session.wait_for(f"│   {place:02}")
+        visit.wait_for_match(re.compile(f"b{place:02}"))
         visit.look("list of chats")
         if place % 7 == 0:
             session.write(b"\x04")
@@ -475,8 +476,13 @@ def typed(visit: Visit) -> None:
     visit.paste("\n".join(texts))
     session.wait_for(texts[-1][:3] if len(texts) < FOLD_OVER_LINES else "Pasted text #")
     visit.send_pasted()
-    session.wait_for(lambda: "▌ b00" in session.screen_text())
+    is_folded = len(texts) >= FOLD_OVER_LINES
+    session.wait_for(lambda: ("▸ b00" if is_folded else "▌ b00") in session.screen_text())
     visit.settle("Hello.")
+    if is_folded:
+        session.write(b"\x1b[1;3A\x1b[1;3A")
+        session.write(b" ")
+        session.wait_for(lambda: f"e{len(texts) - 1:02}" in session.screen_text())
     visit.look("pasted prompt")
 
 
