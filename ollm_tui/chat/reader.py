@@ -61,20 +61,32 @@ class PlainReader:
 
 
 class AnswerStart:
-    """Drops the line ends between the reasoning and the answer, which servers leave in the text."""
+    """Drops the blank lines between the end of the reasoning and the answer.
+
+    Servers that divide the two leave them at the beginning of the text. White space is held back
+    until the first other character, whose line keeps its indent.
+    """
 
     def __init__(self) -> None:
         self._is_after_thinking = False
+        self._blank = ""
 
     def feed(self, event: ProviderEvent) -> ProviderEvent:
-        """Take the next event; text of which nothing is left is given as an empty piece."""
+        """Take the next event; text of which nothing is left yet is given as an empty piece."""
         match event:
             case ThinkingDelta(index=0, delta=delta) if delta:
-                self._is_after_thinking = True
+                self._is_after_thinking, self._blank = True, ""
             case TextDelta(index=0) if self._is_after_thinking:
-                text = event.delta.lstrip("\r\n")
-                self._is_after_thinking = not text
-                return replace(event, delta=text)
+                return replace(event, delta=self._begun(event.delta))
             case _:
                 pass
         return event
+
+    def _begun(self, delta: str) -> str:
+        text = self._blank + delta
+        first = len(text) - len(text.lstrip())
+        if first == len(text):
+            self._blank = text.rpartition("\n")[2]
+            return ""
+        self._is_after_thinking, self._blank = False, ""
+        return text[text.rfind("\n", 0, first) + 1 :]

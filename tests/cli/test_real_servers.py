@@ -44,7 +44,7 @@ def test_every_recorded_chat_is_printed_or_said_to_have_failed(
         return
     expected = reply.meta.get("expected")
     if reply.kind == "stream" and expected:
-        text = expected["text"].lstrip("\n") if expected["thinking"] else expected["text"]
+        text = expected["text"].lstrip() if expected["thinking"] else expected["text"]
         assert shown.out.rstrip("\n") == text.rstrip("\n")
         assert (code == 0) == (expected["outcome"] == "complete" and bool(text.strip())), shown.err
         assert bool(shown.err) == (code != 0 or expected["finish"] == "length")

@@ -120,8 +120,8 @@ def server_answers(visit: Visit) -> None:
         visit.ask("error body", f"status 401 {part}", last)
         visit.ask("plain error body", f"plain {part}", last)
     visit.ask("web page title", "html", "HTTP 502")
-    visit.ask("reason phrase", "reason", "HTTP 400")
     visit.ask("redirect target", "redirect", "If you trust that address")
+    visit.ask("reason phrase", "reason", "HTTP 400")
 
 
 def _thirds(visit: Visit) -> list[tuple[int, str]]:

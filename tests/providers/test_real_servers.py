@@ -118,7 +118,7 @@ async def test_a_stream_of_a_real_server_is_a_chat_s_answer(reply: RecordedReply
     )
     wanted = expected["text"]
     if expected["thinking"]:
-        wanted = wanted.lstrip("\n")
+        wanted = wanted.lstrip()
     assert (text, thinking) == (wanted, expected["thinking"])
     calls = [(e.call.name, e.call.args) for e in events if isinstance(e, chat_events.ToolCallStart)]
     assert calls == [(call["name"], call["args"]) for call in expected["tool_calls"]]
