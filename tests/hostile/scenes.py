@@ -120,8 +120,9 @@ def server_answers(visit: Visit) -> None:
         visit.ask("error body", f"status 401 {part}", last)
         visit.ask("plain error body", f"plain {part}", last)
     visit.ask("web page title", "html", "HTTP 502")
-    visit.ask("redirect target", "redirect", "If you trust that address")
-    visit.ask("reason phrase", "reason", "HTTP 400")
+    # A hostile head is no HTTP, and is refused in other words than a plain one.
+    visit.ask("reason phrase", "reason", "HTTP")
+    visit.ask("redirect target", "redirect", "localhost:")
 
 
 def _thirds(visit: Visit) -> list[tuple[int, str]]:
