@@ -58,9 +58,11 @@ def test_two_windows_go_on_with_one_chat_and_each_sees_what_the_other_wrote(
             ask(session, "/quit")
             assert_left_sane(session, 0)
         with start(home, "-c", env=env) as left, start(home, "-c", env=env) as right:
-            for session, word in ((left, "lefthand"), (right, "righthand")):
+            # both have read the chat before either goes on with it
+            for session in (left, right):
                 session.wait_for("   beginning", timeout=20)
                 ready(session)
+            for session, word in ((left, "lefthand"), (right, "righthand")):
                 ask(session, f"echo {word}")
                 session.wait_for(f"   {word}", timeout=20)
                 ready(session)
