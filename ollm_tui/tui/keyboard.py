@@ -56,7 +56,13 @@ _STRING: Final = re.compile(
 )
 """An OSC, DCS, SOS, PM or APC string, such as an answer about colours; alone it is an Alt key."""
 _BEGUN_STRING: Final = re.compile(rf"({_ESCAPE}[]PX^_])({_INSIDE})?{_INSIDE}*+({_ESCAPE}?)\Z")
-_BARELY_BEGUN: Final = re.compile(rf"{_ESCAPE}|{_ESCAPE}[]PX^_O]{_ESCAPE}?")
+_DESIGNATION: Final = re.compile(rf"{_ESCAPE}[ -/]{{1,2}}[0-Z]")
+"""A choice of characters, such as `ESC ( B`; a small letter after it is typed after an Alt key."""
+_BEGUN_DESIGNATION: Final = re.compile(rf"{_ESCAPE}[ -/]{{1,2}}")
+_NO_KEYS: Final = re.compile(f"{_STRING.pattern}|{_DESIGNATION.pattern}")
+_BARELY_BEGUN: Final = re.compile(
+    rf"{_ESCAPE}|{_ESCAPE}[]PX^_O]{_ESCAPE}?|{_BEGUN_DESIGNATION.pattern}"
+)
 _SS3: Final = f"{_ESCAPE}O"
 _BEGUN_CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*")
 _CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*[A-Za-z]")
@@ -172,7 +178,7 @@ class Keyboard:
 
     def _parse(self, text: str) -> Iterator[Message]:
         """Feed the parser a sequence at a time, so that a bad one costs no other."""
-        parts = list(filter(None, _SEQUENCES.split(_STRING.sub("", text))))
+        parts = list(filter(None, _SEQUENCES.split(_NO_KEYS.sub("", text))))
         for number, part in enumerate(parts, 1):
             if part.startswith(_ALT_ENTER):
                 # Textual's parser loses the Alt, and a newline would send the message.
@@ -225,8 +231,9 @@ def _without_unfinished(text: str) -> tuple[str, str]:
     if string is not None:
         return text[: string.start()], "".join(string.groups(""))
     tail = text[start:]
-    begun = _CONTROL_SEQUENCE.fullmatch(tail) or _BEGUN_CONSOLE_KEY.fullmatch(tail)
-    if tail != _ESCAPE and (begun is None or tail in ANSI_SEQUENCES_KEYS):
+    patterns = (_CONTROL_SEQUENCE, _BEGUN_CONSOLE_KEY, _BEGUN_DESIGNATION)
+    begun = any(pattern.fullmatch(tail) for pattern in patterns)
+    if tail != _ESCAPE and (not begun or tail in ANSI_SEQUENCES_KEYS):
         return text, ""
     return text[:start], tail[: _LONGEST_SEQUENCE + 1]
 

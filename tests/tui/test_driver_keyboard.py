@@ -233,6 +233,34 @@ def test_an_answer_of_the_terminal_types_nothing_and_costs_no_key_after_it(
         assert [key for key in terminal.keys if key != "up"] == ["k", "down", "k"]
 
 
+@pytest.mark.parametrize(
+    "data", [b"\x1b(B", b"\x1b)0", b"\x1b(%5", b"\x1b-A", b"\x1b%G", b"\x1b#8", b"\x1b F"]
+)
+def test_a_choice_of_characters_types_nothing(data: bytes) -> None:
+    for cut in {0, 1, len(data)}:
+        terminal = Terminal()
+        terminal.send(b"k", data[:cut], data[cut:] + b"b\x1b[B", b"B")
+        assert terminal.keys == ["k", "b", "down", "B"]
+
+
+def test_a_choice_of_characters_may_come_in_two_reads(terminal: Terminal) -> None:
+    terminal.send(b"\x1b(", b"B")
+    assert terminal.keys == []
+    assert works(terminal)
+
+
+def test_what_begins_a_choice_of_characters_is_typed_when_it_comes_alone(
+    terminal: Terminal,
+) -> None:
+    terminal.send(b"\x1b(")
+    terminal.wait(LONE_ESCAPE_S)
+    terminal.send(b"B")
+    assert terminal.keys == ["left_parenthesis", "B"]
+    terminal.send(b"\x1b(b")
+    terminal.wait(SEQUENCE_S)
+    assert terminal.keys == ["left_parenthesis", "B", "left_parenthesis", "b"]
+
+
 @pytest.mark.parametrize("start", [b"\x1b]", b"\x1bP", b"\x1b_"])
 def test_an_answer_without_an_end_is_over_after_a_pause(terminal: Terminal, start: bytes) -> None:
     terminal.send(start)
