@@ -61,10 +61,7 @@ class Branches:
 
     def show(self, number: str) -> None:
         """Go to a branch by its number, or to the next one."""
-        if self._desk.is_busy:
-            self._desk.say("An answer is still coming.", hint="Stop it first, or wait for its end.")
-        else:
-            self._screen.run_worker(self._show(number.strip()), group="open", exclusive=True)
+        self._screen.run_worker(self._show(number.strip()), group="open", exclusive=True)
 
     async def _show(self, number: str) -> None:
         found, source = await self._listed(), self._source
@@ -76,6 +73,8 @@ class Branches:
         place = _chosen(found, number)
         if place is None:
             self._desk.say(f"There are branches 1 to {len(found)}.", "error")
+            return
+        if not await self._desk.may_stop("show the other branch"):
             return
         try:
             client = await source.open(self._desk.talk.client, found[place])

@@ -41,9 +41,6 @@ SECOND_FRAME_S = 0.1
 QUIT_WITHIN_S = 1.5
 NARROW = 60
 PLACEHOLDER = "Ask anything. / commands · @ files"
-NEW_WITHIN_S = 3.0
-
-_STOPS_ANSWER = "An answer is coming. Press Ctrl+N again to stop it and begin a new chat"
 
 
 def _desk_class() -> "type[Desk]":
@@ -232,7 +229,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
         desk = self.desk
         editing = desk.rewriting.line if desk is not None else ""
         is_held = desk is not None and desk.turns.failed and not desk.is_busy
-        self.hints.stand(queue_line(waiting, is_held=is_held) or editing)
+        self.hints.stand(queue_line(waiting, self.keymap.key_for, is_held=is_held) or editing)
 
     def _take_waiting(self) -> str | None:
         if self.desk is not None:
@@ -307,7 +304,8 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
             if is_second:
                 rewriting.edit_newest()
             else:
-                self.hints.flash("Esc again edits your last message", AGAIN_WITHIN_S)
+                key = self.keymap.key_for("chat.back")
+                self.hints.flash(f"{key} again edits your last message", AGAIN_WITHIN_S)
 
     def _edit_message(self, block_id: str) -> bool:
         return self.desk is not None and self.desk.rewriting.edit(block_id)
@@ -327,19 +325,20 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
             return
         elif self.desk is not None and self.desk.rewriting.is_editing:
             self.desk.rewriting.cancel()
-        elif not self.composer.stash() and self._is_sure("Press Ctrl+C again to quit"):
+        elif not self.composer.stash() and self._is_sure_to_quit("chat.interrupt"):
             self.quit()
 
     def action_leave(self) -> None:
         """Quit; while an answer comes, only when pressed twice."""
-        if not self._can_stop or self._is_sure("An answer is coming. Press Ctrl+D again to quit"):
+        if not self._can_stop or self._is_sure_to_quit("chat.leave", "An answer is coming. "):
             self.quit()
 
-    def _is_sure(self, question: str, seconds: float = QUIT_WITHIN_S) -> bool:
+    def _is_sure_to_quit(self, key_id: str, why: str = "") -> bool:
         """Whether a key is pressed a second time; after the first the question is shown."""
-        is_sure = self.escapes.is_sure(question, seconds)
+        question = f"{why}Press {self.keymap.key_for(key_id)} again to quit"
+        is_sure = self.escapes.is_sure(question, QUIT_WITHIN_S)
         if not is_sure:
-            self.hints.flash(question, seconds)
+            self.hints.flash(question, QUIT_WITHIN_S)
         return is_sure
 
     def quit(self) -> None:
@@ -367,12 +366,11 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
             self.desk.status.show_tools()
 
     def action_new_chat(self) -> None:
-        """Begin a new chat; while an answer comes, only when asked twice."""
+        """Begin a new chat; asks while an answer comes."""
         if self.desk is None:
             self._want("new_chat")
-        elif not self._can_stop or self._is_sure(_STOPS_ANSWER, NEW_WITHIN_S):
-            self.hints.hush()
-            self.desk.new_chat()
+        else:
+            self.run_worker(self.desk.ask_for_new_chat(), group="view", exclusive=True)
 
     def action_show(self, view: "View") -> None:
         """Open a dialog."""

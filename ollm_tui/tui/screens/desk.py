@@ -10,6 +10,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.faces import NoteKind
+from ollm_tui.tui.modals.stop_answer import StopAnswer
 from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.attaching import Attaching
 from ollm_tui.tui.screens.branches import Branches
@@ -183,6 +184,17 @@ class Desk:
         """Show a note."""
         self.presenter.note(text, kind, hint)
 
+    async def may_stop(self, deed: str) -> bool:
+        """Whether something may be done that stops an answer; asks while one is coming."""
+        if not self.turns.is_running:
+            return True
+        return await self._screen.app.push_screen_wait(StopAnswer(self.talk.model or "", deed))
+
+    async def ask_for_new_chat(self) -> None:
+        """Begin a new chat, unless an answer that is coming shall not be stopped."""
+        if await self.may_stop("begin a new chat"):
+            self.new_chat()
+
     def new_chat(self) -> None:
         """Leave the history behind."""
         self._leave()
@@ -221,7 +233,8 @@ class Desk:
         """
         found = await self.runtime.router.resolve(address)
         self.use_model(found.ref)
-        words = unlisted_words(self.runtime.catalog.cached(), found.ref)
+        key = self._screen.keymap.key_for("chat.models")
+        words = unlisted_words(self.runtime.catalog.cached(), found.ref, key)
         if words is not None:
             self.say(words[0], "warning", words[1])
 

@@ -1,6 +1,6 @@
 """One line above the input: what waits to be sent, or a word about the last key."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
@@ -15,18 +15,21 @@ _LONGEST_PROMPT: Final = 200
 """Characters of a waiting prompt that are looked at; no line shows as many."""
 
 
-def queue_line(waiting: Sequence[str], *, is_held: bool = False) -> str:
+def queue_line(
+    waiting: Sequence[str], key_for: Callable[[str], str], *, is_held: bool = False
+) -> str:
     """Say how many prompts wait, how to get them back, and how they begin.
 
-    `is_held` says that they wait for more than an answer: the one before them ended in an error.
+    `key_for` names the key of an action. `is_held` says that they wait for more than an answer: the one before them ended in an error.
     """
     if not waiting:
         return ""
     them = "it" if len(waiting) == 1 else "them"
     beginnings = " · ".join(clean_line(text[:_LONGEST_PROMPT].strip()) for text in waiting)
     held = " after the error" if is_held else ""
-    up = "Up edits it" if len(waiting) == 1 else "Up edits the last"
-    returns = f"Esc returns {them} to the editor"
+    last = "it" if len(waiting) == 1 else "the last"
+    up = f"{key_for('composer.history_previous')} edits {last}"
+    returns = f"{key_for('chat.stop')} returns {them} to the editor"
     return f"{len(waiting)} queued{held} · {up} · {returns}: {beginnings}"
 
 

@@ -84,13 +84,15 @@ class ModelDeeds:
                 if stay is not None:
                     self._work.load(ref, stay or None)
             case "unload":
-                self._work.unload(ref)
+                if await self._work.may_stop(ref, "drop the model from memory"):
+                    self._work.unload(ref)
             case "copy":
                 name = await ask(CopyName(ref.model))
                 if name is not None:
                     self._work.copy(ref, name)
             case "delete":
-                if await ask(self._question(entry)):
+                may_stop = await self._work.may_stop(ref, "delete the model")
+                if may_stop and await ask(self._question(entry)):
                     self._work.delete(ref)
             case "show":
                 await self._show(entry)

@@ -87,6 +87,10 @@ class ModelWork:
         """The model of the open chat."""
         return self._desk.talk.ref
 
+    async def may_stop(self, ref: ModelRef, deed: str) -> bool:
+        """Whether something may be done that ends an answer of this model; asks if one is coming."""
+        return not self.is_own(ref) or await self._desk.may_stop(deed)
+
     # The deeds
 
     def load(self, ref: ModelRef, keep_alive: str | None) -> None:
@@ -100,8 +104,9 @@ class ModelWork:
         self._begin(ref, f"Loading {name}…", deed)
 
     def unload(self, ref: ModelRef) -> None:
-        """Drop a model from memory."""
+        """Drop a model from memory; an answer of it is stopped."""
         name = clean_name(ref.model)
+        self._stop(ref)
 
         async def deed(manager: "ModelManager") -> Outcome:
             await manager.unload(ref)
@@ -119,8 +124,9 @@ class ModelWork:
         self._begin(ref, f"Copying {clean_name(ref.model)}…", deed)
 
     def delete(self, ref: ModelRef) -> None:
-        """Remove a model for good."""
+        """Remove a model for good; an answer of it is stopped."""
         name = clean_name(ref.model)
+        self._stop(ref)
 
         async def deed(manager: "ModelManager") -> Outcome:
             place = clean_name(self.place(ref) or ref.provider)
@@ -153,6 +159,10 @@ class ModelWork:
         own = self.own_model
         is_there = own is not None and own.provider == ref.provider
         return is_there and own is not None and same_model(own.model, ref.model)
+
+    def _stop(self, ref: ModelRef) -> None:
+        if self.is_own(ref):
+            self._desk.turns.stop()
 
     def _lose(self, ref: ModelRef, words: str) -> bool:
         """Tell the chat that a model is gone, if it is the one that answers; then none does."""

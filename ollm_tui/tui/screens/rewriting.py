@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ollm_tui.tui.screens.desk import Desk
 
 SURE_WITHIN_S: Final = 3.0
-EDITING: Final = "Editing an earlier message · Enter sends it instead · Esc keeps the old"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,10 @@ class Rewriting:
     @property
     def line(self) -> str:
         """What is said about it above the input."""
-        return EDITING if self._edit is not None else ""
+        if self._edit is None:
+            return ""
+        send, keep = map(self._screen.keymap.key_for, ("composer.submit", "chat.back"))
+        return f"Editing an earlier message · {send} sends it instead · {keep} keeps the old"
 
     @property
     def has_question(self) -> bool:
@@ -125,7 +127,8 @@ class Rewriting:
             presenter.choose(block, self._screen.transcript.source(block), pictures)
             if self._edit is not None and self._edit.place > place:
                 self.cancel()
-                self._say("The message you edited is gone; Up brings back what you wrote")
+                key = self._screen.keymap.key_for("composer.history_previous")
+                self._say(f"The message you edited is gone; {key} brings back what you wrote")
         self._screen.ask_again()
 
     def _place(self, block: str) -> int | None:

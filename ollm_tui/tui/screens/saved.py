@@ -35,6 +35,8 @@ class Saved:
         runtime = self._desk.runtime
         if not isinstance(runtime, KeepsChats) or self._is_open(runtime, chat_id):
             return
+        if not await self._desk.may_stop("open the other chat"):
+            return
         try:
             client = await runtime.open_chat(chat_id)
         except AIError as error:

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from ollm_tui.providers.catalog import Listing
 
 
-def unlisted_words(listings: "Iterable[Listing]", ref: ModelRef) -> tuple[str, str | None] | None:
+def unlisted_words(
+    listings: "Iterable[Listing]", ref: ModelRef, key: str
+) -> tuple[str, str | None] | None:
     """Say that a list has no such model, and what was perhaps meant; None where none says so.
 
-    Such a model stays chosen: a service may have more models than it lists.
+    `key` shows the list. Such a model stays chosen: a service may have more models than it lists.
     """
     listing = next((one for one in listings if one.provider == ref.provider), None)
     if listing is None or not listing.models or listing.problem is not None:
@@ -27,4 +29,4 @@ def unlisted_words(listings: "Iterable[Listing]", ref: ModelRef) -> tuple[str, s
     near = difflib.get_close_matches(ref.model, names, n=3, cutoff=0.5)
     addresses = (f"/model {ref.provider}://{clean_name(name)}" for name in near)
     words = f"{clean_name(listing.label)} does not list a model named {clean_name(ref.model)}."
-    return words, f"Did you mean {' or '.join(addresses)}?" if near else "Ctrl+L lists what it has."
+    return words, f"Did you mean {' or '.join(addresses)}?" if near else f"{key} lists what it has."

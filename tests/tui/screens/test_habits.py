@@ -58,20 +58,6 @@ async def test_a_queue_stops_at_an_error_and_goes_on_after_it(config: Path) -> N
         assert "1 queued · Up edits it" in stage.screen_text
 
 
-async def test_a_new_chat_asks_while_an_answer_comes(config: Path) -> None:
-    async with staged(config) as stage:
-        await stage.ask("one")
-        stage.client.give(text("so far"))
-        await stage.settle()
-        await stage.pilot.press("ctrl+n")
-        await stage.settle()
-        assert "Press Ctrl+N again to stop it" in stage.screen_text
-        assert "so far" in stage.shown
-        await stage.pilot.press("ctrl+n")
-        await stage.settle()
-        assert "so far" not in stage.shown
-
-
 async def test_a_key_that_is_early_says_so_and_opens_its_list_then(config: Path) -> None:
     opened = anyio.Event()
     async with staged(config, opened=opened) as stage:

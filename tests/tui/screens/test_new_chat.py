@@ -10,6 +10,7 @@ from tests.support.scripted import (
     finish,
     text,
 )
+from tests.tui.screens.test_model_deeds import armed
 
 
 async def test_a_new_chat_forgets_the_history_and_keeps_the_model(config: Path) -> None:
@@ -32,6 +33,9 @@ async def test_a_new_chat_while_it_streams_stops_the_old_one(config: Path) -> No
         old.give(text("first"))
         await stage.settle()
         await stage.ask("/new")
+        await armed(stage)
+        await stage.pilot.press("y")
+        await stage.settle()
         assert old.signals[0] is not None
         assert old.signals[0].aborted
         assert not old.is_open
@@ -72,7 +76,10 @@ async def test_what_was_queued_in_a_chat_that_is_left_comes_back_to_the_editor(
         await stage.settle()
         await stage.ask("two")
         assert "1 queued" in stage.screen_text
-        await stage.pilot.press("ctrl+n", "ctrl+n")
+        await stage.pilot.press("ctrl+n")
+        await stage.settle()
+        await armed(stage)
+        await stage.pilot.press("y")
         await stage.settle()
         assert stage.chat.composer.draft == "two"
         assert "queued" not in stage.screen_text

@@ -12,7 +12,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.modals.pick_model import PickModel
 from ollm_tui.tui.screens.chat import ChatScreen
-from tests.support.screens import services, staged
+from tests.support.screens import RecordingOpener, Stage, services, staged
 from tests.support.scripted import (
     ScriptedClient,
     ScriptedFirstModel,
@@ -137,6 +137,44 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
         assert isinstance(app.screen, PickModel)
         notes = [block.source.text for block in screen.transcript.shelf.blocks]
         assert notes[0] == "[keymap] gives Ctrl+N to both chat.new and chat.help."
+
+
+OWN_KEYS = {
+    "chat.stop": "f9",
+    "chat.back": "f10",
+    "chat.leave": "f11",
+    "chat.interrupt": "f12",
+    "composer.history_previous": "ctrl+up",
+}
+
+
+async def test_questions_name_a_persons_own_keys(config: Path) -> None:
+    scripted = ScriptedRuntime()
+    app = OllmApp(replace(services(scripted, config), keymap=OWN_KEYS))
+    async with app.run_test(size=(120, 30)) as pilot:
+        stage = Stage(app, pilot, scripted, RecordingOpener())
+        with anyio.fail_after(5):
+            while stage.chat.desk is None or stage.chat.desk.is_busy:
+                await pilot.pause(0.005)
+        hints: list[str] = []
+        stage.chat.hints.flash = lambda text, _seconds: hints.append(text)  # type: ignore[method-assign]
+        stage.chat.hints.stand = hints.append  # type: ignore[method-assign]
+        await stage.ask("one")
+        await stage.ask("two")
+        await pilot.press("f11")
+        stage.client.answer("first")
+        await stage.settle()
+        stage.client.answer("second")
+        await stage.settle()
+        await pilot.press("f12", "f10", "f10")
+        await stage.settle()
+        assert [hint for hint in hints if hint] == [
+            "1 queued · Ctrl+Up edits it · F9 returns it to the editor: two",
+            "An answer is coming. Press F11 again to quit",
+            "Press F12 again to quit",
+            "F10 again edits your last message",
+            "Editing an earlier message · Enter sends it instead · F10 keeps the old",
+        ]
 
 
 async def test_without_animations_nothing_glides(config: Path) -> None:

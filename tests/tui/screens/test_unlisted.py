@@ -46,9 +46,9 @@ async def test_a_model_that_is_listed_is_chosen_without_a_word_more(tmp_path: Pa
 def test_without_a_list_nothing_is_said() -> None:
     problem = AIError(ErrorCode.TIMEOUT, "Too slow.")
     ref = ModelRef("local", "any")
-    assert unlisted_words([], ref) is None
-    assert unlisted_words([Listing(provider="local", label="Ollama")], ref) is None
+    assert unlisted_words([], ref, "F4") is None
+    assert unlisted_words([Listing(provider="local", label="Ollama")], ref, "F4") is None
     broken = Listing(provider="local", label="Ollama", models=OLLAMA.models, problem=problem)
-    assert unlisted_words([broken], ref) is None
-    assert unlisted_words([OLLAMA], ref) is not None
-    assert unlisted_words([OLLAMA], ModelRef("local", "tiny")) is None
+    assert unlisted_words([broken], ref, "F4") is None
+    assert unlisted_words([OLLAMA], ref, "F4") is not None
+    assert unlisted_words([OLLAMA], ModelRef("local", "tiny"), "F4") is None
