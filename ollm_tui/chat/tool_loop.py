@@ -12,6 +12,7 @@ from typing import Protocol
 import anyio
 
 from ollm_tui.chat.prompt import STOPPED
+from ollm_tui.decode.counted import counted
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.signals import AbortSignal
@@ -122,7 +123,8 @@ class ToolRound:
         )
 
     def _refused(self, call: ToolCall) -> ToolResult:
-        text = f"Not run: only {self._limit} calls are allowed in one turn. Ask again in the next."
+        most = counted(self._limit, "call")
+        text = f"Not run: {most} in one turn is the limit. Ask again in the next."
         return ToolResult(call_id=call.id, name=call.name, content=text, is_error=True)
 
     def _stopped(self, call: ToolCall) -> ToolResult:

@@ -11,6 +11,7 @@ from ollm_tui.cli.model_ps import until_text
 from ollm_tui.cli.model_runtime import find_model, in_runtime
 from ollm_tui.cli.models_arguments import SECTIONS
 from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
@@ -102,7 +103,7 @@ def _beginning(name: str, option: str, text: str, output: Output) -> None:
         output.line(f"  {line}")
     if len(lines) > _SHOWN_LINES:
         more = len(lines) - _SHOWN_LINES
-        output.line(f"  … {more} more {'line' if more == 1 else 'lines'}: {option}")
+        output.line(f"  … {counted(more, 'more line')}: {option}")
 
 
 def _facts(details: ModelDetails) -> list[tuple[str, str]]:

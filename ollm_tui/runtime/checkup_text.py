@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from ollm_tui.decode.counted import plural
 from ollm_tui.runtime.checkup import Checkup, ProviderCheck
 from ollm_tui.runtime.other_models import count_of
 
@@ -58,7 +59,7 @@ def _abilities(check: ProviderCheck) -> str:
 
 
 def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number or 'no'} {thing}s"
+    return f"{number or 'no'} {plural(number, thing)}"
 
 
 def engine_lines(found: Checkup) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import anyio
 from anyio import to_thread
 
+from ollm_tui.decode.counted import plural
 from ollm_tui.library.other_folders import TITLES, FoundFolder, found_folders
 
 PATIENCE_S = 1.5
@@ -49,7 +50,7 @@ class OtherFolders:
 
 def count_of(models: int) -> str:
     """Write how many models there are."""
-    return f"{models or 'no'} {'model' if models == 1 else 'models'}"
+    return f"{models or 'no'} {plural(models, 'model')}"
 
 
 async def look_for_folders(listed: Sequence[str]) -> OtherFolders:

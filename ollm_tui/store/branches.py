@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ollm_tui.decode.counted import counted
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -100,7 +102,7 @@ def others_line(found: Sequence[Branch]) -> str | None:
     others = len(found) - 1
     if others < 1:
         return None
-    return f"This chat has {'1 other branch' if others == 1 else f'{others:,} other branches'}."
+    return f"This chat has {counted(others, 'other branch', 'other branches')}."
 
 
 def leaves(nodes: Sequence[Node]) -> list[Node]:

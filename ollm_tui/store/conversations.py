@@ -15,6 +15,7 @@ from pathlib import Path
 
 import anyio
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store import statements
 from ollm_tui.store.backlog import Backlog
@@ -276,4 +277,4 @@ async def look_through(path: Path) -> tuple[bool, str]:
         if store.notice is not None:
             return False, store.notice
         count = len(await store.list(limit=_ALL))
-        return True, f"{'1 chat' if count == 1 else f'{count:,} chats'} in {path}"
+        return True, f"{counted(count, 'chat')} in {path}"

@@ -126,6 +126,8 @@ class ConversationSummary:
     model: str | None
     revision: int = 0
     """Changes with whatever is done to the chat."""
+    total_messages: int = 0
+    """Messages of all branches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +207,7 @@ def title_of(message: Message) -> str:
 
 def summary_of(row: Sequence[str | int | None]) -> ConversationSummary:
     """Read one row of the list."""
-    conversation_id, title, updated_ms, depth, model, revision = row
+    conversation_id, title, updated_ms, depth, model, revision, total = row
     return ConversationSummary(
         id=str(conversation_id),
         title=str(title),
@@ -213,6 +215,7 @@ def summary_of(row: Sequence[str | int | None]) -> ConversationSummary:
         message_count=int(depth or 0),
         model=None if model is None else str(model),
         revision=int(revision or 0),
+        total_messages=int(total or 0),
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.store.sqlite_pages import Value, layouts, read_rows
 
 Row: TypeAlias = dict[str, Value]
@@ -42,8 +43,8 @@ class Salvaged:
     @property
     def counts(self) -> str:
         """What was saved: `3 chats with 12 messages`."""
-        chats = "1 chat" if self.chats == 1 else f"{self.chats:,} chats"
-        messages = "1 message" if self.messages == 1 else f"{self.messages:,} messages"
+        chats = counted(self.chats, "chat")
+        messages = counted(self.messages, "message")
         return f"{chats} with {messages}"
 
     def __str__(self) -> str:
@@ -51,7 +52,8 @@ class Salvaged:
             return "Nothing could be read of it"
         if not self.missing:
             return f"{self.counts} were saved from it; nothing else is known to be missing"
-        lost = "1 message" if self.missing == 1 else f"at least {self.missing:,} messages"
+        lost = counted(self.missing, "message")
+        lost = lost if self.missing == 1 else f"at least {lost}"
         return f"{self.counts} were saved from it; {lost} could not be read"
 
 

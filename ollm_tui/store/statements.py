@@ -23,7 +23,8 @@ from ollm_tui.store.rows import (
 )
 
 LIST = """
-SELECT c.id, c.title, c.updated_ms, m.depth, c.model, c.revision
+SELECT c.id, c.title, c.updated_ms, m.depth, c.model, c.revision,
+  (SELECT count(*) FROM messages WHERE conversation_id = c.id)
 FROM conversations AS c LEFT JOIN messages AS m ON m.id = c.leaf_id
 ORDER BY c.updated_ms DESC, c.number DESC LIMIT ? OFFSET ?
 """

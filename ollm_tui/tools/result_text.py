@@ -2,6 +2,8 @@
 
 import re
 
+from ollm_tui.decode.counted import counted
+
 MOST_BYTES = 256 * 1024
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -22,4 +24,4 @@ def keep_ends(text: str, most_bytes: int = MOST_BYTES) -> str:
     head = data[: most_bytes - tail_bytes].decode(errors="ignore")
     tail = data[len(data) - tail_bytes :].decode(errors="ignore")
     left_out = len(data) - len(head.encode()) - len(tail.encode())
-    return f"{head}\n[... {left_out} bytes left out here ...]\n{tail}"
+    return f"{head}\n[... {counted(left_out, 'byte')} left out here ...]\n{tail}"

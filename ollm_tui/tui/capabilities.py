@@ -44,7 +44,12 @@ class ChatSummary(Protocol):
 
     @property
     def message_count(self) -> int:
-        """How many messages it has."""
+        """How many messages the branch has that was continued last."""
+        ...
+
+    @property
+    def total_messages(self) -> int:
+        """How many messages all its branches have."""
         ...
 
     @property

@@ -28,11 +28,6 @@ def fits_a_terminal(text: str) -> bool:
     return -(-len(text.encode("utf-8", "replace")) // 3) * 4 <= MOST_ENCODED
 
 
-def counted_lines(count: int) -> str:
-    """Write how many lines."""
-    return "1 line" if count == 1 else f"{count:,} lines"
-
-
 def pieces(text: str) -> Iterator[str]:
     """Cut a text so that each piece is handled in no time."""
     for start in range(0, len(text), _PIECE):

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ollm_tui.decode.counted import counted, plural
+
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import ImageContent
 
@@ -11,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def seconds(value: float) -> str:
-    """Write a duration: `0.31 s`, `3.2 s`, `12 s`, `2 min 5 s`."""
+    """Write a duration: `3 ms`, `0.31 s`, `3.2 s`, `12 s`, `2 min 5 s`."""
+    if 0 <= value < 0.0095:
+        return f"{value * 1000:.0f} ms" if value >= 0.0005 else "under 1 ms"
     if value < 1:
         return f"{value:.2f} s"
     if value < 9.95:
@@ -79,6 +83,11 @@ def count(number: int) -> str:
     return f"{number / 1e9:.1f}G"
 
 
+def popularity(number: int | None, noun: str, when: str = "") -> str:
+    """Write how often a model was fetched or liked: `12k downloads a month`, `1 like`."""
+    return "" if number is None else f"{count(number)} {plural(number, noun)}{when}"
+
+
 def parameters(number: int) -> str:
     """Write how many parameters a model has: `251k`, `135M`, `8.2B`, `70B`."""
     if number < 999_500:
@@ -93,7 +102,7 @@ def stats_line(usage: "Usage | None", timings: "Timings | None") -> str:
     """Write what the server reported of one answer, or nothing."""
     parts = []
     if usage and usage.completion_tokens is not None:
-        parts.append(f"{usage.completion_tokens} tokens")
+        parts.append(counted(usage.completion_tokens, "token"))
     if timings and timings.tokens_per_s is not None:
         rate = timings.tokens_per_s
         parts.append(f"{rate:.0f} tok/s" if rate >= 10 else f"{rate:.1f} tok/s")

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import counted
 from ollm_tui.models.capabilities import ABILITIES, Source, capabilities_of
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.model_fit import fit_facts
@@ -155,7 +156,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
 
 
 def _tokens(count: int) -> str:
-    return f"{count:,} tokens"
+    return counted(count, "token")
 
 
 def _text(value: "JsonValue") -> str:

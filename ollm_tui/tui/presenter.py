@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.decode.picture_header import read_header
 from ollm_tui.protocol.chat_events import (
     ChatEvent,
@@ -336,7 +337,7 @@ class TurnPresenter:
             self._status.show_usage(event.usage)
         if event.reason == "max_turns":
             self.can_go_on = True
-            text = f"The model used {event.turn} turns and wants to go on."
+            text = f"The model used {counted(event.turn, 'turn')} and wants to go on."
             self.note(text, "warning", self._hints.go_on or None)
         elif text := finish_note(event.reason, self._no_answer):
             self.note(text, "warning")

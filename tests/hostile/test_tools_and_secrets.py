@@ -147,7 +147,7 @@ async def test_a_search_of_the_whole_home_passes_all_of_them_over(home: Home) ->
     for mode in ("text", "regex"):
         told = await home.told("search_files", pattern="canary of", mode=mode)
         assert told.splitlines()[0] == f"notes.txt:1: {CANARY}, of no importance"
-        assert told.splitlines()[1].startswith("[1 matching lines in ")
+        assert told.splitlines()[1].startswith("[1 matching line in ")
 
 
 async def test_what_only_looks_like_a_secret_is_told(home: Home) -> None:
@@ -355,7 +355,7 @@ async def test_a_pattern_learns_nothing_about_a_key(home: Home) -> None:
         await home.told("search_files", pattern=pattern, mode="regex")
         for pattern in ("^key=sk-[a-p]", "^key=sk-[q-z]", "Canary.4", "Canary.5")
     }
-    assert answers == {"[0 matching lines in 1 files of .; 1 file with keys passed over]"}
+    assert answers == {"[0 matching lines in 1 file of .; 1 file with keys passed over]"}
 
 
 def guesses(part: str) -> Iterator[str]:

@@ -367,6 +367,11 @@ def test_the_speed_of_a_single_token_is_none() -> None:
     assert isinstance(last, Finish)
     assert last.timings is not None
     assert last.timings.tokens_per_s is None
+    closing = line(done=True, eval_count=1, eval_duration=1_000_000_000)
+    last = decode(OllamaStream(PLACE), [closing])[-1]
+    assert isinstance(last, Finish)
+    assert last.timings is not None
+    assert last.timings.tokens_per_s is None
 
 
 def test_ollamas_durations_are_nanoseconds_and_a_missing_count_is_unknown() -> None:

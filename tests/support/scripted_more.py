@@ -24,6 +24,11 @@ class SavedChat:
     message_count: int = 2
     model: str | None = "local://qwen3:8b"
     revision: int = 0
+    on_other_branches: int = 0
+
+    @property
+    def total_messages(self) -> int:
+        return self.message_count + self.on_other_branches
 
 
 @dataclass

@@ -370,7 +370,7 @@ async def test_a_huge_answer_keeps_its_ends_and_counts_the_rest() -> None:
     head, note, tail = result.content.split("\n")
     assert len((head + tail).encode()) <= 256 * 1024
     left_out = len(text.encode()) - len((head + tail).encode())
-    assert note == f"[... {left_out} bytes left out here ...]"
+    assert note == f"[... {left_out:,} bytes left out here ...]"
     assert result.display == result.content
 
 

@@ -9,6 +9,7 @@ from ollm_tui.tui.figures import (
     count,
     finish_note,
     parameters,
+    popularity,
     seconds,
     size,
     stats_line,
@@ -19,7 +20,16 @@ from ollm_tui.tui.figures import (
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(0.31, "0.31 s"), (3.2, "3.2 s"), (9.96, "10 s"), (12.4, "12 s"), (125, "2 min 5 s")],
+    [
+        (0.0, "under 1 ms"),
+        (0.003, "3 ms"),
+        (0.0099, "0.01 s"),
+        (0.31, "0.31 s"),
+        (3.2, "3.2 s"),
+        (9.96, "10 s"),
+        (12.4, "12 s"),
+        (125, "2 min 5 s"),
+    ],
 )
 def test_durations(value: float, words: str) -> None:
     assert seconds(value) == words
@@ -45,6 +55,18 @@ def test_only_what_was_reported_is_written() -> None:
     assert stats_line(Usage(completion_tokens=3), Timings(tokens_per_s=4.25)) == (
         "3 tokens · 4.2 tok/s"
     )
+    assert stats_line(Usage(completion_tokens=1), Timings(first_token_s=0.003)) == (
+        "1 token · first token 3 ms"
+    )
+    assert stats_line(Usage(completion_tokens=1204), None) == "1,204 tokens"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(None, ""), (0, "0 likes"), (1, "1 like"), (1001, "1.0k likes")],
+)
+def test_likes(number: int | None, words: str) -> None:
+    assert popularity(number, "like") == words
 
 
 def test_an_ordinary_end_needs_no_note() -> None:

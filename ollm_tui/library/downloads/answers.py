@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.part_state import PartState
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched
@@ -163,7 +164,7 @@ def _promised(asked: Asked, answer: Fetched, total: int | None) -> tuple[int | N
 
 
 def _sizes(known: set[int]) -> str:
-    return " and ".join(f"{size} bytes" for size in sorted(known))
+    return " and ".join(counted(size, "byte") for size in sorted(known))
 
 
 def _refusal(name: str, answer: Fetched) -> AIError:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 FreeBytes: TypeAlias = Callable[[Path], int]
@@ -63,4 +64,4 @@ def in_units(size: int) -> str:
     for unit, factor in _UNITS:
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
-    return f"{size} bytes"
+    return counted(size, "byte")

@@ -138,7 +138,8 @@ def read_timings(line: JsonObject) -> Timings:
 
 
 def _speed(tokens: int | None, seconds: float | None) -> float | None:
-    if not tokens or seconds is None or seconds * _NANOSECONDS < 1:
+    # of a single token it is no speed: there was no time between two
+    if tokens is None or tokens < 2 or seconds is None or seconds * _NANOSECONDS < 1:
         return None
     return tokens / seconds
 

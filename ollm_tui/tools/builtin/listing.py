@@ -4,6 +4,7 @@ import itertools
 import os
 from pathlib import Path
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, shown_path
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.builtin.secrets import is_hidden
@@ -42,7 +43,7 @@ def _list(found: Resolved, include_hidden: bool) -> str:
         entries.sort(key=lambda entry: (not _is_folder(entry), entry.name.casefold(), entry.name))
         lines = [_line(entry) for entry in entries[:MOST_ENTRIES]]
     hidden, kept = len(seen[:MOST_SEEN]) - len(shown), len(shown) - len(entries)
-    notes = [f"{len(entries)} entries" + (" or more" if more else "")]
+    notes = [counted(len(entries), "entry", "entries") + (" or more" if more else "")]
     if len(entries) > MOST_ENTRIES:
         notes.append(f"the first {MOST_ENTRIES} are shown")
     if hidden:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anyio import from_thread
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, content_refusal
 from ollm_tui.tools.builtin.lines import (
     MORE_BYTES,
@@ -67,7 +68,7 @@ def _read(found: Resolved, start_line: int, line_count: int) -> str:
     size = found.status.st_size
     if is_binary(start):
         shown = start[:_SHOWN_BYTES].hex(" ")
-        return f"[{found.shown} is not text; {size} bytes. It begins with: {shown}]"
+        return f"[{found.shown} is not text; {counted(size, 'byte')}. It begins with: {shown}]"
     window = read_window(found.fd, size, start_line, line_count, MOST_BYTES)
     lines = _whole_lines(window)
     if not lines:
@@ -101,5 +102,6 @@ def _note(window: Window, given: int, size: int) -> str:
 
 
 def _total(window: Window, size: int) -> str:
-    lines = "more than could be counted" if window.total is None else str(window.total)
-    return f"{lines} lines, {size} bytes"
+    total = window.total
+    lines = "more lines than could be counted" if total is None else counted(total, "line")
+    return f"{lines}, {counted(size, 'byte')}"

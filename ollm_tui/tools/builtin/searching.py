@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from anyio import from_thread
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
 from ollm_tui.tools.builtin.lines import MORE_BYTES, chunks_of
 from ollm_tui.tools.builtin.reading import is_binary
@@ -152,10 +153,10 @@ def _search_file(search: _Search, file: Found, watch: Watch) -> None:
 
 
 def _report(search: _Search, where: str) -> str:
-    notes = [f"{len(search.lines)} matching lines in {search.files} files of {where}"]
+    found = counted(len(search.lines), "matching line")
+    notes = [f"{found} in {counted(search.files, 'file')} of {where}"]
     if search.withheld:
-        files = "1 file" if search.withheld == 1 else f"{search.withheld} files"
-        notes.append(f"{files} with keys passed over")
+        notes.append(f"{counted(search.withheld, 'file')} with keys passed over")
     if search.stopped:
         notes.append(search.stopped)
     return "\n".join([*search.lines, f"[{'; '.join(notes)}]"])

@@ -6,6 +6,7 @@ from datetime import datetime, tzinfo
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import ChatSummary
 from ollm_tui.tui.widgets.chrome import cut, fit
@@ -69,5 +70,11 @@ def row_content(chat: ChatSummary, width: int, now_ms: int, *, is_open: bool) ->
 
 
 def count_of(chat: ChatSummary) -> str:
-    """Write how many messages a chat has."""
-    return "1 message" if chat.message_count == 1 else f"{chat.message_count} messages"
+    """Write how many messages the shown branch of a chat has."""
+    return counted(chat.message_count, "message")
+
+
+def count_of_all(chat: ChatSummary) -> str:
+    """Write how many messages a chat has, and say so if that is more than the shown branch."""
+    branches = " on all branches" if chat.total_messages > chat.message_count else ""
+    return counted(chat.total_messages, "message") + branches

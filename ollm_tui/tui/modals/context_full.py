@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.counted import counted
 from ollm_tui.tokens.budget import (
     DropAttachments,
     LeaveOutTurns,
@@ -113,14 +114,17 @@ def ways_content(ways: Mapping[str, WayOut]) -> Content:
 def _sentence(way: WayOut) -> str:
     match way:
         case LeaveOutTurns(turns=1):
-            return f"Leave out the oldest question and its answer (frees {way.plan.freed:,} tokens)"
+            freed = counted(way.plan.freed, "token")
+            return f"Leave out the oldest question and its answer (frees {freed})"
         case LeaveOutTurns():
-            return f"Leave out the {way.turns} oldest questions (frees {way.plan.freed:,} tokens)"
+            freed = counted(way.plan.freed, "token")
+            return f"Leave out the {way.turns} oldest questions (frees {freed})"
         case RaiseWindow():
             return f"Load the model with a window of {way.num_ctx:,} tokens (num_ctx)"
         case DropAttachments():
             rest = "" if way.fits else ", which is not enough by itself"
-            return f"Leave out {way.count} attachments (about {way.freed:,} tokens{rest})"
+            them, freed = counted(way.count, "attachment"), counted(way.freed, "token")
+            return f"Leave out {them} (about {freed}{rest})"
         case SendEverything():
             return "Send again what was left out"
         case _:

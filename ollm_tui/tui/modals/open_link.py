@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import counted
 from ollm_tui.tui.link_host import Host
 from ollm_tui.tui.link_target import LinkRefusal, LinkTarget
 from ollm_tui.tui.modals.armed import WAITING, ArmedDialog, named_keys
@@ -124,7 +125,7 @@ def _facts(target: LinkTarget, room: int) -> Iterator[tuple[str, str]]:
     for host in target.hosts[:_MOST_HOSTS]:
         yield from _of_host(host, room)
     if (more := len(target.hosts) - _MOST_HOSTS) > 0:
-        yield "", f"and {more:,} more recipient{'s'[: more > 1]}"
+        yield "", f"and {counted(more, 'more recipient')}"
     if target.user:
         yield "Before @", cut(target.user, room)
     if target.port is not None:

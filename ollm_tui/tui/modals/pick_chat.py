@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import ChatSummary, SavedChats
-from ollm_tui.tui.modals.chat_rows import count_of, matching, row_content, title_of
+from ollm_tui.tui.modals.chat_rows import count_of_all, matching, row_content, title_of
 from ollm_tui.tui.modals.filter_list import FilterList
 
 PAGE = 100
@@ -134,7 +134,7 @@ class PickChat(FilterList[str | None]):
         self._doomed = chat
         self.set_focus(None)
         self.say(
-            f"Delete “{title_of(chat)}” ({count_of(chat)}) for good?\n"
+            f"Delete “{title_of(chat)}” ({count_of_all(chat)}) for good?\n"
             "y delete · any other key keeps it"
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.copies import counted_lines
+from ollm_tui.decode.counted import counted
 from ollm_tui.tui.modals.yes_no import YesNoDialog
 from ollm_tui.tui.widgets.reading import Passage
 
@@ -23,8 +23,8 @@ class SaveCopy(YesNoDialog):
     ) -> None:
         super().__init__(
             "Too much for the clipboard",
-            f"{characters:,} characters in {counted_lines(lines)} are more than terminals are known"
-            " to take as their clipboard.\n\nWrite them to a file? Nobody else can read it.",
+            f"{characters:,} characters in {counted(lines, 'line')} are more than terminals are"
+            " known to take as their clipboard.\n\nWrite them to a file? Nobody else can read it.",
             Passage("In the folder", short_path(folder)),
             yes="write the file",
             no="or Esc no",

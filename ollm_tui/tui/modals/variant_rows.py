@@ -14,7 +14,7 @@ from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.runtime.places import Place
-from ollm_tui.tui.figures import count, parameters, size, window
+from ollm_tui.tui.figures import parameters, popularity, size, window
 from ollm_tui.tui.model_fits import ModelFits
 from ollm_tui.tui.widgets.chrome import cut, fit
 from ollm_tui.tui.widgets.find_rows import LOOKS
@@ -213,8 +213,8 @@ def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[st
         else _NO_LICENCE
         if model
         else "",
-        f"{count(downloads)} downloads a month" if downloads is not None else "",
-        f"{count(likes)} likes" if likes is not None else "",
+        popularity(downloads, "download", " a month"),
+        popularity(likes, "like"),
     )
     lines = [" · ".join(filter(None, facts))]
     if model is not None and model.gated:

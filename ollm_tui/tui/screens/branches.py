@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store.branches import others_line
 from ollm_tui.tui.capabilities import ChatBranches, KeepsBranches
@@ -83,7 +84,8 @@ class Branches:
             return
         self._desk.go_to(client)
         newest = ", the one continued last" if place == 0 else ""
-        text = f"Branch {place + 1} of {len(found)}{newest}: {_count(found[place].length)}."
+        length = counted(found[place].length, "message")
+        text = f"Branch {place + 1} of {len(found)}{newest}: {length}."
         self._desk.say(text, hint="/branch shows the next one. What you send goes on from here.")
         await self._desk.talk.find_window()
         self._desk.status.show_talk()
@@ -119,8 +121,8 @@ def news_words(news: "ChatNews") -> list[tuple[str, str | None]]:
         words.append((f"This chat was renamed in another window: {clean_line(news.title)}", None))
     if news.branch is not None:
         where = "after this" if news.branch.is_continuation else "on another branch"
-        text = f"This chat was continued in another window: {_count(news.messages)} {where}."
-        words.append((text, _SHOW))
+        what = f"{counted(news.messages, 'message')} {where}"
+        words.append((f"This chat was continued in another window: {what}.", _SHOW))
     return words
 
 
@@ -132,7 +134,3 @@ def _chosen(found: "Sequence[Branch]", number: str) -> int | None:
         return place if 0 <= place < len(found) else None
     shown = next((at for at, one in enumerate(found) if one.apart == 0), None)
     return 0 if shown is None else (shown + 1) % len(found)
-
-
-def _count(messages: int) -> str:
-    return "1 message" if messages == 1 else f"{messages:,} messages"

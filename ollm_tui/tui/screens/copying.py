@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio.to_thread
 
 from ollm_tui.decode.clean import clean
+from ollm_tui.decode.counted import counted
 from ollm_tui.tui.copies import (
     cleaned,
-    counted_lines,
     fits_a_terminal,
     joined_lines,
     pieces,
@@ -91,7 +91,7 @@ class Copying:
             self._say("There is nothing to copy")
             return
         self._screen.app.copy_to_clipboard(text)
-        lines = counted_lines(text.count("\n") + 1)
+        lines = counted(text.count("\n") + 1, "line")
         self._say(f"Sent {lines} to the terminal's clipboard")
 
     async def _offer_file(self, text: str) -> None:

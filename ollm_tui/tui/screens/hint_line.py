@@ -20,7 +20,8 @@ def queue_line(
 ) -> str:
     """Say how many prompts wait, how to get them back, and how they begin.
 
-    `key_for` names the key of an action. `is_held` says that they wait for more than an answer: the one before them ended in an error.
+    `key_for` names the key of an action. `is_held` says that they wait for more than an answer:
+    the one before them ended in an error.
     """
     if not waiting:
         return ""

@@ -83,27 +83,28 @@ class ModelDeeds:
                 stay = await ask(Choose(heading, _STAYS, "Enter load · Esc close"))
                 if stay is not None:
                     self._work.load(ref, stay or None)
-            case "unload":
-                if await self._work.may_stop(ref, "drop the model from memory"):
-                    self._work.unload(ref)
+            case "unload" if await self._work.may_stop(ref, "drop the model from memory"):
+                self._work.unload(ref)
             case "copy":
                 name = await ask(CopyName(ref.model))
                 if name is not None:
                     self._work.copy(ref, name)
             case "delete":
-                may_stop = await self._work.may_stop(ref, "delete the model")
-                if may_stop and await ask(self._question(entry)):
-                    self._work.delete(ref)
+                await self._delete(entry)
             case "show":
                 await self._show(entry)
 
-    def _question(self, entry: ModelEntry) -> DeleteModel:
-        return DeleteModel(
+    async def _delete(self, entry: ModelEntry) -> None:
+        if not await self._work.may_stop(entry.ref, "delete the model"):
+            return
+        question = DeleteModel(
             entry.info,
             self._work.place(entry.ref) or entry.label,
             is_own=self._work.is_own(entry.ref),
             is_loaded=bool(entry.is_loaded),
         )
+        if await self._screen.app.push_screen_wait(question):
+            self._work.delete(entry.ref)
 
     async def _show(self, entry: ModelEntry) -> None:
         """Show all that is known of a model, and do what is chosen there."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import plural
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.figures import size
@@ -74,8 +75,7 @@ def problem_lines(listings: Iterable[Listing]) -> list[str]:
 def count_words(shown: int, total: int, sorted_by: str) -> str:
     """Write how many models there are, how many are shown, and by what they are sorted."""
     count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
-    word = "model" if total == 1 else "models"
-    return f"{count} {word}" + (f", by {sorted_by}" if sorted_by else "")
+    return f"{count} {plural(total, 'model')}" + (f", by {sorted_by}" if sorted_by else "")
 
 
 def empty_words(

@@ -88,7 +88,7 @@ class ModelWork:
         return self._desk.talk.ref
 
     async def may_stop(self, ref: ModelRef, deed: str) -> bool:
-        """Whether something may be done that ends an answer of this model; asks if one is coming."""
+        """Whether something may be done that ends this model's answer; asks while one comes."""
         return not self.is_own(ref) or await self._desk.may_stop(deed)
 
     # The deeds

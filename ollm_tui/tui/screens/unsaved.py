@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.tui.capabilities import KeepsChats, TellsUnsaved
 from ollm_tui.tui.faces import NoteKind
 from ollm_tui.tui.services import Runtime
@@ -43,7 +44,7 @@ class Unsaved:
         if problem is None or not count or self._has_asked:
             return False
         self._has_asked = True
-        what = "1 message is" if count == 1 else f"{count:,} messages are"
+        what = f"{counted(count, 'message')} {'is' if count == 1 else 'are'}"
         self._say(f"{what} in memory only. {problem.message}", "warning", _AGAIN)
         return True
 

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.job import ENDED, Job, JobState
 from ollm_tui.tui.widgets.chrome import Piece, fit, paint, plain, spread, width_of
 from ollm_tui.tui.widgets.download_rows import job_lines
@@ -192,7 +193,7 @@ class DownloadsDock(Widget, can_focus=True):
 
     def _heading(self, width: int) -> list[Piece]:
         rest = len(self._lines) - self._rows
-        more = f"  {rest} more lines" if rest > 0 else ""
+        more = f"  {counted(rest, 'more line')}" if rest > 0 else ""
         left = [Piece(f" {HEADING}", "heading"), Piece(more, "quiet")]
         hints = self._own_keys if self.has_focus else self._ways_here
         keys: list[Piece] = []

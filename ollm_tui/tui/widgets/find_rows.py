@@ -15,7 +15,7 @@ from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.address import HubAddress, shown_address
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.suggestions import place_of
-from ollm_tui.tui.figures import count, parameters, size, window
+from ollm_tui.tui.figures import count, parameters, popularity, size, window
 from ollm_tui.tui.widgets.chrome import cut, fit
 
 LOOKS: Final[Mapping[Verdict, str]] = MappingProxyType(
@@ -211,8 +211,8 @@ def about_row(row: FindRow | None) -> list[str]:
         clean_line((entry.licence or "")[:_LONGEST]),
         f"{window(entry.context)} context" if entry.context else "",
         purposes_text(entry, 6),
-        f"{count(entry.downloads)} downloads a month" if entry.downloads is not None else "",
-        f"{count(entry.likes)} likes" if entry.likes is not None else "",
+        popularity(entry.downloads, "download", " a month"),
+        popularity(entry.likes, "like"),
         f"yours {stars(entry.rating)}" if entry.rating else "",
     ]
     here = ", ".join(clean_name(str(ref)[:_LONGEST]) for ref in entry.installed[:3])

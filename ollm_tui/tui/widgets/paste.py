@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.tui.widgets.stand_ins import cannot_be_held
 
 FOLD_OVER_LINES: Final = 20
@@ -55,6 +56,4 @@ def long_summary(text: str) -> str:
 
 def _size(text: str) -> str:
     lines = text.count("\n") + (not text.endswith("\n"))
-    if lines > 1:
-        return f"{lines:,} lines"
-    return "1 character" if len(text) == 1 else f"{len(text):,} characters"
+    return counted(lines, "line") if lines > 1 else counted(len(text), "character")

@@ -70,7 +70,7 @@ async def test_a_line_longer_than_all_that_is_given_comes_in_part(tmp_path: Path
     assert text == "x" * reading.MOST_BYTES
     assert (
         note
-        == "[lines 1 to 1, the last one in part of 2 lines, 100006 bytes; go on with start_line=2]"
+        == "[lines 1 to 1, the last one in part of 2 lines, 100,006 bytes; go on with start_line=2]"
     )
     assert (await use(tmp_path, "read_file", path="a.txt", start_line=2)).startswith("last\n")
 
@@ -78,7 +78,7 @@ async def test_a_line_longer_than_all_that_is_given_comes_in_part(tmp_path: Path
 async def test_what_is_no_text_is_told_with_its_size_and_beginning(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\x89PNG\0" + b"z" * 1000)
     told = await use(tmp_path, "read_file", path="a.bin")
-    assert told.startswith("[a.bin is not text; 1005 bytes. It begins with: 89 50 4e 47 00 7a")
+    assert told.startswith("[a.bin is not text; 1,005 bytes. It begins with: 89 50 4e 47 00 7a")
     assert len(told) < 1000
 
 
@@ -101,7 +101,7 @@ async def test_five_gigabytes_take_neither_time_nor_memory(tmp_path: Path, start
     told = await use(tmp_path, "read_file", path="huge", line_count=2)
     took, peak = time.monotonic() - begun, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "5000000000 bytes" in told
+    assert "5,000,000,000 bytes" in told
     assert told.startswith("text\ntext\n\n[lines 1 to 2 of" if start else "[huge is not text")
     assert peak < 1_000_000
     assert took < 1

@@ -145,7 +145,7 @@ async def test_only_the_beginning_of_a_huge_file_is_searched(tmp_path: Path) -> 
     with (tmp_path / "a.txt").open("ab") as file:
         file.write(b"x\n" * searching.MOST_FILE_BYTES + b"needle\n")
     told = await use(tmp_path, "search_files", pattern="needle")
-    assert told.splitlines()[1] == "[1 matching lines in 1 files of .]"
+    assert told.splitlines()[1] == "[1 matching line in 1 file of .]"
 
 
 async def test_folders_are_walked_to_a_depth_and_unreadable_ones_passed_over(

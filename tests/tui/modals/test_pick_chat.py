@@ -147,6 +147,17 @@ async def test_deleting_asks_first(tmp_path: Path, key: str) -> None:
         assert [option.id for option in listed.options] == ["b", "c"]
 
 
+async def test_the_question_counts_what_goes_on_all_branches(tmp_path: Path) -> None:
+    scripted = runtime()
+    scripted.chats.saved = [SavedChat("a", "Sky colours", message_count=4, on_other_branches=3)]
+    async with staged(tmp_path / "config.toml", scripted) as stage:
+        await opened(stage)
+        assert "4 messages" in stage.screen_text
+        await stage.pilot.press("ctrl+d")
+        await stage.settle()
+        assert "(7 messages on all branches) for good?" in stage.screen_text
+
+
 @pytest.mark.parametrize("key", ["n", "enter", "escape", "Y", "down", "ctrl+d", "space"])
 async def test_every_key_but_one_keeps_the_chat(tmp_path: Path, key: str) -> None:
     scripted = runtime()

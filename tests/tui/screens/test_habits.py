@@ -8,7 +8,6 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from tests.support.screens import staged
-from tests.support.scripted import text
 
 BROKEN = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.")
 

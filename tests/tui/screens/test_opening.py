@@ -148,7 +148,9 @@ OWN_KEYS = {
 }
 
 
-async def test_questions_name_a_persons_own_keys(config: Path) -> None:
+async def test_questions_name_a_persons_own_keys(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scripted = ScriptedRuntime()
     app = OllmApp(replace(services(scripted, config), keymap=OWN_KEYS))
     async with app.run_test(size=(120, 30)) as pilot:
@@ -157,8 +159,8 @@ async def test_questions_name_a_persons_own_keys(config: Path) -> None:
             while stage.chat.desk is None or stage.chat.desk.is_busy:
                 await pilot.pause(0.005)
         hints: list[str] = []
-        stage.chat.hints.flash = lambda text, _seconds: hints.append(text)  # type: ignore[method-assign]
-        stage.chat.hints.stand = hints.append  # type: ignore[method-assign]
+        monkeypatch.setattr(stage.chat.hints, "flash", lambda text, _seconds: hints.append(text))
+        monkeypatch.setattr(stage.chat.hints, "stand", hints.append)
         await stage.ask("one")
         await stage.ask("two")
         await pilot.press("f11")

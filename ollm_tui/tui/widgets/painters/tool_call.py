@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ollm_tui.decode.clean import clean, clean_name
+from ollm_tui.decode.counted import counted
 from ollm_tui.tui.figures import seconds as written_seconds
 from ollm_tui.tui.widgets.chrome import cut
 from ollm_tui.tui.widgets.painters.painter import Change, line_anchor, locate_line
@@ -161,7 +162,7 @@ class ToolPainter:
         for number, row in enumerate(plain_rows(text, self._canvas.width - 2, dim)):
             if number == most:
                 left = text.count("\n") + 1 - shown_lines
-                what = "the line goes on" if left < 1 else f"{left:,} more line{'s'[: left > 1]}"
+                what = "the line goes on" if left < 1 else counted(left, "more line")
                 yield _indented(Row((Segment(f"… {what}", dim),)), dim)
                 return
             shown_lines += row.join is None
