@@ -91,7 +91,7 @@ def taken_up(content: ImageContent) -> AttachedPicture | None:
     told = replace(
         content, mime_type=f"image/{header.kind}", width=header.width, height=header.height
     )
-    return AttachedPicture("", header.kind, data.size, told)
+    return AttachedPicture(content.name or "", header.kind, data.size, told)
 
 
 def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
@@ -114,6 +114,7 @@ def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
         mime_type=f"image/{header.kind}",
         width=header.width,
         height=header.height,
+        name=file.name,
     )
     return AttachedPicture(file.name, header.kind, len(file.data), content)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.blocks import (
     AudioContent,
     Block,
@@ -52,7 +53,8 @@ def messages_to_send(
     A question whose answer failed leaves two questions in a row: they are sent as one. Answers
     of nothing but thinking are left out, since on the wire they would be empty. A call without
     a result, as a crash leaves it, gets one that says it was stopped. A question that was nothing
-    but what is left out goes with its answer: nothing ever stands in the place of a picture.
+    but what is left out goes with its answer: nothing ever stands in the place of a picture. A
+    picture from a file is sent below the file's name, as the text of a file is.
     """
     sent: list[Message] = []
     unsent: tuple[type[Block], ...] = () if pictures else (ImageContent,)
@@ -71,7 +73,7 @@ def messages_to_send(
             sent[-1] = _joined(sent[-1], message)
         else:
             sent.append(message)
-    return tuple(sent)
+    return tuple(map(_with_names, sent))
 
 
 def no_result(call: ToolCall) -> Message:
@@ -94,6 +96,19 @@ def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None
     if not kept and not message.tool_calls:
         return None
     return replace(message, content=tuple(kept))
+
+
+def _with_names(message: Message) -> Message:
+    """Put the name of its file before each picture that has one; no wire has a field for it."""
+    content: list[Block] = []
+    for block in message.content:
+        if isinstance(block, ImageContent) and block.name:
+            before = content[-1] if content else None
+            is_below_words = isinstance(before, TextContent) and not before.text.endswith("\n")
+            apart = "\n\n" if is_below_words else ""
+            content.append(TextContent(f"{apart}{clean_name(block.name)}:\n"))
+        content.append(block)
+    return message if len(content) == len(message.content) else replace(message, content=content)
 
 
 def newest_turns(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:

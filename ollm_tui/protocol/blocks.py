@@ -45,6 +45,8 @@ class ImageContent:
     mime_type: str | None = None
     width: int | None = None
     height: int | None = None
+    name: str | None = None
+    """The name of the file it came from."""
     type: Literal["image"] = field(default="image", init=False)
 
 

@@ -59,7 +59,7 @@ def block_to_json(block: Block) -> JsonObject:
         case EmbeddingContent():
             return {"type": "embedding", "vector": list(block.vector)}
         case ImageContent():
-            size = _present(width=block.width, height=block.height)
+            size = _present(width=block.width, height=block.height, name=block.name)
         case AudioContent() | VideoContent():
             size = _present(duration_s=block.duration_s)
         case _:
@@ -127,6 +127,7 @@ def _image_block(data: JsonMapping) -> Block:
         mime_type=_string(data, "mime_type"),
         width=_integer(data, "width"),
         height=_integer(data, "height"),
+        name=_string(data, "name"),
     )
 
 

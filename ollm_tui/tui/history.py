@@ -109,4 +109,6 @@ class HistoryPainter:
 
 def show_picture(transcript: TranscriptFace, block_id: str, picture: ImageContent) -> None:
     """Show a picture of a message."""
-    transcript.add_picture(block_id, picture.data, picture.mime_type, picture.url)
+    transcript.add_picture(
+        block_id, picture.data, picture.mime_type, picture.url, picture.name or ""
+    )

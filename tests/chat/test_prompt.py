@@ -1,5 +1,7 @@
 """From a conversation to the messages of a request."""
 
+from dataclasses import replace
+
 from ollm_tui.chat.prompt import (
     merged_options,
     messages_to_send,
@@ -35,6 +37,25 @@ def test_attachments_can_stay_behind_and_a_message_of_nothing_else_with_them() -
         result,
         plain,
     )
+
+
+def test_a_picture_from_a_file_goes_below_its_name_and_not_at_all_without_it() -> None:
+    cat, dog = (replace(PICTURE, name=name) for name in ("cat.png", "d\n\u202eog.png"))
+    asked = Message("user", [TextContent("Which?"), cat, dog, TextContent("Say."), PICTURE])
+    (sent,) = messages_to_send([asked])
+    assert sent.content == (
+        TextContent("Which?"),
+        TextContent("\n\ncat.png:\n"),
+        cat,
+        TextContent("d⟦U+000A⟧⟦U+202E⟧og.png:\n"),
+        dog,
+        TextContent("Say."),
+        PICTURE,
+    )
+    assert messages_to_send([asked], pictures=False)[0].text == "Which?Say."
+    assert messages_to_send([Message("user", [cat])])[0].text == "cat.png:\n"
+    joined = messages_to_send([asked, Message("user", [cat])])[0].text
+    assert joined.endswith("Say.\n\ncat.png:\n")
 
 
 def test_questions_in_a_row_are_joined_with_their_pictures() -> None:

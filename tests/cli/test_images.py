@@ -35,7 +35,7 @@ def test_pictures_reach_the_model_in_their_order(
     done = ollm(*local(seeing), "-p", "Compare them.", *both)
     assert (done.stdout, done.stderr, done.returncode) == ("Hello there.\n", "", 0)
     message = seeing.requests[-1]["messages"][-1]
-    assert message["content"] == "Compare them."
+    assert message["content"] == "Compare them.\n\none.png:\ntwo pictures.txt:\n"
     assert [base64.b64decode(each) for each in message["images"]] == [png(), jpeg()]
 
 
@@ -57,6 +57,7 @@ def test_a_model_that_reads_only_text_gets_none_and_that_is_said(
     assert done.stderr == "ollm: tiny:1b reads only text: a picture is not sent.\n"
     assert "images" not in fake.requests[-1]["messages"][-1]
     assert "[image" not in json.dumps(fake.requests[-1]).casefold()
+    assert "one.png" not in json.dumps(fake.requests[-1])
     lines = ollm(*local(fake), "--json", "-p", "What?", "--image", "one.png").stdout.splitlines()
     left_out = {"type": "pictures_left_out", "count": 1, "model": "tiny:1b", "turn": 1}
     assert json.loads(lines[0]) == left_out
@@ -121,7 +122,8 @@ def test_other_servers_get_the_same_picture_in_their_own_words(
     assert (done.returncode, done.stderr) == (0, "")
     body = json.loads(server.received[-1].body)
     [message] = objects(body["messages"])
-    _text, picture = objects(message["content"])
+    _text, file, picture = objects(message["content"])
+    assert file["text"] == "\n\none.png:\n"
     sent = as_object(picture[where[0]])[where[1]]
     assert isinstance(sent, str)
     assert base64.b64decode(sent.rpartition(",")[2]) == png()

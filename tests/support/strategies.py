@@ -44,6 +44,7 @@ def blocks() -> st.SearchStrategy[Block]:
             mime_type=optional,
             width=COUNTS,
             height=COUNTS,
+            name=optional,
         ),
         st.builds(AudioContent, **timed),
         st.builds(VideoContent, **timed),

@@ -69,7 +69,7 @@ async def test_a_pasted_path_becomes_a_picture_that_is_shown_and_sent(
         assert "Image #1 · my dog.jpg · jpeg · 5 x 4 · " in stage.screen_text
         await stage.ask("What is it?")
         assert content(stage) == [jpeg(), "What is it?"]
-        assert "\nWhat is it?\njpeg · 5 x 4 · " in f"\n{stage.shown}"
+        assert "\nWhat is it?\nmy dog.jpg · jpeg · 5 x 4 · " in f"\n{stage.shown}"
         assert "Image #1" not in stage.screen_text
 
 
@@ -202,12 +202,12 @@ async def test_a_chat_that_is_asked_again_or_edited_keeps_its_pictures(
         await stage.ask("/retry")
         await read(stage)
         assert stage.client.prompts[-1] is None
-        assert stage.shown.count("png · 3 x 2 · ") == 1
+        assert stage.shown.count("cat.png · png · 3 x 2 · ") == 1
         stage.client.answer("Yes.")
         await stage.settle()
         await stage.pilot.press("escape", "escape")
         assert stage.chat.composer.text == "[Image #2] like this one?"
-        assert "Image #2 · png · 3 x 2 · " in stage.screen_text
+        assert "Image #2 · cat.png · png · 3 x 2 · " in stage.screen_text
         await stage.ask(" Or not?")
         assert content(stage) == [png(), "like this one? Or not?"]
         assert stage.client.rewound == [0]
