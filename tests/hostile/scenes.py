@@ -208,7 +208,7 @@ def saved_chats(visit: Visit) -> None:
     for place in range(len(visit.payloads)):
         session.write(f"{place:02}")
         session.wait_for(f"│   {place:02}")
-        threading.Event().wait(0.2)  # the list is drawn after what is typed
+        visit.wait_for_match(re.compile(rf"│  [ ●] {place:02}"))  # drawn after what is typed
         visit.look("list of chats")
         if place % 7 == 0:
             session.write(b"\x04")

@@ -194,24 +194,27 @@ def test_reasons_are_told_in_our_words_and_kept_in_theirs(said: str, meant: str)
 
 
 @pytest.mark.parametrize(
-    ("kind", "code", "status"),
+    ("kind", "code", "status", "message"),
     [
-        ("overloaded_error", ErrorCode.SERVICE_UNAVAILABLE, 529),
-        ("rate_limit_error", ErrorCode.RATE_LIMITED, 429),
-        ("api_error", ErrorCode.INTERNAL_ERROR, 500),
-        ("authentication_error", ErrorCode.AUTH_FAILED, 401),
-        ("invalid_request_error", ErrorCode.BAD_REQUEST, 400),
+        ("overloaded_error", ErrorCode.SERVICE_UNAVAILABLE, 529, "Said so"),
+        ("rate_limit_error", ErrorCode.RATE_LIMITED, 429, "Said so"),
+        ("api_error", ErrorCode.INTERNAL_ERROR, 500, "Said so"),
+        (
+            *("authentication_error", ErrorCode.AUTH_FAILED, 401),
+            "Server asks for an API key: Said so",
+        ),
+        ("invalid_request_error", ErrorCode.BAD_REQUEST, 400, "Said so"),
     ],
 )
 def test_an_error_inside_the_stream_is_what_its_status_would_have_been(
-    kind: str, code: ErrorCode, status: int
+    kind: str, code: ErrorCode, status: int, message: str
 ) -> None:
     body = sse({"type": "error", "error": {"type": kind, "message": "Said so"}})
     (end,) = read(body)
     assert isinstance(end, ErrorEvent)
     assert (end.error.code, end.error.status) == (code, status)
     assert not end.error.retryable  # the server has answered
-    assert end.error.message.endswith("Said so")
+    assert end.error.message == message
     after_text = read(sse(started(0, type="text", text="It was ")) + body)
     assert after_text[0] == TextDelta("It was ")
     assert isinstance(after_text[-1], ErrorEvent)

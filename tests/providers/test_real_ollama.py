@@ -1,7 +1,6 @@
 """Every reply of a real Ollama is read as it was meant."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -24,9 +23,9 @@ from ollm_tui.providers.ollama import OllamaProvider
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.test_ollama_operations import ollama
 from tests.support.cuts import cut_at, one_by_one
-from tests.support.http_server import Handler, Received, Reply, serve
+from tests.support.http_server import Handler, Received, Reply
 from tests.support.real_ollama import EXCHANGES, Exchange, exchange
 
 PLACE = Place("local", "Ollama", "localhost:11434", "Start it.", "Fetch it.")
@@ -36,17 +35,6 @@ REASONS = {"stop": "stop", "length": "length"}
 
 def by_id(one: Exchange) -> str:
     return one.id
-
-
-@asynccontextmanager
-async def ollama(handler: Handler) -> AsyncIterator[OllamaProvider]:
-    async with serve(handler) as server:
-        spec = ProviderSpec(name="local", kind="ollama", label="Ollama", base_url=server.url)
-        provider = OllamaProvider(spec)
-        try:
-            yield provider
-        finally:
-            await provider.dispose()
 
 
 async def asked(provider: OllamaProvider) -> list[ProviderEvent]:

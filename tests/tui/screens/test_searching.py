@@ -33,6 +33,16 @@ async def looked(stage: Stage) -> str:
     return tally(stage)
 
 
+async def looked_again(stage: Stage) -> None:
+    """Wait until an open search has looked whether the chat has changed."""
+    finder = stage.chat.finder
+    assert finder is not None
+    before = finder._followed_at
+    with anyio.fail_after(5):
+        while finder._followed_at == before:
+            await stage.pilot.pause(0.01)
+
+
 async def search(stage: Stage, needle: str) -> str:
     await stage.pilot.press("ctrl+f")
     stage.app.screen.query_one(Input).value = needle
@@ -211,7 +221,7 @@ async def test_the_match_stays_in_view_when_the_screen_is_resized(tmp_path: Path
         for size in ((50, 20), (110, 40), (34, 14), (80, 24)):
             await stage.pilot.resize_terminal(*size)
             await stage.settle()
-            await stage.pilot.pause(0.3)
+            await looked_again(stage)
             await stage.settle()
             assert current(stage) == "violet", size
 
@@ -258,10 +268,10 @@ async def test_scrolling_away_is_allowed_and_the_next_needle_begins_there(tmp_pa
         assert await search(stage, "noon") == "1 of 30"
         await stage.pilot.press("ctrl+home")
         await stage.settle()
-        await stage.pilot.pause(0.3)
+        await looked_again(stage)
         assert stage.chat.transcript.scroll_offset.y == 0
         await stage.pilot.resize_terminal(60, 24)
-        await stage.pilot.pause(0.3)
+        await looked_again(stage)
         assert await looked(stage) == "1 of 30"
         assert stage.chat.transcript.scroll_offset.y == 0
         stage.app.screen.query_one(Input).value = "violet"
@@ -326,7 +336,7 @@ async def test_blocks_may_go_while_they_are_searched(tmp_path: Path) -> None:
         view.clear()
         await stage.pilot.pause(0.02)
         load(view, 40)
-        await stage.pilot.pause(0.3)
+        await looked_again(stage)
         assert await looked(stage) == "40 found"
         await stage.pilot.press("up")
         assert await looked(stage) == "1 of 40"
@@ -342,7 +352,7 @@ async def test_the_next_needle_begins_in_the_chat_that_is_there(tmp_path: Path) 
         stage.chat.transcript.clear()
         fill(stage, 30)
         await stage.settle()
-        await stage.pilot.pause(0.3)
+        await looked_again(stage)
         assert await looked(stage) == "30 found"
         await stage.pilot.press("up")
         assert await looked(stage) == "1 of 30"

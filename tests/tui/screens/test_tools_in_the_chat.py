@@ -157,8 +157,8 @@ async def test_a_tool_asks_and_y_lets_it_run(tmp_path: Path) -> None:
         with anyio.fail_after(5):
             while not isinstance(stage.app.screen, ApproveTool):
                 await stage.pilot.pause()
-            await stage.pilot.pause(0.5)
-            assert "y once" in stage.screen_text
+            while "y once" not in stage.screen_text:
+                await stage.pilot.pause()
             await stage.pilot.press("y")
     assert answers == [Approval(allowed=True)]
 
