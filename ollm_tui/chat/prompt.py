@@ -108,7 +108,9 @@ def _with_names(message: Message) -> Message:
             apart = "\n\n" if is_below_words else ""
             content.append(TextContent(f"{apart}{clean_name(block.name)}:\n"))
         content.append(block)
-    return message if len(content) == len(message.content) else replace(message, content=tuple(content))
+    if len(content) == len(message.content):
+        return message
+    return replace(message, content=tuple(content))
 
 
 def newest_turns(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:

@@ -1,6 +1,6 @@
-"""`ChatMaker`: chat clients with everything that a conversation works with."""
+"""Chat clients with everything that a conversation works with, and the branches of saved chats."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.tools import ToolEffect, ToolSchema
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
+from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import StoredConversation
@@ -37,6 +38,8 @@ from ollm_tui.tools.runner import ToolRunner
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.ports import Approver
+
+OpenBranch = Callable[[str, str | None], Awaitable[ChatClient]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,49 @@ class ChatMaker:
         store = self.store if saved else None
         journal = store.journal(conversation, stored) if store is not None else None
         return ChatClient(parts, conversation, journal=journal)
+
+
+class ChatBranches:
+    """Lists the branches of an open chat, opens one, and tells what other programs add."""
+
+    def __init__(self, store: ConversationStore | None, open_branch: OpenBranch) -> None:
+        self._store = store
+        self._open = open_branch
+
+    async def listed(self, client: ChatClient) -> tuple[Branch, ...]:
+        """Give all branches, the one that was continued last first; none for an unsaved chat.
+
+        Raises:
+            AIError: they cannot be read.
+        """
+        journal = self._journal(client)
+        if self._store is None or journal is None or not journal.path:
+            return ()
+        return await self._store.branches(journal)
+
+    async def news(self, client: ChatClient) -> ChatNews | None:
+        """Tell what other programs did to the chat since this was asked last; None for nothing.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        journal = self._journal(client)
+        if self._store is None or journal is None:
+            return None
+        return await self._store.news(journal)
+
+    async def open(self, client: ChatClient, branch: Branch) -> ChatClient:
+        """Go on with another branch of the same chat.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        journal = self._journal(client)
+        return await self._open(journal.conversation_id if journal else "", branch.leaf_id)
+
+    def _journal(self, client: ChatClient) -> ConversationJournal | None:
+        journal = client.saving.journal
+        return journal if isinstance(journal, ConversationJournal) else None
 
 
 def chat_id_of(client: ChatClient) -> str | None:

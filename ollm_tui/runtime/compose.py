@@ -28,8 +28,7 @@ from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
 from ollm_tui.providers.unusable import UnusableProvider
-from ollm_tui.runtime.branches import ChatBranches
-from ollm_tui.runtime.chats import ChatMaker, OfferedTool, chat_id_of, unknown_tools
+from ollm_tui.runtime.chats import ChatBranches, ChatMaker, OfferedTool, chat_id_of, unknown_tools
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.downloads import FetchesModels, open_fetching
 from ollm_tui.runtime.engines import EngineScout

@@ -12,14 +12,13 @@ from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
 from ollm_tui.config.origin import in_short
-from ollm_tui.tui.crash import CrashReports
+from ollm_tui.tui.crash import CrashReports, mend_textual
 from ollm_tui.tui.modals.dialog import SUSPEND
 from ollm_tui.tui.own_keys import with_overrides
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.screens.transcript_keys import FLASH_S
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import set_title
-from ollm_tui.tui.textual_faults import mend_textual
 from ollm_tui.tui.theming import DEFAULT_THEME, ThemeProblem, ThemeShelf
 
 

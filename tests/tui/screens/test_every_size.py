@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from textual.content import Content
 
-from ollm_tui.tui import textual_faults
+from ollm_tui.tui import crash
 from tests.support.screens import staged
 from tests.tui.screens.size_scenes import SCENES, every_runtime
 
@@ -84,7 +84,7 @@ async def test_a_storm_of_sizes_leaves_the_last_one_drawn(tmp_path: Path) -> Non
 def test_the_stock_code_still_cannot_wrap_where_there_is_no_room() -> None:
     # When this fails Textual has mended it: drop `_wrap_with_room`.
     with (
-        patch.object(Content, "_wrap_and_format", textual_faults._STOCK_WRAP),
+        patch.object(Content, "_wrap_and_format", crash._STOCK_WRAP),
         pytest.raises(ValueError, match="must not be zero"),
     ):
         Content("word").wrap(0)
@@ -93,7 +93,7 @@ def test_the_stock_code_still_cannot_wrap_where_there_is_no_room() -> None:
 @pytest.mark.parametrize("width", range(-3, 4))
 @pytest.mark.parametrize("options", [{}, {"no_wrap": True}, {"line_pad": 1}, {"overflow": "clip"}])
 def test_text_is_wrapped_in_any_width(width: int, options: dict[str, Any]) -> None:
-    textual_faults.mend_textual()
-    textual_faults.mend_textual()
+    crash.mend_textual()
+    crash.mend_textual()
     for text in ("word", "日本語の文字", "a b\tc\n👩‍👩‍👧", ""):
         assert Content(text)._wrap_and_format(width, **options)
