@@ -30,7 +30,7 @@ class ScreenCommandHost:
 
     async def new_chat(self) -> None:
         """Begin anew with the same model and settings."""
-        await self._desk.ask_for_new_chat()
+        await self._desk.views.new_chat()
 
     async def set_model(self, address: str) -> None:
         """Use another model from the next prompt on."""

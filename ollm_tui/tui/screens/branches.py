@@ -75,7 +75,7 @@ class Branches:
         if place is None:
             self._desk.say(f"There are branches 1 to {len(found)}.", "error")
             return
-        if not await self._desk.may_stop("show the other branch"):
+        if not await self._desk.views.may_stop("show the other branch"):
             return
         try:
             client = await source.open(self._desk.talk.client, found[place])

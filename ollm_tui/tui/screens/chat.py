@@ -370,7 +370,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
         if self.desk is None:
             self._want("new_chat")
         else:
-            self.run_worker(self.desk.ask_for_new_chat(), group="view", exclusive=True)
+            self.run_worker(self.desk.views.new_chat(), group="view", exclusive=True)
 
     def action_show(self, view: "View") -> None:
         """Open a dialog."""

@@ -47,7 +47,7 @@ class ContextWays:
         if choice is None or not isinstance(runtime, MeasuresContext):
             return
         if choice == NEW_CHAT:
-            self._screen.run_worker(self._desk.ask_for_new_chat(), group="view", exclusive=True)
+            self._screen.run_worker(self._desk.views.new_chat(), group="view", exclusive=True)
             return
         runtime.take_way_out(self._desk.talk.client.conversation, choice)
         self._desk.say(_done(choice))

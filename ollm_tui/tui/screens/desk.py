@@ -10,7 +10,6 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.faces import NoteKind
-from ollm_tui.tui.modals.stop_answer import StopAnswer
 from ollm_tui.tui.presenter import Hints, TurnPresenter
 from ollm_tui.tui.screens.attaching import Attaching
 from ollm_tui.tui.screens.branches import Branches
@@ -183,17 +182,6 @@ class Desk:
     def say(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a note."""
         self.presenter.note(text, kind, hint)
-
-    async def may_stop(self, deed: str) -> bool:
-        """Whether something may be done that stops an answer; asks while one is coming."""
-        if not self.turns.is_running:
-            return True
-        return await self._screen.app.push_screen_wait(StopAnswer(self.talk.model or "", deed))
-
-    async def ask_for_new_chat(self) -> None:
-        """Begin a new chat, unless an answer that is coming shall not be stopped."""
-        if await self.may_stop("begin a new chat"):
-            self.new_chat()
 
     def new_chat(self) -> None:
         """Leave the history behind."""

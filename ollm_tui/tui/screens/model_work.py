@@ -89,7 +89,7 @@ class ModelWork:
 
     async def may_stop(self, ref: ModelRef, deed: str) -> bool:
         """Whether something may be done that ends this model's answer; asks while one comes."""
-        return not self.is_own(ref) or await self._desk.may_stop(deed)
+        return not self.is_own(ref) or await self._desk.views.may_stop(deed)
 
     # The deeds
 

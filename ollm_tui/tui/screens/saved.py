@@ -35,7 +35,7 @@ class Saved:
         runtime = self._desk.runtime
         if not isinstance(runtime, KeepsChats) or self._is_open(runtime, chat_id):
             return
-        if not await self._desk.may_stop("open the other chat"):
+        if not await self._desk.views.may_stop("open the other chat"):
             return
         try:
             client = await runtime.open_chat(chat_id)

@@ -14,6 +14,7 @@ from ollm_tui.tui.modals.command_palette import Palette
 from ollm_tui.tui.modals.help import Help
 from ollm_tui.tui.modals.pick_model import PickModel
 from ollm_tui.tui.modals.pick_theme import PickTheme
+from ollm_tui.tui.modals.stop_answer import StopAnswer
 from ollm_tui.tui.palette import Entry, entries
 from ollm_tui.tui.screens.context_ways import ContextWays
 from ollm_tui.tui.screens.links import Links
@@ -66,6 +67,18 @@ class Views:
             "edit": self._edit_newest,
         }
         openers[view]()
+
+    async def may_stop(self, deed: str) -> bool:
+        """Whether something may be done that stops an answer; asks while one is coming."""
+        desk = self._desk
+        if not desk.turns.is_running:
+            return True
+        return await self._screen.app.push_screen_wait(StopAnswer(desk.talk.model or "", deed))
+
+    async def new_chat(self) -> None:
+        """Begin a new chat, unless an answer that is coming shall not be stopped."""
+        if await self.may_stop("begin a new chat"):
+            self._desk.new_chat()
 
     def _help(self) -> None:
         page = Help(self._screen.keymap.keys, EDITING, self._desk.commands)
