@@ -241,7 +241,7 @@ async def test_a_size_that_is_not_the_listed_one_is_refused_before_anything_come
 ) -> None:
     async with bench(tmp_path, FileHost(DATA)) as b:
         error = await b.trouble(b.source(size=SIZE + 1))
-        assert "of another size: 300000 bytes and 300001 bytes" in error.message
+        assert "of another size: 300,000 bytes and 300,001 bytes" in error.message
         assert b.left() == set()
 
 
