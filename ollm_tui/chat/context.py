@@ -11,9 +11,6 @@ from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tokens.count import TokenCount, TokenCounter
 from ollm_tui.tokens.limits import Verdict, Window, check, choose_window
 
-LOADS_WITH_WINDOW = frozenset({"local", "embedded"})
-"""Providers that usually load a model with the window that a request names; see the adapter."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextState:

@@ -69,13 +69,15 @@ class AnswerStart:
 
     def __init__(self) -> None:
         self._is_after_thinking = False
-        self._blank = ""
+        self._indent: list[str] = []
+        """White space of the newest line, in pieces: some models send nothing else for minutes."""
 
     def feed(self, event: ProviderEvent) -> ProviderEvent:
         """Take the next event; text of which nothing is left yet is given as an empty piece."""
         match event:
             case ThinkingDelta(index=0, delta=delta) if delta:
-                self._is_after_thinking, self._blank = True, ""
+                self._is_after_thinking = True
+                self._indent.clear()
             case TextDelta(index=0) if self._is_after_thinking:
                 return replace(event, delta=self._begun(event.delta))
             case _:
@@ -83,10 +85,15 @@ class AnswerStart:
         return event
 
     def _begun(self, delta: str) -> str:
-        text = self._blank + delta
-        first = len(text) - len(text.lstrip())
-        if first == len(text):
-            self._blank = text.rpartition("\n")[2]
+        words = delta.lstrip()
+        blank = delta.removesuffix(words) if words else delta
+        _, line_end, indent = blank.rpartition("\n")
+        if line_end:
+            self._indent.clear()
+        self._indent.append(indent)
+        if not words:
             return ""
-        self._is_after_thinking, self._blank = False, ""
-        return text[text.rfind("\n", 0, first) + 1 :]
+        self._is_after_thinking = False
+        text = "".join((*self._indent, words))
+        self._indent.clear()
+        return text

@@ -105,9 +105,13 @@ class Output:
         """Write one line of a result, or several that belong together."""
         self.answer(clean(self.redacted(text)) + "\n")
 
-    def json(self, value: JsonValue, *, indent: int | None = None) -> None:
-        """Write one JSON document in plain ASCII, which no terminal obeys."""
-        self.answer(json.dumps(self._redacted_json(value), indent=indent) + "\n")
+    def json(self, value: JsonValue, *, indent: int | None = None, is_answer: bool = False) -> None:
+        """Write one JSON document in plain ASCII, which no terminal obeys.
+
+        A piece of an answer stays as the model wrote it, as in text.
+        """
+        kept = value if is_answer else self._redacted_json(value)
+        self.answer(json.dumps(kept, indent=indent) + "\n")
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write columns that are as wide as their widest cell."""

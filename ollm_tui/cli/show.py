@@ -154,7 +154,8 @@ class ShowJson:
         line = event_to_json(event)
         if self._ref is not None and isinstance(event, chat.Finish | chat.ErrorEvent):
             line |= {"provider": self._ref.provider, "model": self._ref.model}
-        self._output.json(line)
+        is_answer = isinstance(event, chat.TextDelta | chat.ThinkingDelta)
+        self._output.json(line, is_answer=is_answer)
         if isinstance(event, chat.NoAnswer):
             self._output.note(event.message)
         if isinstance(event, chat.ErrorEvent):

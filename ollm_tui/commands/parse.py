@@ -23,7 +23,8 @@ NOT_THERE: Final[Mapping[str, str]] = MappingProxyType(
         "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
         "listen": "Speech cannot be understood yet.",
         "mcp": "MCP servers cannot be used yet. /tools lists the tools there are.",
-        "private": "Every chat is saved: there is no private chat yet. /chats deletes one.",
+        "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
+        "in the settings saves none.",
         "settings": "Settings are in a file: `ollm config path` names it.",
         "speak": "Answers cannot be read aloud yet.",
     }

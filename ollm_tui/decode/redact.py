@@ -13,7 +13,7 @@ import base64
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
@@ -275,20 +275,27 @@ def _origins(text: str, *, undo_escapes: bool) -> tuple[list[int], list[int]]:
     """Give for each of the letters that are compared where it begins and ends in the text."""
     starts: list[int] = []
     ends: list[int] = []
-
-    def take(letters: bytes, start: int, end: int) -> None:
-        starts.extend([start] * len(letters))
-        ends.extend([end] * len(letters))
-
     at = 0
     for escape in _ESCAPE.finditer(text) if undo_escapes else ():
-        for place in range(at, escape.start()):
-            take(_only_letters(text[place]), place, place + 1)
-        take(_only_letters(_unescaped(escape)), *escape.span())
+        starts.extend(_plain_origins(text, at, escape.start()))
+        ends.extend(place + 1 for place in starts[len(ends) :])
+        letters = len(_only_letters(_unescaped(escape)))
+        starts.extend([escape.start()] * letters)
+        ends.extend([escape.end()] * letters)
         at = escape.end()
-    for place in range(at, len(text)):
-        take(_only_letters(text[place]), place, place + 1)
+    starts.extend(_plain_origins(text, at, len(text)))
+    ends.extend(place + 1 for place in starts[len(ends) :])
     return starts, ends
+
+
+def _plain_origins(text: str, start: int, end: int) -> Iterator[int]:
+    """Give the place of each of the letters that are compared, in a part without escapes."""
+    for place in range(start, end):
+        letter = text[place]
+        if not letter.isascii():
+            yield from repeat(place, len(_only_letters(letter)))
+        elif letter.isalnum():
+            yield place
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:

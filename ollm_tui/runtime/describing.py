@@ -45,6 +45,7 @@ def described(
         until=until_of(raw),
         gpu_share=gpu_share_of(raw) if raw.loaded is not False else None,
         path=_text(raw, "path"),
+        loads_with_window=loads_with_window,
     )
 
 

@@ -78,3 +78,5 @@ class ModelDetails:
     """The part of a loaded model that is in graphics memory, from 0 to 1."""
     path: str | None = None
     """The file, where it is one of this machine."""
+    loads_with_window: bool = False
+    """Whether the engine loads it with the window that a request asks for."""

@@ -64,13 +64,8 @@ def shown(value: JsonValue) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def in_chat(
-    details: ModelDetails, options: GenerationOptions, *, loads_with_window: bool
-) -> ModelDetails:
-    """Give the details as they count in a chat with these options.
-
-    `loads_with_window` tells whether the engine loads a model with the window that is asked for.
-    """
+def in_chat(details: ModelDetails, options: GenerationOptions) -> ModelDetails:
+    """Give the details as they count in a chat with these options."""
     said = option_values(options)
     names = {value.name for value in details.settings}
     settings = [_as_chatted(value, said.get(value.name)) for value in details.settings]
@@ -78,7 +73,7 @@ def in_chat(
         if name not in names:
             settings.append(_chats(name, text))
     changed = replace(details, settings=tuple(value for value in settings if value is not None))
-    return _with_window(changed, options.num_ctx) if loads_with_window else changed
+    return _with_window(changed, options.num_ctx) if details.loads_with_window else changed
 
 
 def _as_chatted(value: EffectiveValue, said: str | None) -> EffectiveValue | None:

@@ -231,7 +231,7 @@ def delete_conversation(
     if any(node.writer in living for node in state.nodes):
         raise ConversationChanged("is being answered in another window")
     if revision is not None and state.revision != revision:
-        raise ConversationChanged("was changed in another window")
+        raise ConversationChanged("was changed since it was listed")
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
 

@@ -1,10 +1,14 @@
 """What a run on the command line says of events that are no text."""
 
+import io
+import json
 from types import SimpleNamespace
 from typing import Any
 
-from ollm_tui.cli.show import ShowText
+from ollm_tui.cli.output import Output
+from ollm_tui.cli.show import ShowJson, ShowText
 from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.errors import AIError, ErrorCode
 
 
 def test_a_sound_or_a_picture_is_spoken_of_once() -> None:
@@ -21,3 +25,17 @@ def test_a_sound_or_a_picture_is_spoken_of_once() -> None:
         "The model sends image, which cannot be shown here.",
         "The model sends audio, which cannot be shown here.",
     ]
+
+
+def test_an_answer_in_json_is_as_the_model_wrote_it_and_an_error_has_no_key() -> None:
+    written = io.StringIO()
+    output = Output(written, io.StringIO())
+    output.keep_secret(["staging-eu-4711"])
+    shown = ShowJson(output)
+    shown.event(chat_events.TextDelta(delta="Deploy to staging-eu-4711.", turn=1, block="b"))
+    shown.event(chat_events.ThinkingDelta(delta="staging-eu-4711?", turn=1, block="b"))
+    error = AIError(ErrorCode.AUTH_FAILED, "staging-eu-4711 is not valid")
+    shown.event(chat_events.ErrorEvent(error=error, turn=1))
+    text, thinking, failure = map(json.loads, written.getvalue().splitlines())
+    assert (text["delta"], thinking["delta"]) == ("Deploy to staging-eu-4711.", "staging-eu-4711?")
+    assert "staging-eu-4711" not in str(failure)

@@ -124,3 +124,20 @@ def test_the_work_grows_with_the_text_alone(text: str, monkeypatch: pytest.Monke
     finder.redact(text)
     assert compared <= 4 * quarter + 100
     assert compared <= 5 * len(text)
+
+
+def test_letters_are_looked_at_one_by_one_only_where_they_are_not_ascii(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+    only_letters = redact_module._only_letters
+
+    def counted(text: str) -> bytes:
+        looked.append(text)
+        return only_letters(text)
+
+    redact = redactor([KEY])
+    monkeypatch.setattr(redact_module, "_only_letters", counted)
+    plain = "All of it is plain text. " * 400
+    assert redact(f"{plain}{KEY}é{plain}") == f"{plain}{MARK}é{plain}"
+    assert len(looked) < 20

@@ -12,6 +12,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.effective import in_chat
@@ -127,17 +128,38 @@ async def test_an_option_of_the_chat_counts_more_and_one_taken_back_counts_no_mo
     async with managed(paths, settings=settings) as (runtime, _, _):
         details = await runtime.manager.show(TINY)
         options = runtime.new_client().conversation.options
-    assert in_chat(details, options, loads_with_window=True) == details
+    assert in_chat(details, options) == details
     changed = type(options)(temperature=1.5, num_ctx=999, top_k=3)
-    chatted = in_chat(details, changed, loads_with_window=True)
+    chatted = in_chat(details, changed)
     assert value(chatted, "temperature") == ("1.5", "/set in this chat")
     assert value(chatted, "top_k") == ("3", "/set in this chat")
     assert value(chatted, "seed") == ("", "the engine's default")
     assert value(chatted, "stop") == value(details, "stop")
     assert chatted.context is not None
     assert (chatted.context.tokens, chatted.context.source) == (999, "/set in this chat")
-    back = in_chat(details, type(options)(), loads_with_window=True)
+    back = in_chat(details, type(options)())
     assert value(back, "num_ctx") == ("2048", "the model file")
+
+
+async def test_the_window_of_the_chat_counts_for_whoever_loads_with_it_by_any_name(
+    paths: AppPaths,
+) -> None:
+    other = OllamaServer()
+    async with serve(other.answer) as server:
+        settings = f'[providers.gpu]\nkind = "ollama"\nbase_url = "{server.url}"\n'
+        async with managed(paths, settings=settings, one=("llamacpp", FakeLlamaCpp())) as (
+            runtime,
+            _,
+            _,
+        ):
+            named = await runtime.manager.show(ModelRef("gpu", "tiny:latest"))
+            fixed = await runtime.manager.show(ModelRef("one", "tiny"))
+    asked = GenerationOptions(num_ctx=999)
+    windows = [in_chat(details, asked).context for details in (named, fixed)]
+    assert [window and window.source for window in windows] == [
+        "/set in this chat",
+        "as it is loaded",
+    ]
 
 
 async def test_each_backend_tells_what_it_knows(paths: AppPaths) -> None:

@@ -306,7 +306,7 @@ async def test_nothing_is_deleted_that_was_added_since_the_list_was_shown(path: 
         await journal.begin(asked("seen"))
         (listed,) = await other.list()
         await journal.begin(asked("not seen"))
-        with pytest.raises(AIError, match="was changed in another window") as refused:
+        with pytest.raises(AIError, match="was changed since it was listed") as refused:
             await other.delete(listed.id, listed.revision)
         assert refused.value.code == ErrorCode.CONFLICT
         (listed,) = await other.list()

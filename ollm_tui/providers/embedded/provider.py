@@ -274,7 +274,9 @@ class EmbeddedProvider:
     async def _adapter(self, engine: Engine) -> LlamaCppProvider:
         """Give the client of one engine, and drop those of engines that have ended."""
         for ended in [known for known in self._adapters if known.exited.is_set()]:
-            await self._adapters.pop(ended).dispose()
+            # Meanwhile another task may have dropped it: a check of an engine comes at any time.
+            if (adapter := self._adapters.pop(ended, None)) is not None:
+                await adapter.dispose()
         if engine not in self._adapters:
             self._adapters[engine] = LlamaCppProvider(
                 ProviderSpec(

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ollm_tui.chat.context import LOADS_WITH_WINDOW
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.details import Deed, ModelDetails
@@ -90,8 +89,7 @@ class ModelViews:
         talk = self._desk.talk
         if talk.model != str(details.ref):
             return details
-        loads = details.ref.provider in LOADS_WITH_WINDOW
-        return in_chat(details, talk.client.conversation.options, loads_with_window=loads)
+        return in_chat(details, talk.client.conversation.options)
 
     def _open(
         self, details: ModelDetails, refusals: dict[Deed, str | None], section: str | None

@@ -5,6 +5,7 @@ import signal
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -516,3 +517,28 @@ async def test_settings_beside_a_model_file_are_said_to_be_unread(
     assert isinstance(first, LeftOut)
     assert first.field == shown.details["not_read"] == f"{MODEL}.config.yaml"
     assert "not read yet" in first.error.message
+
+
+class SlowToClose:
+    """Stands for an engine and for the client of it."""
+
+    def __init__(self) -> None:
+        self.url, self.key = "http://127.0.0.1:1", "key"
+        self.exited = anyio.Event()
+
+    async def dispose(self) -> None:
+        await anyio.lowlevel.checkpoint()
+
+
+async def test_clients_of_ended_engines_are_dropped_by_however_many_tasks(tmp_path: Path) -> None:
+    provider = EmbeddedProvider(FolderLibrary([tmp_path]))
+    ended = [SlowToClose() for _ in range(3)]
+    for engine in ended:
+        engine.exited.set()
+    known: Any = {engine: engine for engine in ended}
+    provider._adapters.update(known)
+    new: Any = SlowToClose()
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(provider._adapter, new)
+    assert list(provider._adapters) == [new]
