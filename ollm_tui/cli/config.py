@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.config.paths import config_path, default_paths
+from ollm_tui.config.regular_file import is_there
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonValue
@@ -72,6 +73,6 @@ def _check(arguments: Arguments, output: Output) -> int:
     for problem in problems:
         output.line(f"{problem.severity}: {problem}")
     if not problems:
-        known = "" if loaded.path.exists() else " (there is no file, so the defaults count)"
+        known = "" if is_there(loaded.path) else " (there is no file, so the defaults count)"
         output.line(f"{loaded.path}: nothing is wrong{known}.")
     return ERROR if any(p.severity == "error" for p in problems) else OK

@@ -14,6 +14,7 @@ from ollm_tui.chat.sight import Sight
 from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -216,7 +217,7 @@ def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool],
     # A circle of links, or a folder that has gone meanwhile, is told below as one that is missing.
     with suppress(OSError, RuntimeError):
         root = config.tools.root or Path.cwd()
-        if root.is_dir():
+        if is_folder(root):
             return builtin_tools(root, guard), ()
     without_files = (clock_tool(), calculate)
     if config.tools.root is not None:  # the settings say it, with the place

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ollm_tui.config.paths import home_folder
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.redact import (
     MARK,
@@ -94,7 +96,7 @@ class Watch:
         self._own_files = frozenset(
             (folder, place.name.casefold())
             for place in self.own
-            if not place.is_dir()
+            if not is_folder(place)
             for folder in _identities([place.parent])
         )
 
@@ -209,11 +211,9 @@ def shown_path(names: Sequence[str]) -> str:
 
 
 def _known_places() -> Iterator[Path]:
-    try:
-        home = Path.home()
-    except RuntimeError:  # nobody's home is known
-        return
-    yield from (home / place for place in _KNOWN_PLACES)
+    home = home_folder()
+    if home is not None:
+        yield from (home / place for place in _KNOWN_PLACES)
 
 
 def _identities(places: Iterable[Path]) -> Iterator[Identity]:
@@ -252,7 +252,7 @@ def _linked(places: Iterable[Path]) -> Iterator[Identity]:
 
 def _files(places: Iterable[Path]) -> Iterator[Path]:
     for place in places:
-        if not place.is_dir():
+        if not is_folder(place):
             yield place
             continue
         for folder, _, names in os.walk(place):
