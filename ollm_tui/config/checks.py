@@ -50,12 +50,16 @@ def _stray_provider(
     names = (name, _PORT.sub("", name))
     if not mark or any(one in config.providers or one in config.aliases for one in names):
         return
-    near = nearest(name, chain(config.providers, config.aliases))
+
+    def find_hint() -> str:
+        near = nearest(name, chain(config.providers, config.aliases))
+        return f"Did you mean `{near}`?" if near else "`ollm config show` lists them."
+
     yield ConfigProblem(
         f"`{dotted(path)}` names a provider that is not there.",
         origin_of(path),
         path,
-        hint=f"Did you mean `{near}`?" if near else "`ollm config show` lists them.",
+        find_hint=find_hint,
         severity="error" if severity == "error" else "warning",
         waits=True,
     )

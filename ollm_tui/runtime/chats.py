@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -232,10 +233,14 @@ def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
     path: KeyPath = ("tools", "enabled")
     for name in dict.fromkeys(loaded.config.tools.enabled):
         if name not in known and name != "all":
-            near = nearest(name, known)
             yield ConfigProblem(
                 f"There is no tool named {clean_name(name[:80])!r}.",
                 loaded.origin_of(dotted(path)),
                 path,
-                hint=f"Did you mean {near}?" if near else f"There are: {', '.join(known)}.",
+                find_hint=partial(_nearest_tool, name, known),
             )
+
+
+def _nearest_tool(name: str, known: Sequence[str]) -> str:
+    near = nearest(name, known)
+    return f"Did you mean {near}?" if near else f"There are: {', '.join(known)}."
