@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.paths import expanded
+
 MOST_FILES: Final = 20_000
 """So many are looked through; more would make every letter wait."""
 _WALK_S: Final = 1.5
@@ -47,10 +49,7 @@ class FileFinder:
 
 
 def _listed(root: Path, shown: str, begun: str) -> Sequence[str]:
-    try:
-        folder = root / Path(shown).expanduser()
-    except RuntimeError:  # nobody's home is known
-        return ()
+    folder = root / expanded(Path(shown))
     found: list[str] = []
     for entry in _entries(folder, hidden=begun.startswith(".")):
         if len(found) == MOST_FILES:

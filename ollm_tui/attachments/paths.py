@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from ollm_tui.config.paths import expanded
+
 LONGEST_PATH: Final = 4096
 MOST_DROPPED: Final = 20
 """Files that are dropped at once."""
@@ -50,8 +52,8 @@ def as_path(word: str) -> Path | None:
         return None
     try:
         os.fsencode(word)
-        return Path(word).expanduser()
-    except (UnicodeError, RuntimeError):  # no name for a file, or nobody's home is known
+        return expanded(Path(word))
+    except UnicodeError:  # no name for a file
         return None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from ollm_tui.config.regular_file import TooLongError, read_bounded
+from ollm_tui.config.regular_file import TooLongError, read_bounded, real_path
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -70,7 +70,7 @@ def read_file(path: Path, most: int) -> FileBytes:
 
 def _read(path: Path, most: int) -> FileBytes:
     # Not strict, so that a circle of links is told as such by what follows.
-    end = Path(os.path.realpath(path))
+    end = real_path(path)
     _require_plain(path, end)
     try:
         data = read_bounded(end, most, follows_links=False, within_s=_READING_S)

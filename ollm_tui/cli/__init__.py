@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from ollm_tui.cli.arguments import Arguments, parse
 from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError, open_missing_streams
-from ollm_tui.config.paths import default_paths
+from ollm_tui.config.paths import NoHomeError, default_paths
 from ollm_tui.decode.redact import environment_secrets
 
 
@@ -18,8 +19,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     typed = sys.argv[1:] if argv is None else argv
     # A path says where a secret is, and is none.
     output.keep_secret(s for s in environment_secrets(os.environ) if not s.startswith(("/", "~")))
-    with logging_to(default_paths().state_dir / "ollm.log", output.redacted):
+    with logging_to(_log_file(), output.redacted):
         return output.guard(lambda: _dispatch(parse(typed), output))
+
+
+def _log_file() -> Path:
+    try:
+        return default_paths().state_dir / "ollm.log"
+    except NoHomeError:
+        # Commands that keep nothing, such as --help, go on.
+        return Path(os.devnull)
 
 
 def _dispatch(arguments: Arguments, output: Output) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.config.paths import config_path, default_paths
+from ollm_tui.config.regular_file import is_there
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonValue
@@ -66,12 +67,15 @@ def _show(arguments: Arguments, output: Output) -> int:
 def _check(arguments: Arguments, output: Output) -> int:
     # As above.
     from ollm_tui.cli.settings import checked, load_private
+    from ollm_tui.config.origin import MOST_LISTED
 
     loaded = load_private(default_paths(), os.environ, arguments.flags, output)
     problems = checked(loaded, default_paths())
-    for problem in problems:
+    for problem in problems[:MOST_LISTED]:
         output.line(f"{problem.severity}: {problem}")
+    if (left := len(problems) - MOST_LISTED) > 0:
+        output.line(f"And {left:,} more, which are listed once these are mended.")
     if not problems:
-        known = "" if loaded.path.exists() else " (there is no file, so the defaults count)"
+        known = "" if is_there(loaded.path) else " (there is no file, so the defaults count)"
         output.line(f"{loaded.path}: nothing is wrong{known}.")
     return ERROR if any(p.severity == "error" for p in problems) else OK

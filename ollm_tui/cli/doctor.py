@@ -20,7 +20,8 @@ from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.load import LoadedConfig
-from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.config.paths import AppPaths, default_paths, home_folder
+from ollm_tui.config.regular_file import is_folder, is_there, real_path
 from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.checkup import Checkup, check_up
@@ -108,7 +109,7 @@ def surroundings(loaded: LoadedConfig, paths: AppPaths, chats: tuple[bool, str])
         system=f"Python {platform.python_version()} · {platform.system()} {platform.release()}"
         f" · {platform.machine()}",
         settings_file=str(loaded.path),
-        settings_there=loaded.path.exists(),
+        settings_there=is_there(loaded.path),
         problems=tuple((p.severity, str(p)) for p in checked(loaded, paths)),
         keys=tuple(
             (name, bool(os.environ.get(name, "").strip()))
@@ -127,8 +128,8 @@ def surroundings(loaded: LoadedConfig, paths: AppPaths, chats: tuple[bool, str])
 def _is_writable(path: Path) -> bool:
     """Whether a folder can be written to, or made."""
     for place in (path, *path.parents):
-        if place.exists():
-            return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+        if is_there(place):
+            return is_folder(place) and os.access(place, os.W_OK | os.X_OK)
     return False
 
 
@@ -165,7 +166,8 @@ def _colours() -> str:
 def privately(secrets: tuple[str, ...]) -> Callable[[str], str]:
     """Make a function that takes keys out of a text and the person's name out of its paths."""
     redact = redactor(secrets)
-    homes = {str(home) for home in (Path.home(), Path.home().resolve()) if len(home.parts) > 1}
+    home = home_folder() or Path(os.sep)
+    homes = {str(home) for home in (home, real_path(home)) if len(home.parts) > 1}
 
     def private(text: str) -> str:
         for home in sorted(homes, key=len, reverse=True):

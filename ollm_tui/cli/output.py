@@ -16,6 +16,7 @@ from traceback import walk_tb
 from typing import Final, TextIO
 
 from ollm_tui.cli.cells import cells, within
+from ollm_tui.config.paths import NoHomeError
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.redact import SecretFinder, is_guessable
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -222,6 +223,8 @@ class Output:
             case AIError():
                 self.error(error.message, error.hint)
                 return exit_code(error)
+            case NoHomeError():
+                self.error(str(error), error.hint)
             case BrokenPipeError():
                 _point_at_nothing(self._stdout)
                 return OK

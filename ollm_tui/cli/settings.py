@@ -21,7 +21,7 @@ def load_for(
     loaded = load_private(paths, environ, flags, output)
     for problem in loaded.problems:
         if problem.origin.kind == "flag":
-            raise UsageError(problem.message, problem.hint)
+            raise UsageError(problem.message, problem.advice)
     for sentence in in_short(loaded.problems):
         output.note(sentence)
     return loaded
@@ -48,7 +48,9 @@ def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem
         yield ConfigProblem(str(problem), loaded.origin_of("theme"), ("theme",))
     for key in with_overrides(loaded.config.keymap).refused:
         path = ("keymap", key.id)
-        yield ConfigProblem(key.message, loaded.origin_of(dotted(path)), path, hint=key.hint)
+        yield ConfigProblem(
+            key.message, loaded.origin_of(dotted(path)), path, find_hint=key.find_hint
+        )
 
 
 def load_private(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted, nearest
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.config.schema import AppConfig
 
 TOOLS_ROOT: KeyPath = ("tools", "root")
@@ -18,7 +19,7 @@ OriginOf = Callable[[KeyPath], Origin]
 def root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None:
     """Say why the tools for files have no folder; None when they have one or want none."""
     root = config.tools.root
-    if root is None or root.is_dir():
+    if root is None or is_folder(root):
         return None
     return ConfigProblem(
         f"`{dotted(TOOLS_ROOT)}` names a folder that is not there: the tools for files are off.",
@@ -36,7 +37,7 @@ def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[Confi
         yield from _stray_provider(config, name, ("models", name), origin_of, "warning")
     folders: KeyPath = ("embedded", "model_folders")
     for number, folder in enumerate(config.embedded.model_folders, 1):
-        if not folder.is_dir():
+        if not is_folder(folder):
             what = f"`{dotted(folders)}`: folder {number} of the list is not there."
             yield ConfigProblem(what, origin_of(folders), folders, severity="warning", waits=True)
 
@@ -49,12 +50,16 @@ def _stray_provider(
     names = (name, _PORT.sub("", name))
     if not mark or any(one in config.providers or one in config.aliases for one in names):
         return
-    near = nearest(name, chain(config.providers, config.aliases))
+
+    def find_hint() -> str:
+        near = nearest(name, chain(config.providers, config.aliases))
+        return f"Did you mean `{near}`?" if near else "`ollm config show` lists them."
+
     yield ConfigProblem(
         f"`{dotted(path)}` names a provider that is not there.",
         origin_of(path),
         path,
-        hint=f"Did you mean `{near}`?" if near else "`ollm config show` lists them.",
+        find_hint=find_hint,
         severity="error" if severity == "error" else "warning",
         waits=True,
     )

@@ -7,7 +7,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from ollm_tui.config.private_file import write_private
-from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.config.regular_file import read_bounded, real_path, why_unreadable
 from ollm_tui.config.toml_file import LARGEST_FILE_BYTES, toml_values
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -75,4 +75,4 @@ def _parts(dotted_key: str) -> list[str]:
 
 def _write(path: Path, text: str) -> None:
     # a link to a dotfiles folder stays a link
-    write_private(path.resolve(), text.encode())
+    write_private(real_path(path), text.encode())

@@ -44,8 +44,12 @@ def explain(
     """Say what is wrong at `path`; the value itself is never repeated."""
     if error["type"] == "extra_forbidden":
         return _unknown_key(path[: len(error["loc"])], origin)
-    hint = _meant(error, value)
-    return ConfigProblem(f"`{dotted(path)}` {_complaint(error)}.", origin, path, hint=hint)
+    return ConfigProblem(
+        f"`{dotted(path)}` {_complaint(error)}.",
+        origin,
+        path,
+        find_hint=lambda: _meant(error, value),
+    )
 
 
 def _meant(error: ErrorDetails, value: object) -> str | None:
@@ -73,12 +77,15 @@ def _complaint(error: ErrorDetails) -> str:
 
 
 def _unknown_key(path: KeyPath, origin: Origin) -> ConfigProblem:
+    message = f"There is no setting `{dotted(path)}`."
+    return ConfigProblem(message, origin, path, find_hint=lambda: _known_here(path))
+
+
+def _known_here(path: KeyPath) -> str | None:
     known = known_keys(path[:-1])
     near = nearest(path[-1], known)
     listed = f"Known here: {', '.join(sorted(known))}." if known else None
-    hint = f"Did you mean `{near}`?" if near else listed
-    message = f"There is no setting `{dotted(path)}`."
-    return ConfigProblem(message, origin, path, hint=hint)
+    return f"Did you mean `{near}`?" if near else listed
 
 
 def known_keys(table: KeyPath) -> tuple[str, ...]:

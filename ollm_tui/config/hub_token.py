@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ollm_tui.config.file_settings import FILE_RANK, READABLE_BY_OTHERS
 from ollm_tui.config.origin import ConfigProblem, Origin
+from ollm_tui.config.paths import expanded
 from ollm_tui.config.regular_file import read_bounded
 
 _MOST_BYTES = 4096
@@ -24,11 +25,11 @@ def token_of_file(
 ) -> Iterator[tuple[str, Origin, int] | ConfigProblem]:
     """Give the token with its place and rank, if there is one, and a word about who can read it."""
     try:
-        path = token_path(environ).expanduser()
+        path = expanded(token_path(environ))
         token = read_bounded(path, _MOST_BYTES).decode("utf-8", "replace").strip()
         mode = path.stat().st_mode
-    except (OSError, RuntimeError, ValueError):
-        return  # no home, no file, not ours to read: there is no token
+    except (OSError, ValueError):
+        return  # no file, not ours to read: there is no token
     if not token:
         return
     origin = Origin("file", str(path))

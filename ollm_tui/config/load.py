@@ -20,8 +20,9 @@ from ollm_tui.config.hub import closing, prepare_hub
 from ollm_tui.config.layers import Layers, Setting
 from ollm_tui.config.names import name_problems, settle_names
 from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.paths import AppPaths, config_path
+from ollm_tui.config.paths import AppPaths, config_path, expanded
 from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
+from ollm_tui.config.regular_file import is_there
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.toml_file import read_toml
 from ollm_tui.config.validate import fit
@@ -121,9 +122,10 @@ def load_config(
 
 def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], flags: Flags) -> None:
     file = read_toml(path)
-    if flags.config_path is not None and not path.exists():
+    if flags.config_path is not None and not is_there(path):
         origin = Origin("flag", "--config")
-        loading.problems.append(ConfigProblem(f"There is no file {path}.", origin))
+        words = f"There is no file {path}." if file.problem is None else f"{path} cannot be read."
+        loading.problems.append(ConfigProblem(words, origin))
     for alias, target in BUILT_IN_ALIASES.items():
         loading.take([Setting(("aliases", alias), target, DEFAULT, 0)])
     loading.take(file_settings(file, environ))
@@ -154,16 +156,9 @@ def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
     embedded = config.embedded.model_copy(update={"model_folders": folders})
     # A relative root begins where the app was started, as without one.
     root = config.tools.root
-    tools = config.tools.model_copy(update={"root": _at_home(root) if root else None})
+    tools = config.tools.model_copy(update={"root": expanded(root) if root else None})
     return config.model_copy(update={"providers": providers, "embedded": embedded, "tools": tools})
 
 
 def _whole(path: Path, folder: Path) -> Path:
-    return folder / _at_home(path)
-
-
-def _at_home(path: Path) -> Path:
-    try:
-        return path.expanduser()
-    except RuntimeError:  # a home that cannot be found leaves `~` as it stands
-        return path
+    return folder / expanded(path)

@@ -36,12 +36,15 @@ def _leads(config: AppConfig, name: str) -> bool:
 def _nowhere(
     config: AppConfig, path: KeyPath, name: str, origin_of: Callable[[KeyPath], Origin]
 ) -> ConfigProblem:
-    near = nearest(name, chain(config.providers, config.aliases))
-    known = ", ".join(islice(config.providers, _MOST_NAMED))
-    hint = f"Did you mean `{near}`?" if near else f"There are: {known}."
+    def find_hint() -> str:
+        near = nearest(name, chain(config.providers, config.aliases))
+        known = ", ".join(islice(config.providers, _MOST_NAMED))
+        return f"Did you mean `{near}`?" if near else f"There are: {known}."
+
     origin = origin_of(path)
     place = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"
-    return ConfigProblem(f"{place} names a provider that is not there.", origin, path, hint=hint)
+    words = f"{place} names a provider that is not there."
+    return ConfigProblem(words, origin, path, find_hint=find_hint)
 
 
 def settle_names(config: AppConfig) -> AppConfig:

@@ -1,7 +1,7 @@
 """Where a value came from, and what is wrong with it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, TypeAlias
 
@@ -34,6 +34,8 @@ class Origin:
 
 MOST_SAID = 20
 """Sentences about the settings at the start of a program."""
+MOST_LISTED = 100
+"""Sentences of `ollm config check`."""
 DEFAULT = Origin("default")
 
 
@@ -48,11 +50,10 @@ def _is_bare(part: str) -> bool:
 
 def in_short(problems: Iterable[object]) -> tuple[str, ...]:
     """Give the first sentences of many, and where the others are."""
-    sentences = tuple(map(str, problems))
-    left = len(sentences) - MOST_SAID
-    if left <= 0:
-        return sentences
-    return (*sentences[:MOST_SAID], f"And {left} more: `ollm config check` lists them all.")
+    said = tuple(problems)
+    sentences = tuple(map(str, said[:MOST_SAID]))
+    left = len(said) - MOST_SAID
+    return sentences if left <= 0 else (*sentences, f"And {left:,} more: see `ollm config check`.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class ConfigProblem:
     origin: Origin
     path: KeyPath = ()
     hint: str | None = None
+    find_hint: Callable[[], str | None] | None = field(default=None, compare=False, repr=False)
+    """Looks a hint up where it is shown: comparing words takes long for thousands of mistakes."""
     severity: Severity = "error"
     waits: bool = False
     """Concerns one provider alone and is said where somebody uses it."""
@@ -75,7 +78,13 @@ class ConfigProblem:
     def __str__(self) -> str:
         """Give place, sentence and hint on one line."""
         place = "" if self.origin.kind == "default" else f"{self.origin}: "
-        return f"{place}{self.message}" + (f" {self.hint}" if self.hint else "")
+        hint = self.advice
+        return f"{place}{self.message}" + (f" {hint}" if hint else "")
+
+    @property
+    def advice(self) -> str | None:
+        """Give the hint, looked up if need be."""
+        return self.hint if self.find_hint is None else self.find_hint()
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

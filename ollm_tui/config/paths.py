@@ -10,6 +10,12 @@ APP_NAME = "ollm"
 CONFIG_VARIABLE = "OLLM_CONFIG"
 
 
+class NoHomeError(Exception):
+    """Nobody knows where the user's files belong, as in a container for a user without a name."""
+
+    hint = "Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME and XDG_CACHE_HOME."
+
+
 @dataclass(frozen=True, slots=True)
 class AppPaths:
     """Where the app keeps what belongs to the user; none of them has to exist."""
@@ -36,23 +42,46 @@ class AppPaths:
 
 
 def default_paths() -> AppPaths:
-    """Give the platform's directories; the XDG variables are honoured."""
+    """Give the platform's directories; the XDG variables are honoured.
+
+    Raises:
+        NoHomeError: the user has no home folder, and not every variable says another one.
+    """
     # A relative XDG directory would depend on where the app was started; the standard ignores it.
     dirs = PlatformDirs(APP_NAME, appauthor=False)
-    return AppPaths(
-        config_dir=dirs.user_config_path.absolute(),
-        data_dir=dirs.user_data_path.absolute(),
-        state_dir=dirs.user_state_path.absolute(),
-        cache_dir=dirs.user_cache_path.absolute(),
-    )
+    try:
+        return AppPaths(
+            config_dir=dirs.user_config_path.absolute(),
+            data_dir=dirs.user_data_path.absolute(),
+            state_dir=dirs.user_state_path.absolute(),
+            cache_dir=dirs.user_cache_path.absolute(),
+        )
+    except RuntimeError as error:
+        raise NoHomeError("This user has no home folder, so nothing can be kept.") from error
+
+
+def expanded(path: Path) -> Path:
+    """Put a home folder in the place of `~`; one that cannot be found leaves it as it stands."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
+def home_folder() -> Path | None:
+    """Give the user's home folder, if there is one."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
 
 
 def config_path(paths: AppPaths, environ: Mapping[str, str], chosen: Path | None = None) -> Path:
     """Give the settings file: the one chosen on the command line, else OLLM_CONFIG's, else ours."""
     named = environ.get(CONFIG_VARIABLE)
     if chosen is not None:
-        return chosen.expanduser()
-    return Path(named).expanduser() if named else paths.config_file
+        return expanded(chosen)
+    return expanded(Path(named)) if named else paths.config_file
 
 
 def private_folder(folder: Path) -> Path:

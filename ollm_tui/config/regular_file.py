@@ -118,6 +118,33 @@ def _read(descriptor: int, most: int, until: float) -> bytes:
     return bytes(data)
 
 
+def is_there(path: Path) -> bool:
+    """Whether anything lies at a path; what may not be looked at counts as not there."""
+    return _mode(path) is not None
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder lies at a path; what may not be looked at counts as none."""
+    return stat.S_ISDIR(_mode(path) or 0)
+
+
+def is_file(path: Path) -> bool:
+    """Whether a regular file lies at a path; what may not be looked at counts as none."""
+    return stat.S_ISREG(_mode(path) or 0)
+
+
+def real_path(path: Path) -> Path:
+    """Follow the links of a path as far as they lead; `Path.resolve` fails where they circle."""
+    return Path(os.path.realpath(path))
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):  # a ValueError is for a NUL or what cannot be encoded
+        return None
+
+
 def why_unreadable(error: OSError | ValueError) -> str:
     """Say in a few words why a file could not be read: "it is a folder"."""
     match error:

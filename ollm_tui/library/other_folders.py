@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from ollm_tui.config.paths import home_folder
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.library.model_file import models_in
 from ollm_tui.library.model_folders import ModelFolder
 
@@ -52,7 +54,7 @@ def found_folders(where: Surroundings | None = None) -> Sequence[FoundFolder]:
         FoundFolder(program=program, folder=folder, models=sum(1 for _ in models_in(folder)))
         for program in TITLES
         for folder in other_folders([program], known)
-        if _is_folder(folder.path)
+        if is_folder(folder.path)
     ]
 
 
@@ -85,10 +87,7 @@ def _llama_cpp(where: Surroundings) -> Iterator[Path]:
 
 
 def _home() -> Path:
-    try:
-        return Path.home()
-    except RuntimeError:  # nobody's: nothing will be found there
-        return Path(os.sep)
+    return home_folder() or Path(os.sep)  # where nothing will be found
 
 
 def _cache(where: Surroundings) -> Path:
@@ -100,13 +99,6 @@ def _folder_in(where: Surroundings, variable: str) -> Path | None:
     said = where.environ.get(variable, "")
     path = where.home / said[2:] if said.startswith("~/") else Path(said)
     return path if path.is_absolute() else None
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
 
 
 _PLACES: Mapping[Program, Callable[[Surroundings], Iterator[Path]]] = MappingProxyType(

@@ -3,6 +3,7 @@
 import contextlib
 from pathlib import Path
 
+from ollm_tui.config.regular_file import real_path
 from ollm_tui.library.model_file import ModelFile
 from ollm_tui.library.sidecars import sidecars_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -51,7 +52,7 @@ def _outside(file: ModelFile) -> str | None:
 
     A file that is a link itself may go, as only the link does.
     """
-    own, place = file.folder.path.resolve(), file.path.parent.resolve()
+    own, place = real_path(file.folder.path), real_path(file.path.parent)
     return None if place.is_relative_to(own) else f"It lies in {place}; delete it there."
 
 

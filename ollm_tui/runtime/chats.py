@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from ollm_tui.chat.sight import Sight
 from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -262,7 +264,7 @@ def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool],
     # A circle of links, or a folder that has gone meanwhile, is told below as one that is missing.
     with suppress(OSError, RuntimeError):
         root = config.tools.root or Path.cwd()
-        if root.is_dir():
+        if is_folder(root):
             return builtin_tools(root, guard), ()
     without_files = (clock_tool(), calculate)
     if config.tools.root is not None:  # the settings say it, with the place
@@ -277,10 +279,14 @@ def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
     path: KeyPath = ("tools", "enabled")
     for name in dict.fromkeys(loaded.config.tools.enabled):
         if name not in known and name != "all":
-            near = nearest(name, known)
             yield ConfigProblem(
                 f"There is no tool named {clean_name(name[:80])!r}.",
                 loaded.origin_of(dotted(path)),
                 path,
-                hint=f"Did you mean {near}?" if near else f"There are: {', '.join(known)}.",
+                find_hint=partial(_nearest_tool, name, known),
             )
+
+
+def _nearest_tool(name: str, known: Sequence[str]) -> str:
+    near = nearest(name, known)
+    return f"Did you mean {near}?" if near else f"There are: {', '.join(known)}."

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.single_error import single_error
 
@@ -211,7 +212,7 @@ class Fetching:
 
 
 def _has_jobs(folder: Path) -> bool:
-    return folder.is_dir() and any(path.suffix == ".json" for path in folder.iterdir())
+    return is_folder(folder) and any(path.suffix == ".json" for path in folder.iterdir())
 
 
 def _load() -> None:

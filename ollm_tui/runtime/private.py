@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ollm_tui.config.hub_token import token_path
 from ollm_tui.config.load import LoadedConfig
-from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.decode.redact import environment_secrets, is_guessable, names_secret
 from ollm_tui.providers.base_url import url_secrets
@@ -41,10 +41,7 @@ def _own_places(
     yield from (paths.config_dir, paths.data_dir, paths.state_dir, paths.cache_dir)
     # A flag or a variable may have moved them to a folder that holds other things as well.
     yield from (paths.config_file, loaded.path.absolute())
-    try:
-        yield token_path(environ).expanduser().absolute()
-    except RuntimeError:  # nobody's home is known
-        return
+    yield expanded(token_path(environ)).absolute()
 
 
 def _telling_secrets(config: AppConfig, environ: Mapping[str, str]) -> Iterator[str]:

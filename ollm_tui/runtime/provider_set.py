@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig, ProviderSettings
 from ollm_tui.library.files import FolderLibrary
 from ollm_tui.library.other_folders import Surroundings, other_folders
@@ -55,7 +55,7 @@ async def embedded_factory(
 
 def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
     """Give the folders with model files, the app's own first."""
-    return [paths.models_dir, *(folder.expanduser() for folder in config.embedded.model_folders)]
+    return [paths.models_dir, *map(expanded, config.embedded.model_folders)]
 
 
 def _has_nowhere_to_go(settings: ProviderSettings) -> bool:

@@ -57,7 +57,7 @@ def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIErr
     return AIError(
         ErrorCode.BAD_REQUEST,
         f"{problem.message.rstrip('.')}{place}.",
-        hint=problem.hint or "Mend the settings: `ollm config check` lists what is wrong.",
+        hint=problem.advice or "Mend the settings: `ollm config check` lists what is wrong.",
         provider=provider,
     )
 

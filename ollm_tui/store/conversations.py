@@ -270,8 +270,12 @@ async def look_through(path: Path) -> tuple[bool, str]:
 
     The first value tells whether chats are saved and none is known to be lost.
     """
-    if not await anyio.Path(path).exists():
+    try:
+        await anyio.Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
         return True, "no chat is saved yet"
+    except OSError:
+        pass  # opening it says why it cannot be read
     Instances(path, "").note_damage()
     async with open_store(path) as store:
         if store.notice is not None:

@@ -11,7 +11,6 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
-from ollm_tui.config.origin import in_short
 from ollm_tui.tui.crash import CrashReports, mend_textual
 from ollm_tui.tui.modals.dialog import SUSPEND
 from ollm_tui.tui.own_keys import with_overrides
@@ -48,7 +47,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         self._no_color = NoColor()
         self._held: list[events.Event] | None = []
         keymap = with_overrides(services.keymap)
-        self._problems = [*services.problems, *in_short(keymap.problems)]
+        self._problems = [*services.problems, *keymap.problems]
         self._put_on(services.themes, theme)
         self.set_keymap(dict(keymap.chosen))
 

@@ -3,13 +3,14 @@
 A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f4"`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from textual.binding import Binding
 
+from ollm_tui.config.origin import in_short
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.details_keys import DETAILS_ROWS
 from ollm_tui.tui.fetch_keys import FETCH_LABELS, FETCH_WHEN, FIND_MODELS_KEYS, VARIANT_KEYS
@@ -257,11 +258,13 @@ class RefusedKey:
 
     id: str
     message: str
-    hint: str | None = None
+    find_hint: Callable[[], str | None] | None = field(default=None, compare=False, repr=False)
+    """Looks a hint up where it is shown."""
 
     def __str__(self) -> str:
         """Give sentence and hint on one line."""
-        return f"{self.message} {self.hint}" if self.hint else self.message
+        hint = self.find_hint() if self.find_hint is not None else None
+        return f"{self.message} {hint}" if hint else self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +278,8 @@ class Keymap:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Say what was refused."""
-        return tuple(map(str, self.refused))
+        """Say what was refused, in short."""
+        return in_short(self.refused)
 
     def bindings(self, *scopes: Scope) -> list[Binding]:
         """Make the bindings of one screen; they go before those of the focused widget."""

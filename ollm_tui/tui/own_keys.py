@@ -53,23 +53,25 @@ def _with(chosen: Mapping[str, str]) -> tuple[Key, ...]:
 
 def _refusal(key_id: str, names: str, known: Mapping[str, Key]) -> RefusedKey | None:
     if key_id not in known:
-        near = nearest(key_id, known)
-        hint = f"Did you mean {near}?" if near else "F1 lists them."
-        return RefusedKey(key_id, f"[keymap] has no action named {key_id}.", hint)
+        what = f"[keymap] has no action named {key_id}."
+        return RefusedKey(key_id, what, lambda: _meant(nearest(key_id, known)) or "F1 lists them.")
     written = [name.strip() for name in names.split(",")]
     if wrong := next((name for name in written if not is_key(name)), None):
-        near = nearest_key(wrong)
-        hint = f"Did you mean {near}?" if near else "Keys are written as in ctrl+l, alt+up or f4."
+        usual = "Keys are written as in ctrl+l, alt+up or f4."
         what = f"[keymap] gives {key_id} a key that there is not: {clean_name(wrong[:40])}."
-        return RefusedKey(key_id, what, hint)
+        return RefusedKey(key_id, what, lambda: _meant(nearest_key(wrong)) or usual)
     if not all(written):
-        return RefusedKey(key_id, f"[keymap] gives {key_id} no key.", "Take the line out.")
+        return RefusedKey(key_id, f"[keymap] gives {key_id} no key.", lambda: "Take the line out.")
     scope = known[key_id].scope
     typed = next((name for name in written if is_typed(name)), None)
     if typed is not None and scope in _WHERE_ONE_TYPES and key_id not in LETTERS:
         what = f"[keymap] cannot give {display(typed)} to {key_id}: it could not be typed any more."
-        return RefusedKey(key_id, what, f"Add a modifier, as in alt+{typed}.")
+        return RefusedKey(key_id, what, lambda: f"Add a modifier, as in alt+{typed}.")
     return None
+
+
+def _meant(near: str | None) -> str | None:
+    return f"Did you mean {near}?" if near else None
 
 
 def _first_clash(keys: Iterable[Key], moved: Sequence[str]) -> RefusedKey | None:

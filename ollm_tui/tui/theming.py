@@ -5,7 +5,7 @@ variables below `[variables]`. Only the chosen theme is read before the first fr
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -111,6 +111,13 @@ def _variables(path: Path, value: object) -> dict[str, str]:
     return dict(value)
 
 
+def _themes_in(folder: Path) -> Sequence[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.suffix == ".toml"]
+    except OSError:  # there is none, or nobody may look into it
+        return ()
+
+
 @dataclass(frozen=True, slots=True)
 class ThemeShelf:
     """The themes there are, by name; a later folder's file replaces an earlier one's."""
@@ -118,7 +125,7 @@ class ThemeShelf:
     folders: tuple[Path, ...] = field(default_factory=lambda: (bundled_folder(),))
 
     def _paths(self) -> dict[str, Path]:
-        return {path.stem: path for folder in self.folders for path in folder.glob("*.toml")}
+        return {path.stem: path for folder in self.folders for path in _themes_in(folder)}
 
     def names(self) -> tuple[str, ...]:
         """Give every theme's name, whether or not its file turns out to be usable."""

@@ -92,3 +92,38 @@ def _opens(called: ast.expr) -> str | None:
 
 def test_every_file_is_opened_the_same_way() -> None:
     assert set(opened()) == ALLOWED.keys()
+
+
+HOMES = {"expanduser", "home"}
+LOOKS = {"exists", "is_dir", "is_file", "resolve"}
+LOOKERS = {
+    # They raise where a path may not be looked at, which is told of the file or the folder.
+    *("cli/log.py", "config/paths.py", "library/work_folder.py"),
+    *("store/connect.py", "store/files.py", "store/instances.py", "store/sqlite_pages.py"),
+    # Files that a download has just made, or is about to make.
+    *("library/downloads/hub_download.py", "library/downloads/leaving.py"),
+    *("library/downloads/transfer.py", "library/starter.py"),
+    # Names that a folder gave, whose errors are caught; folders of the program itself.
+    *("library/model_folders.py", "library/machine_nvidia.py"),
+    *("providers/embedded/defaults.py", "cli/reference.py", "tui/theming.py"),
+}
+
+
+def calls_without_arguments() -> Iterator[tuple[str, str]]:
+    """Give the module and the name of every method that is called with nothing."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(attr=name), args=[], keywords=[]):
+                    yield path.relative_to(PACKAGE).as_posix(), name
+
+
+def test_a_home_is_looked_up_in_one_place_which_knows_that_there_may_be_none() -> None:
+    assert {module for module, name in calls_without_arguments() if name in HOMES} == {
+        "config/paths.py"
+    }
+
+
+def test_a_path_is_looked_at_by_what_never_fails() -> None:
+    """`Path.exists` fails for a folder that is locked, `Path.resolve` for links in a circle."""
+    assert {module for module, name in calls_without_arguments() if name in LOOKS} == LOOKERS

@@ -1,5 +1,6 @@
 """Settings that are wrong stop no command, and `ollm config check` says what is wrong."""
 
+import difflib
 import os
 import shutil
 import subprocess
@@ -7,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from ollm_tui.cli import main
+from ollm_tui.cli.output import ERROR
+from ollm_tui.config.origin import MOST_LISTED
 from tests.cli.conftest import Ollm, command, environment
 from tests.cli.fake_ollama import DONE, FakeOllama, said
 
 OFF = "`tools.root` names a folder that is not there: the tools for files are off."
+KEYS = [f'k{number} = "1"\n' for number in range(500)]
 
 
 @pytest.fixture
@@ -110,3 +115,30 @@ def test_a_provider_named_by_its_key_does_not_show_it(ollm: Ollm, settings: Path
     done = ollm("config", "check", "--config", str(settings))
     assert done.stdout.count("has to be the name of a variable") == 2
     assert "0123456789" not in done.stdout + done.stderr
+
+
+def test_thousands_of_mistakes_are_listed_in_part_and_compared_no_further(
+    settings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = ("keymap", "options", "nowhere", *(f'models."m{number}"' for number in range(3)))
+    text = "\n".join(f"[{table}]\n" + "".join(KEYS) for table in tables)
+    settings.write_text("".join(KEYS) + text)
+    compared = 0
+    closest = difflib.get_close_matches
+
+    def counted(*words: object, **more: object) -> object:
+        nonlocal compared
+        compared += 1
+        return closest(*words, **more)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    assert main(["--config", str(settings), "config", "check"]) == ERROR
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert len(lines) == MOST_LISTED
+    assert all("There is no setting" in line for line in lines)
+    # A table that does not exist is one mistake.
+    assert (
+        last
+        == f"And {6 * len(KEYS) + 1 - MOST_LISTED:,} more, which are listed once these are mended."
+    )
+    assert compared <= 2 * MOST_LISTED

@@ -193,7 +193,7 @@ NEAR = {
 @pytest.mark.parametrize("text", NEAR)
 def test_the_nearest_right_word_is_given(text: str, load: Load, paths: AppPaths) -> None:
     (problem,) = checked(load(text), paths)
-    assert problem.hint is not None or NEAR[text] in problem.message
+    assert problem.advice is not None or NEAR[text] in problem.message
     assert NEAR[text] in str(problem)
 
 
@@ -255,7 +255,7 @@ def test_many_problems_are_told_in_short(paths: AppPaths, load: Load) -> None:
     assert len(loaded.problems) == 5000
     told = in_short(loaded.problems)
     assert len(told) == MOST_SAID + 1
-    assert told[-1] == "And 4980 more: `ollm config check` lists them all."
+    assert told[-1] == "And 4,980 more: see `ollm config check`."
 
 
 def test_settings_from_the_environment_are_checked_too(paths: AppPaths) -> None:

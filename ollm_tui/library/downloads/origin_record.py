@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from ollm_tui.config.paths import expanded
 from ollm_tui.library.downloads.job import (
     HubFiles,
     LocalFiles,
@@ -28,9 +29,9 @@ def settled(origin: Origin) -> Origin:
     """Give an origin that means the same to a program that is started elsewhere."""
     match origin:
         case LocalFiles():
-            return replace(origin, path=origin.path.expanduser().absolute())
+            return replace(origin, path=expanded(origin.path).absolute())
         case StarterPackage(wheel=Path() as wheel):
-            return replace(origin, wheel=wheel.expanduser().absolute())
+            return replace(origin, wheel=expanded(wheel).absolute())
         case _:
             return origin
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from ollm_tui.config.regular_file import real_path
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.sidecars import ENDINGS as SIDECAR_ENDINGS
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -54,8 +55,8 @@ def checked_path(root: Path, path: str) -> Path:
         if problem is not None:
             raise _refused(path, problem)
     place = root.joinpath(*names)
-    real = root.resolve()
-    if not place.parent.resolve().is_relative_to(real):
+    real = real_path(root)
+    if not real_path(place.parent).is_relative_to(real):
         raise _refused(path, f"a link leads out of {root}")
     return place
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from ollm_tui.config.hosts import shown_url
+from ollm_tui.config.paths import expanded
 from ollm_tui.config.presets import HUGGING_FACE
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
 from ollm_tui.library.gguf_tables import SUFFIX
@@ -199,8 +200,4 @@ def _quantization(tag: str) -> str | None:
 def _local(text: str) -> Address:
     if not text or "\x00" in text:
         return NoAddress("This is no path.")
-    path = Path(text)
-    try:
-        return LocalFiles(path=path.expanduser())
-    except RuntimeError:  # a home that cannot be found leaves `~` as it stands
-        return LocalFiles(path=path)
+    return LocalFiles(path=expanded(Path(text)))

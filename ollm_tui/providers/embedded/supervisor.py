@@ -15,6 +15,7 @@ from typing import Self, TypeAlias
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from ollm_tui.config.regular_file import real_path
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.process import ChildProcess
@@ -300,7 +301,7 @@ class Supervisor:
         return json.dumps(
             {
                 "parent": os.getpid(),
-                "model": str(plan.path.resolve()),
+                "model": str(real_path(plan.path)),
                 "name": plan.name,
                 "key": key,
                 "context": plan.context,

@@ -5,6 +5,7 @@ A tool that needs something (a folder, a clock) is made by a function that takes
 
 from pathlib import Path
 
+from ollm_tui.config.regular_file import real_path
 from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
 from ollm_tui.tools.builtin.guard import FileGuard
@@ -22,7 +23,8 @@ def builtin_tools(root: Path, guard: FileGuard | None = None) -> tuple[FunctionT
     Raises:
         OSError: there is no such folder.
     """
-    folder, guard = root.resolve(strict=True), guard or FileGuard()
+    root.stat()
+    folder, guard = real_path(root), guard or FileGuard()
     return (
         clock_tool(),
         calculate,

@@ -10,9 +10,12 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from ollm_tui.config.paths import home_folder
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.redact import (
     MARK,
@@ -84,8 +87,8 @@ class Watch:
     _own_ids: frozenset[Identity] = field(init=False)
     _secret_ids: frozenset[Identity] = field(init=False)
     _own_files: frozenset[tuple[Identity, str]] = field(init=False)
-    _own_links: frozenset[Identity] | None = None
-    _secret_links: frozenset[Identity] | None = None
+    _own_contents: frozenset[Identity] | None = None
+    _secret_contents: frozenset[Identity] | None = None
 
     def __post_init__(self) -> None:
         """Look up the places."""
@@ -94,7 +97,7 @@ class Watch:
         self._own_files = frozenset(
             (folder, place.name.casefold())
             for place in self.own
-            if not place.is_dir()
+            if not is_folder(place)
             for folder in _identities([place.parent])
         )
 
@@ -114,6 +117,17 @@ class Watch:
             if parts[:end]:
                 self._require_names(parts[:end], str(place), is_folder=True)
             self._require_other(status, str(place))
+
+    def require_above(self, root_fd: int) -> None:
+        """Refuse the open root if it lies in a place that is not read: its path may hold links.
+
+        Raises:
+            ToolFailure: it does.
+        """
+        above, way = os.fstat(root_fd), ".."
+        while not os.path.samestat(above, status := os.stat(way, dir_fd=root_fd)):
+            self._require_other(status, str(self.root))
+            above, way = status, f"{way}/.."
 
     def require_name(self, names: Sequence[str], *, is_folder: bool) -> None:
         """Refuse a place below the root by its names, before it is opened.
@@ -174,12 +188,12 @@ class Watch:
 
     def _require_no_link(self, identity: Identity, shown: str) -> None:
         """Refuse a file of which another name stands in a place that is not read."""
-        if self._own_links is None or self._secret_links is None:
-            self._own_links = frozenset(_linked(self.own))
-            self._secret_links = frozenset(_linked(_known_places()))
-        if identity in self._own_links:
+        if self._own_contents is None or self._secret_contents is None:
+            self._own_contents = _contents(self.own)
+            self._secret_contents = _contents(_known_places())
+        if identity in self._own_contents:
             raise _own(shown)
-        if identity in self._secret_links:
+        if identity in self._secret_contents:
             raise secret_refusal(shown)
 
 
@@ -209,11 +223,9 @@ def shown_path(names: Sequence[str]) -> str:
 
 
 def _known_places() -> Iterator[Path]:
-    try:
-        home = Path.home()
-    except RuntimeError:  # nobody's home is known
-        return
-    yield from (home / place for place in _KNOWN_PLACES)
+    home = home_folder()
+    if home is not None:
+        yield from (home / place for place in _KNOWN_PLACES)
 
 
 def _identities(places: Iterable[Path]) -> Iterator[Identity]:
@@ -237,22 +249,14 @@ def _with_links(places: Iterable[Path]) -> Iterator[Path]:
             continue
 
 
-def _linked(places: Iterable[Path]) -> Iterator[Identity]:
-    """Give the files in some places that have further names."""
-    for number, path in enumerate(_files(places)):
-        if number > _MOST_ENTRIES:
-            return
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        if status.st_nlink > 1:
-            yield status.st_dev, status.st_ino
+def _contents(places: Iterable[Path]) -> frozenset[Identity]:
+    """Give the files in some places, however many names they have by now."""
+    return frozenset(_identities(islice(_files(places), _MOST_ENTRIES)))
 
 
 def _files(places: Iterable[Path]) -> Iterator[Path]:
     for place in places:
-        if not place.is_dir():
+        if not is_folder(place):
             yield place
             continue
         for folder, _, names in os.walk(place):

@@ -82,21 +82,32 @@ def resolve_in_root(root: Path, path: str, guard: FileGuard | None = None) -> It
         walk.close()
 
 
-def open_child(folder_fd: int, name: str) -> int:
+def open_child(folder_fd: int, name: str) -> tuple[int, os.stat_result]:
     """Open a file or folder in an open folder, never through a link and never waiting.
 
+    What is open has to be what the name still means: only then does the number of its names tell
+    whether it has another one in a place that is not read.
+
     Raises:
-        OSError: it is gone, no regular file or folder (EINVAL), or a link (ELOOP).
+        OSError: it is gone, no regular file or folder (EINVAL), a link, or changed (ELOOP).
     """
     # Looked at first, because opening a device may do something; looked at again once it is open.
     _require_plain(os.stat(name, dir_fd=folder_fd, follow_symlinks=False))
     fd = os.open(name, _FLAGS, dir_fd=folder_fd)
     try:
-        _require_plain(os.fstat(fd))
+        status = os.fstat(fd)
+        _require_plain(status)
+        _require_same(status, os.stat(name, dir_fd=folder_fd, follow_symlinks=False))
     except OSError:
         os.close(fd)
         raise
-    return fd
+    return fd, status
+
+
+def _require_same(opened: os.stat_result, named: os.stat_result) -> None:
+    is_file = stat.S_ISREG(opened.st_mode)
+    if not os.path.samestat(opened, named) or (is_file and opened.st_nlink != named.st_nlink):
+        raise OSError(errno.ELOOP, "it was changed meanwhile")
 
 
 def _require_plain(status: os.stat_result) -> None:
@@ -177,6 +188,7 @@ class _Walk:
         self.close()
         self.names = []
         self.fd = os.open(self.root, _FLAGS | os.O_DIRECTORY)
+        self.watch.require_above(self.fd)
         for name in names:
             self._down(name)
 
@@ -191,9 +203,9 @@ class _Walk:
             raise ToolFailure("The path takes too many steps.")
         names = (*self.names, name)
         self.watch.require_name(names, is_folder=True)
-        fd = open_child(self.fd, name)
+        fd, status = open_child(self.fd, name)
         try:
-            self.watch.require_opened(names, os.fstat(fd), os.fstat(self.fd))
+            self.watch.require_opened(names, status, os.fstat(self.fd))
         except ToolFailure:
             os.close(fd)
             raise

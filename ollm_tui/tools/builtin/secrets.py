@@ -116,6 +116,8 @@ def original_names(name: str) -> Iterator[str]:
 
 def _plain(name: str) -> str:
     folded = unicodedata.normalize("NFKC", name).casefold()
+    if not folded.isprintable():
+        folded = "".join(c for c in folded if unicodedata.category(c)[0] != "C") or folded
     return _UNSEEN.sub("", folded).rstrip(".") or folded
 
 

@@ -45,11 +45,10 @@ def _files(
         if is_hidden(name) or name in PASSED_OVER:
             continue
         try:
-            fd = open_child(folder_fd, name)
+            fd, status = open_child(folder_fd, name)
         except OSError:
             continue
         try:
-            status = os.fstat(fd)
             if not watch.may_open(below, status, folder):
                 continue
             if stat.S_ISDIR(status.st_mode):

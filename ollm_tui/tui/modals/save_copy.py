@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ollm_tui.config.paths import home_folder
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.modals.yes_no import YesNoDialog
@@ -35,6 +36,7 @@ class SaveCopy(YesNoDialog):
 def short_path(path: Path) -> str:
     """Write a path as people do, with `~` for the home folder."""
     try:
-        return clean_name(str(Path("~") / path.relative_to(Path.home())))
-    except (ValueError, RuntimeError):  # elsewhere, or nobody's home is known
+        home = home_folder()
+        return clean_name(str(Path("~") / path.relative_to(home) if home else path))
+    except ValueError:  # it is elsewhere
         return clean_name(str(path))

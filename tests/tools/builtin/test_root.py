@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.builtin.root import open_child, resolve_in_root
 from ollm_tui.tools.failure import ToolFailure
 
@@ -328,3 +329,64 @@ def test_a_link_swapped_in_while_reading_gives_no_byte_from_outside(
     # Both happened, or the swapping never met a reading.
     assert min(outcomes.values()) > 0
     assert flipping[0] > 0
+
+
+@pytest.fixture
+def own(root: Path) -> Path:
+    """Give a folder of the program's, outside the root, with a file in it."""
+    folder = root.parent / "own"
+    (folder / "below" / "ws").mkdir(parents=True)
+    (folder / "kept").write_bytes(SECRET)
+    (folder / "below" / "ws" / "kept").write_bytes(SECRET)
+    return folder
+
+
+def test_a_file_whose_other_name_is_replaced_while_it_is_opened_is_refused(
+    root: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file that is open has one name by then: its own, in a place that is not read."""
+    (root / "link").hardlink_to(own / "kept")
+    system_open = os.open
+
+    def replaced_once_open(path: str, *rest: int, dir_fd: int | None = None) -> int:
+        fd = system_open(path, *rest, dir_fd=dir_fd)
+        if path == "link":
+            (root / "a.txt").replace(root / "link")
+        return fd
+
+    monkeypatch.setattr(os, "open", replaced_once_open)
+    with pytest.raises(ToolFailure) as caught:
+        guarded(root, own, "link")
+    assert "were changed meanwhile" in str(caught.value)
+
+
+def test_a_file_whose_other_name_is_gone_when_names_are_compared_is_refused(
+    root: Path, own: Path
+) -> None:
+    (root / "link").hardlink_to(own / "kept")
+    status = (root / "link").stat()
+    (root / "link").unlink()
+    with pytest.raises(ToolFailure, match="belongs to ollm itself"):
+        FileGuard(own=(own,)).look(root).require_opened(["link"], status)
+
+
+def test_a_root_whose_path_leads_into_a_closed_place_by_now_is_refused(
+    root: Path, own: Path
+) -> None:
+    inner = root / "x" / "ws"
+    inner.mkdir(parents=True)
+    (root / "x").rename(root / "y")
+    (root / "x").symlink_to(own / "below")
+    with pytest.raises(ToolFailure, match="belongs to ollm itself"):
+        guarded(inner, own, "kept")
+
+
+@pytest.mark.parametrize("unseen", ["\x01", "\n", "\u202e", "\u2066", "\u180e", "\udcff"])
+def test_characters_that_are_not_seen_hide_no_place_of_secrets(unseen: str, root: Path) -> None:
+    (root / f".e{unseen}nv").write_bytes(SECRET)
+    assert "may hold passwords" in refusal(root, f".e{unseen}nv")
+
+
+def guarded(root: Path, own: Path, path: str) -> bytes:
+    with resolve_in_root(root, path, FileGuard(own=(own,))) as found:
+        return os.read(found.fd, 1000)
