@@ -257,6 +257,17 @@ async def test_a_bare_name_is_settled_once(paths: AppPaths) -> None:
     assert client.conversation.model == "a://m"
 
 
+async def test_a_model_behind_an_alias_is_told_by_who_answers() -> None:
+    registry = ProviderRegistry()
+    registry.register(ScriptedProvider("a", models=[ModelInfo(name="m")]))
+    registry.register_alias("b", "a")
+    parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
+    client = ChatClient(parts, Conversation(model="b://m"))
+    async with client.chat("hi") as events:
+        assert [event async for event in events]
+    assert client.conversation.model == "a://m"
+
+
 async def test_a_bare_name_is_looked_for_where_a_host_was_named_before_anywhere_else() -> None:
     registry = ProviderRegistry()
     for name in ("local", "vllm"):
