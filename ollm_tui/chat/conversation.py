@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from ollm_tui.chat.prompt import turn_starts
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
@@ -75,8 +76,7 @@ class Conversation:
         self.dropped_call_ids = self.call_ids()
         del self.messages[kept:]
         # Else turns that were asked since would be left out with those that are gone.
-        turns = sum(message.role == "user" for message in self.messages)
-        self.turns_left_out = min(self.turns_left_out, turns)
+        self.turns_left_out = min(self.turns_left_out, len(turn_starts(self.messages)))
 
     def call_ids(self) -> set[str]:
         """Give the ids of all tool calls so far, of dropped ones too."""

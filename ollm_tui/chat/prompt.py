@@ -67,7 +67,7 @@ def messages_to_send(
             is_unasked = message is None
         if message is None or is_unasked:
             continue
-        if message.role == "assistant" and not message.tool_calls and not _says_something(message):
+        if _is_unsent(message):
             continue
         if sent and message.role == "user" and sent[-1].role == "user":
             sent[-1] = _joined(sent[-1], message)
@@ -115,9 +115,22 @@ def _with_names(message: Message) -> Message:
 
 def newest_turns(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
     """Leave out the oldest turns; the newest always stays."""
-    starts = [at for at, message in enumerate(history) if message.role == "user"]
+    starts = turn_starts(history)
     left_out = min(turns_left_out, len(starts) - 1)
     return history[starts[left_out] :] if left_out > 0 else history
+
+
+def turn_starts(history: Sequence[Message]) -> list[int]:
+    """Give where each turn begins; questions that are sent as one message are of one turn."""
+    starts: list[int] = []
+    before = ""
+    for position, message in enumerate(history):
+        if _is_unsent(message):
+            continue
+        if message.role == "user" and before != "user":
+            starts.append(position)
+        before = message.role
+    return starts
 
 
 def _with_every_result(history: Sequence[Message]) -> list[Message]:
@@ -136,8 +149,11 @@ def _with_every_result(history: Sequence[Message]) -> list[Message]:
     return whole
 
 
-def _says_something(message: Message) -> bool:
-    return any(not isinstance(block, ThinkingContent) for block in message.content)
+def _is_unsent(message: Message) -> bool:
+    """Whether it is an answer of nothing but thinking."""
+    if message.role != "assistant" or message.tool_calls:
+        return False
+    return all(isinstance(block, ThinkingContent) for block in message.content)
 
 
 def _joined(first: Message, second: Message) -> Message:

@@ -317,11 +317,10 @@ class PromptRun:
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND, "No model is chosen.", hint="Choose one to chat with."
             )
-        ref = ModelRef.parse(model)
-        if ref is not None:
-            # It was chosen and shown: `local://` does not mean whoever else has it any more.
-            return await self._unless_stopped(partial(self._parts.router.at, ref))
-        found = await self._unless_stopped(partial(self._parts.router.resolve, model))
+        ref, router = ModelRef.parse(model), self._parts.router
+        # An address was chosen and shown: `local://` does not mean whoever else has it any more.
+        look = partial(router.resolve, model) if ref is None else partial(router.at, ref)
+        found = await self._unless_stopped(look)
         if found is not None and self._options.model is None:
             self._conversation.model = str(found.ref)
         return found

@@ -70,14 +70,17 @@ def correction(problem: ReActProblem) -> str:
             return f"Error: the reply is empty. {_AGAIN}"
 
 
-def as_react(messages: Sequence[Message]) -> tuple[Message, ...]:
+def as_react(messages: Sequence[Message], *, is_told: bool = True) -> tuple[Message, ...]:
     """Render calls and results as Thought, Action and Observation.
+
+    `is_told` is whether the model is told of the form: only then its answers are marked as final,
+    as a model goes on in the form that it sees.
 
     Several calls of one turn become one step after the other, each with its own result. Results
     and questions in a row become one message, since some chat templates take no two.
     """
     sent: list[Message] = []
-    for message in _steps(messages):
+    for message in _steps(messages, is_told):
         if sent and message.role == sent[-1].role == "user":
             between = TextContent("\n\n")
             together = (*sent[-1].content, between, *message.content)
@@ -87,13 +90,13 @@ def as_react(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(sent)
 
 
-def _steps(messages: Sequence[Message]) -> Iterator[Message]:
+def _steps(messages: Sequence[Message], is_told: bool) -> Iterator[Message]:
     results: dict[str, Message] = {}
     for position, message in enumerate(messages):
         if message.role == "assistant" and message.tool_calls:
             results = _results_after(messages, position)
             yield from _rendered_calls(message, results)
-        elif message.role == "assistant":
+        elif message.role == "assistant" and is_told:
             yield _rendered_answer(message)
         elif message.role == "tool":
             if message.tool_call_id not in results:

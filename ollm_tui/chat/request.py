@@ -10,7 +10,9 @@ from ollm_tui.chat.readers import LeakedCallReader, ReActReader
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.models.thinking import ThinkingSupport, resolve_thinking
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.chat.prompt_run import ChatParts
     from ollm_tui.chat.turn import Turn
-    from ollm_tui.protocol.errors import AIError
 
 
 def declared_thinking(info: ModelInfo | None) -> ThinkingSupport | None:
@@ -43,7 +44,7 @@ def with_tools_as_text(request: Request) -> Request:
     stop = request.options.stop or ()
     return replace(
         request,
-        messages=as_react(request.conversation),
+        messages=as_react(request.conversation, is_told=bool(told)),
         system_prompt="\n\n".join(prompts) or None,
         tools=(),
         options=replace(request.options, stop=(*stop, *STOP_SEQUENCES))
@@ -91,24 +92,45 @@ class RequestMaker:
         return self.offers_tools and self.mode == "react"
 
     def request(self) -> Request:
-        """Make the request for the conversation as it stands."""
-        request = self._native_request()
+        """Make the request for the conversation as it stands.
+
+        Raises:
+            AIError: UNSUPPORTED_FEATURE for a wish that the model is known not to fulfil.
+        """
+        return self.as_sent(self._native_request(self._wish()))
+
+    def next_request(self) -> Request:
+        """Make it for counting, with calls as the chat has them; an empty chat gets a message.
+
+        `as_sent` gives it the form in which it is sent.
+        """
+        try:
+            wish = self._wish()
+        except AIError:  # told when it is asked; what is counted is nearly the same
+            wish = None
+        return self._native_request(wish, (Message("user", " "),))
+
+    def as_sent(self, request: Request) -> Request:
+        """Describe the tools in text for a model that is given them so."""
         return with_tools_as_text(request) if self.mode == "react" else request
 
-    def _native_request(self) -> Request:
+    def _native_request(
+        self, wish: ShouldThink | None, stand_in: tuple[Message, ...] = ()
+    ) -> Request:
         talk, options = self._conversation, self._options
+        messages = messages_to_send(
+            talk.messages,
+            turns_left_out=talk.turns_left_out,
+            attachments=not talk.drops_attachments,
+            pictures=self.sends_pictures,
+        )
         return Request(
             model=self._found.ref.model,
-            messages=messages_to_send(
-                talk.messages,
-                turns_left_out=talk.turns_left_out,
-                attachments=not talk.drops_attachments,
-                pictures=self.sends_pictures,
-            ),
+            messages=messages or stand_in,
             system_prompt=options.system_prompt or talk.system_prompt,
             tools=self.offer.schemas,
             options=merged_options(talk.options, options.options),
-            should_think=self._wish(),
+            should_think=wish,
             signal=self._signal,
         )
 
@@ -138,7 +160,7 @@ class RequestMaker:
         schema = next((one for one in self.offer.schemas if one.name == name), None)
         return schema is not None and not find_faults(schema, args)
 
-    def gives_up_native_tools(self, error: "AIError", turn: "Turn") -> bool:
+    def gives_up_native_tools(self, error: AIError, turn: "Turn") -> bool:
         """Whether the server refused native tools, so that the same is asked again as text."""
         if not self.offers_tools or self.mode != "native" or turn.partial() is not None:
             return False

@@ -29,15 +29,18 @@ class Sight:
 
         A server that has not said is asked, once, and not waited for long.
         """
+        known = self.known(found)
+        if known is None and str(found.ref) not in self._told:
+            known = self._told[str(found.ref)] = await _ask(found)
+        return known or False
+
+    def known(self, found: ResolvedModel) -> bool | None:
+        """Tell the same from what is known by now; None when nothing is."""
         address = str(found.ref)
         if address in self._refused:
             return True
         said = _only_text(found.info)
-        if said is not None:
-            return said
-        if address not in self._told:
-            self._told[address] = await _ask(found)
-        return self._told[address] or False
+        return self._told.get(address) if said is None else said
 
     def learn_from(self, ref: ModelRef, error: AIError) -> bool:
         """Take a refusal of pictures to heart; False when the error is about something else.

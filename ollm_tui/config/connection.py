@@ -18,6 +18,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 ADDRESSES = ("base_url", "base_urls")
 """One server, or several of a pool."""
 NO_PROXY = "none"
+OLLAMA_VARIABLE = "OLLAMA_HOST"
 NO_VARIABLE = "has to be the name of a variable, with letters, digits and `_`"
 _BARE_PORTS: Mapping[str, int] = {"vllm": 8000, "lmstudio": 1234, "kobold": 5001}
 
@@ -51,9 +52,10 @@ def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
                 continue  # the schema says it better
             layers.drop(said)
             try:
-                urls = [_read_address(text, name, kind) for text in texts]
+                urls = [_read_address(text, name, kind, said.origin) for text in texts]
             except ValueError as error:
-                yield ConfigProblem(f"`{dotted(path)}`: {error}", said.origin, path)
+                typed = said.origin.name if said.origin.kind == "flag" else f"`{dotted(path)}`"
+                yield ConfigProblem(f"{typed}: {error}", said.origin, path)
             else:
                 value = list(dict.fromkeys(urls)) if isinstance(said.value, list) else urls[0]
                 layers.add(Setting(path, value, said.origin, said.rank))
@@ -77,11 +79,11 @@ def without_scheme(said: Setting, written: Mapping[str, str]) -> Iterator[Config
         )
 
 
-def _read_address(text: str, name: str, kind: Setting | None) -> str:
+def _read_address(text: str, name: str, kind: Setting | None, origin: Origin) -> str:
     if not text.strip():
         raise ValueError("The address is empty.")
     if kind is not None and kind.value == "ollama":
-        return ollama_url(text)
+        return ollama_url(text, lenient=origin.name == OLLAMA_VARIABLE)
     return server_url(text, _BARE_PORTS.get(name))
 
 

@@ -2,7 +2,8 @@
 
 The rules are those of Ollama's OLLAMA_HOST: blanks and quotes around the value are trimmed, a bare
 host gets the engine's port, `http://host` means port 80, the address "everything" is dialled as
-loopback. Servers of other kinds differ in one thing: a port that is none is an error there.
+loopback. Only that variable takes the usual host and port for what is missing or is no port, as it
+does for Ollama itself; everywhere else that is an error, since it would name another server.
 """
 
 import re
@@ -19,8 +20,8 @@ _HIGHEST_PORT = 65535
 SECRET = "«set»"
 
 
-def ollama_url(text: str) -> str:
-    """Give the base URL that OLLAMA_HOST means.
+def ollama_url(text: str, *, lenient: bool = True) -> str:
+    """Give the base URL of an Ollama server; `lenient` as OLLAMA_HOST is read.
 
     Raises:
         ValueError: a sentence that does not repeat the text.
@@ -28,7 +29,7 @@ def ollama_url(text: str) -> str:
     text = text.strip().strip("\"'").strip()
     if text == "ollama.com":
         return "https://ollama.com"
-    return _base_url(text, OLLAMA_PORT, lenient=True)
+    return _base_url(text, OLLAMA_PORT, lenient=lenient)
 
 
 def server_url(text: str, default_port: int | None = None) -> str:
@@ -58,6 +59,8 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
         raise ValueError("Name and password hold signs that have to be written as %-codes.")
     default_port = standard_port if mark else bare_port
     host, port_text = _split(place)
+    if not lenient:
+        _check_place(host, port_text)
     host = _known_host(dict(_ANY_ADDRESS).get(host, host))
     port = _port(port_text, default_port, lenient=lenient)
     shown_host = f"[{host}]" if ":" in host else host
@@ -65,6 +68,18 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
     path = path.rstrip("/")
     url = f"{scheme}://{user}{at}{shown_host}{shown_port}" + (f"/{path}" if path else "")
     return f"{url}?{query}" if query else url
+
+
+def _check_place(host: str, port: str | None) -> None:
+    """Make sure that a server is named.
+
+    Raises:
+        ValueError: nothing is, or a number alone.
+    """
+    if not host and not port:
+        raise ValueError("The address names no server.")
+    if host.isascii() and host.isdigit() and port is None:
+        raise ValueError("A port without a host is written with a colon in front.")
 
 
 def _known_host(host: str) -> str:

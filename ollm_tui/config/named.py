@@ -88,20 +88,26 @@ def named_by(loaded: LoadedConfig) -> Named:
         origins=tuple(origins.items()),
         by_flag=any(loaded.origin_of(key).kind == "flag" for key in ("model", "provider")),
         moved=frozenset(moved),
-        problem=next(_problems(loaded, model, provider), None),
+        problem=next(_problems(loaded, model, provider, is_hidden=not hosts), None),
     )
 
 
 def _problems(
-    loaded: LoadedConfig, model: str | None, provider: str | None
+    loaded: LoadedConfig, model: str | None, provider: str | None, *, is_hidden: bool
 ) -> Iterator[ConfigProblem]:
-    """Give what makes a name unusable, and names that speak against each other."""
+    """Give what makes a name unusable, and names that speak against each other.
+
+    `is_hidden` is whether a settings file that cannot be read may hold the only name.
+    """
     of_flag = loaded.origin_of("model").kind == "flag" and "://" in (model or "")
+    is_hidden = is_hidden and not any(
+        loaded.origin_of(key).kind in _THIS_RUN for key in ("model", "provider")
+    )
     for problem in loaded.problems:
         if of_flag and problem.path == ("provider",) and problem.origin.kind != "flag":
             continue  # who is asked is named by what counts more
-        of_the_run = problem.origin.kind == "flag" and not problem.path
-        if problem.severity == "error" and (problem.path in _CHOICES or of_the_run):
+        of_all = not problem.path and (problem.origin.kind == "flag" or is_hidden)
+        if problem.severity == "error" and (problem.path in _CHOICES or of_all):
             yield problem
     origin, other = loaded.origin_of("model"), loaded.origin_of("provider")
     scheme, mark, _ = (model or "").partition("://")

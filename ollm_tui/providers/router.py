@@ -163,6 +163,10 @@ class Router:
         if self._named <= answered and (found := self._first_in(known, name, requirement)):
             return found
         listings = await self._catalog.refresh(within_s=PATIENCE_S, services=False)
+        for provider in self._named - {listing.provider for listing in listings}:
+            if self._registry.get(provider) is not None:  # a service, but one that was named
+                listing = await self._catalog.listing(provider, within_s=PATIENCE_S)
+                listings = (*listings, listing)
         if found := self._first_in(listings, name, requirement):
             return found
         raise self._not_found(name, listings, requirement)
@@ -202,7 +206,7 @@ class Router:
         asked = [entry.provider for entry in listings if not entry.absent and not entry.problem]
         silent = [entry.provider for entry in listings if entry.problem]
         names = {info.name for listing in listings for info in listing.models}
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        near = self._as_address(name) or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         message = f"There is no model named {name!r}"
         if requirement is not None and any(same_model(name, known) for known in names):
             message = f"The model {name!r} cannot do what is asked of it"
@@ -215,6 +219,12 @@ class Router:
         if near:
             hint += f" Did you mean {' or '.join(near)}?"
         return AIError(ErrorCode.MODEL_NOT_FOUND, f"{message}.", hint=hint)
+
+    def _as_address(self, name: str) -> list[str]:
+        """Give the address that a name with its provider in front was meant as."""
+        provider, mark, model = name.replace(":", "/", 1).partition("/")
+        is_meant = mark and model and self._registry.resolve(provider) is not None
+        return [f"{provider}://{model}"] if is_meant else []
 
 
 def _raise_unless_askable(listing: Listing) -> None:

@@ -7,14 +7,19 @@ acted on are listed, and every other one has to be left at its default.
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
-from ollm_tui.protocol.tools import ToolName
+from ollm_tui.protocol.thinking import (
+    ShouldThink,
+    ThinkingConfig,
+    ThinkingEffort,
+    ThinkingMode,
+)
+from ollm_tui.protocol.tools import ToolChoice, ToolName
 from ollm_tui.providers.thinking_tags import check_tags
 
 _REQUEST = frozenset(
@@ -57,7 +62,8 @@ def check_request(request: Request) -> None:
 
     Raises:
         AIError: UNSUPPORTED_FEATURE or UNSUPPORTED_MODALITY for what is not implemented;
-            BAD_REQUEST for a choice among tools that are not on offer, or unusable tags.
+            BAD_REQUEST for a choice among tools that are not on offer, unusable tags, or a word
+            that the vocabulary does not have.
     """
     if request.input is not None:
         raise _no_conversation(request)
@@ -76,9 +82,12 @@ def check_thinking(wish: ShouldThink | None) -> None:
     reasons to come after the answer.
 
     Raises:
-        AIError: UNSUPPORTED_FEATURE for what is not implemented, BAD_REQUEST for unusable tags.
+        AIError: UNSUPPORTED_FEATURE for what is not implemented, BAD_REQUEST for unusable tags
+            and unknown words.
     """
     mode = wish.mode if isinstance(wish, ThinkingConfig) else wish
+    if not (mode is None or isinstance(mode, bool)):
+        _check_word(mode, get_args(ThinkingMode), "thinking mode")
     if mode in ("first", "deep") or wish == "last":
         raise AIError(
             ErrorCode.UNSUPPORTED_FEATURE,
@@ -86,6 +95,8 @@ def check_thinking(wish: ShouldThink | None) -> None:
             hint="Choose on, off, or an effort: low, medium or high.",
         )
     if isinstance(wish, ThinkingConfig):
+        if wish.effort is not None:
+            _check_word(wish.effort, get_args(ThinkingEffort), "effort of thinking")
         _check_fields(wish, _THINKING, "settings of thinking")
     check_tags(wish)
 
@@ -145,8 +156,20 @@ def _unsupported(name: str, what: str) -> AIError:
     )
 
 
+def _check_word(word: str, known: Collection[str], what: str) -> None:
+    """Refuse a word that adapters would pass on, or take for another."""
+    if word not in known:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"There is no {what} {word!r}.",
+            hint=f"There are: {', '.join(known)}.",
+        )
+
+
 def _check_choice(request: Request) -> None:
     choice = request.tool_choice
+    if choice is not None and not isinstance(choice, ToolName):
+        _check_word(choice, get_args(get_args(ToolChoice)[0]), "choice of tools")
     names = {tool.name for tool in request.tools}
     if isinstance(choice, ToolName) and choice.name not in names:
         raise AIError(

@@ -20,7 +20,7 @@ from ollm_tui.config.schema import AppConfig
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.tools import ToolEffect, ToolSchema
+from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
 from ollm_tui.store.branches import Branch, ChatNews
@@ -158,16 +158,11 @@ class ChatMaker:
         Raises:
             AIError: there is no model, or it cannot be found.
         """
-        schemas = self._schemas(conversation)
-        return await measure(conversation, schemas, self._router, self._counter, self._windows)
+        return await measure(conversation, self._parts())
 
     def room(self, conversation: Conversation) -> ContextRoom | None:
         """Tell at once what a conversation takes of its model's window; None without a model."""
-        schemas = self._schemas(conversation)
-        return room_of(conversation, schemas, self._router, self._counter, self._windows)
-
-    def _schemas(self, conversation: Conversation) -> tuple[ToolSchema, ...]:
-        return tuple(tool.schema for tool in self.tools.named(conversation.tools))
+        return room_of(conversation, self._parts())
 
     def _client(
         self,
@@ -176,8 +171,13 @@ class ChatMaker:
         *,
         saved: bool = True,
     ) -> ChatClient:
+        store = self.store if saved else None
+        journal = store.journal(conversation, stored) if store is not None else None
+        return ChatClient(self._parts(), conversation, journal=journal)
+
+    def _parts(self) -> ChatParts:
         chat = self._config.chat
-        parts = ChatParts(
+        return ChatParts(
             router=self._router,
             tools=ToolRunner(self.tools, self.approver, without_keys=self._guard.cleaned),
             modes=self._modes,
@@ -191,9 +191,6 @@ class ChatMaker:
             counter=self._counter,
             windows=self._windows,
         )
-        store = self.store if saved else None
-        journal = store.journal(conversation, stored) if store is not None else None
-        return ChatClient(parts, conversation, journal=journal)
 
 
 class ChatBranches:

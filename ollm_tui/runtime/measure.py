@@ -1,17 +1,19 @@
 """How full a conversation's context is, what takes the room, and what can be done about it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt import messages_to_send
+from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.request import RequestMaker
+from ollm_tui.chat.sight import count_pictures
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsWindow
-from ollm_tui.protocol.request import Request
-from ollm_tui.protocol.tools import ToolSchema
-from ollm_tui.providers.router import Router
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tokens.budget import (
     DropAttachments,
     LeaveOutTurns,
@@ -47,25 +49,23 @@ class ContextRoom:
     is_assumed: bool
 
 
-async def measure(
-    talk: Conversation,
-    tools: Sequence[ToolSchema],
-    router: Router,
-    counter: TokenCounter,
-    windows: Mapping[str, int],
-) -> ContextFigures:
+async def measure(talk: Conversation, parts: ChatParts) -> ContextFigures:
     """Count the next request as it stands.
 
     Raises:
         AIError: there is no model, or it cannot be found.
     """
-    ref = ModelRef.parse(talk.model or "")
+    ref, router = ModelRef.parse(talk.model or ""), parts.router
     named = await (router.at(ref) if ref else router.resolve(talk.model or ""))
     found = await router.informed(named)
-    request = _next_request(talk, tools, found.ref.model)
+    maker = _maker(talk, parts, found)
+    if not talk.drops_attachments and count_pictures(talk.messages, talk.turns_left_out):
+        maker.sends_pictures = not await parts.sight.reads_only_text(found)
+    request = maker.next_request()
     messages = request.conversation if talk.messages else ()
-    guard = ContextGuard(counter, windows)
-    await guard.check(request, found)
+    counter = _counter(parts)
+    guard = ContextGuard(counter, parts.windows)
+    await guard.check(maker.as_sent(request), found)
     assert guard.state is not None
     counted, window = guard.state.counted, guard.state.window
     talk.counted = guard.state.base
@@ -92,21 +92,17 @@ async def measure(
     )
 
 
-def room_of(
-    talk: Conversation,
-    tools: Sequence[ToolSchema],
-    router: Router,
-    counter: TokenCounter,
-    windows: Mapping[str, int],
-) -> ContextRoom | None:
+def room_of(talk: Conversation, parts: ChatParts) -> ContextRoom | None:
     """Tell the same without asking anybody: from the newest count and what is known by now."""
     ref = ModelRef.parse(talk.model or "")
-    found = router.known(ref) if ref else None
+    found = parts.router.known(ref) if ref else None
     if found is None:
         return None
-    guard = ContextGuard(counter, windows)
-    request = _next_request(talk, tools, found.ref.model)
-    is_empty = not (talk.messages or talk.system_prompt or tools or talk.counted)
+    guard = ContextGuard(_counter(parts), parts.windows)
+    maker = _maker(talk, parts, found)
+    maker.sends_pictures = not parts.sight.known(found)
+    request = maker.as_sent(maker.next_request())
+    is_empty = not (talk.messages or talk.system_prompt or maker.offer.schemas or talk.counted)
     window = guard.window_of(request, found)
     return ContextRoom(
         used=0 if is_empty else guard.used_by(request, str(found.ref), talk.counted),
@@ -115,20 +111,13 @@ def room_of(
     )
 
 
-def _next_request(talk: Conversation, tools: Sequence[ToolSchema], model: str) -> Request:
-    messages = messages_to_send(
-        talk.messages,
-        turns_left_out=talk.turns_left_out,
-        attachments=not talk.drops_attachments,
-    )
-    return Request(
-        model=model,
-        # an empty chat is counted with a message that it does not have
-        messages=messages or (Message("user", " "),),
-        system_prompt=talk.system_prompt,
-        tools=tools,
-        options=talk.options,
-    )
+def _maker(talk: Conversation, parts: ChatParts, found: ResolvedModel) -> RequestMaker:
+    """Give what makes the requests of a chat, so that what is counted is what is sent."""
+    return RequestMaker(parts, talk, ChatOptions(), AbortSignal(), found)
+
+
+def _counter(parts: ChatParts) -> TokenCounter:
+    return parts.counter or TokenCounter(parts.encodings)
 
 
 def take_way_out(conversation: Conversation, way: WayOut) -> None:

@@ -216,3 +216,14 @@ async def test_a_cut_react_turn_runs_nothing() -> None:
     client = client_over(Turns([TextDelta(STEP), ErrorEvent(error)]), tools, "react")
     await ask(client)
     assert tools.calls == []
+
+
+async def test_answers_are_not_marked_as_final_for_a_model_that_is_told_of_no_tools() -> None:
+    provider = ScriptedProvider(script=[TextDelta("Hello."), Finish("stop")])
+    client = client_over(provider, Weather(), mode="react")
+    client.conversation.tools = ()
+    for prompt in ("hi", "again"):
+        async with client.chat(prompt) as events:
+            assert [event async for event in events]
+    sent = [message.text for message in provider.requests[-1].conversation]
+    assert sent == ["hi", "Hello.", "again"]

@@ -41,6 +41,26 @@ def test_ollama_host_means_what_it_means_to_ollama(text: str, url: str) -> None:
     assert ollama_url(text) == url
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (":66000", "A port is a number"),
+        (":-1", "A port is a number"),
+        ("host:x", "A port is a number"),
+        ("8080", "colon in front"),
+        ("", "names no server"),
+        (":", "names no server"),
+        ("http://", "names no server"),
+    ],
+)
+def test_only_the_variable_of_ollama_takes_what_is_missing_for_the_usual(
+    text: str, says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        ollama_url(text, lenient=False)
+    assert ollama_url(text).startswith("http://")
+
+
 @needs_corpus
 @pytest.mark.parametrize("case", load_cases("hosts"), ids=case_id)
 def test_recorded_settings_are_dialled_where_ollama_listens(case: Case) -> None:

@@ -402,3 +402,17 @@ async def test_nothing_that_is_asked_for_is_ignored(asked: Asked) -> None:
     lost = {k: v for k, v in fates.items() if v not in ("sent", "acted on", "refused", "left out")}
     assert lost == {}
     assert {"sent", "refused"} <= set(fates.values())
+
+
+async def test_a_word_that_the_vocabulary_does_not_have_is_refused(asked: Asked) -> None:
+    for request, says in (
+        (asks(tools=[TOOL], tool_choice="any"), "choice of tools 'any'"),
+        (asks(should_think="always"), "thinking mode 'always'"),
+        (thinks(mode="always"), "thinking mode 'always'"),
+        (thinks(effort="ultra"), "effort of thinking 'ultra'"),
+    ):
+        outcome = await asked.outcome(request)
+        assert outcome.bodies == []
+        assert outcome.error is not None
+        assert outcome.error.code == ErrorCode.BAD_REQUEST
+        assert says in outcome.error.message

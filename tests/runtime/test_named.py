@@ -26,6 +26,16 @@ from tests.support.http_server import Server, serve
 from tests.support.providers import ScriptedProvider
 
 NOBODY = "http://127.0.0.1:9"
+AS_OLLAMA_READS_IT = frozenset(
+    {
+        "has a port too high",
+        "has no number as its port",
+        "is a port alone",
+        "is a colon alone",
+        "is a scheme alone",
+    }
+)
+"""What Ollama takes for the usual port, or for the machine itself, in its own variable."""
 UNKNOWN = "http://no-such-host.invalid"
 
 
@@ -46,6 +56,11 @@ def _ways() -> dict[str, Way]:
         ("cannot be resolved", UNKNOWN, "no-such-host.invalid"),
         ("is no address", "foo bar", "no blanks"),
         ("has a wrong scheme", "ftp://x", "http://"),
+        ("has a port too high", "127.0.0.1:99999", "A port is a number"),
+        ("has no number as its port", "127.0.0.1:abc", "A port is a number"),
+        ("is a port alone", "8080", "colon in front"),
+        ("is a colon alone", ":", "names no server"),
+        ("is a scheme alone", "http://", "names no server"),
     ):
         ways[f"--host {about}"] = Way(says, Flags(host=address))
         ways[f"--host beside a bare --model {about}"] = Way(says, Flags(host=address, model="tiny"))
@@ -53,9 +68,13 @@ def _ways() -> dict[str, Way]:
             says, Flags(host=address, provider="vllm")
         )
         for variable in ("OLLAMA_HOST", "VLLM_HOST", "OLLM_PROVIDERS__VLLM__BASE_URL"):
+            if variable == "OLLAMA_HOST" and about in AS_OLLAMA_READS_IT:
+                continue
             ways[f"{variable} {about}"] = Way(says, environ={variable: address})
-        ways[f"OPENAI_BASE_URL {about}"] = Way(
-            says, environ={"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "k"}
+        with_key = {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "k"}
+        ways[f"OPENAI_BASE_URL {about}"] = Way(says, environ=with_key)
+        ways[f"OPENAI_BASE_URL beside a bare --model {about}"] = Way(
+            says, Flags(model="tiny"), environ=with_key
         )
         table = f'[providers.named]\nbase_url = "{address}"\n'
         ways[f"--provider in the settings {about}"] = Way(says, Flags(provider="named"), text=table)
@@ -208,11 +227,42 @@ async def test_a_model_that_was_shown_is_not_replaced_by_a_file_of_its_name(
         await placed.resolve("local://m")
 
 
+def test_a_settings_file_that_cannot_be_read_may_name_somebody(paths: AppPaths) -> None:
+    paths.config_dir.mkdir(parents=True)
+    paths.config_file.write_text('model = "vllm://m')
+    problem = named_by(load_config(paths, {})).problem
+    assert problem is not None
+    assert "not valid TOML" in problem.message
+    for flags in (Flags(model="m"), Flags(provider="vllm"), Flags(host=NOBODY)):
+        assert named_by(load_config(paths, {}, flags)).problem is None
+    for environ in ({"OLLAMA_HOST": NOBODY}, {"OLLM_MODEL": "m"}):
+        assert named_by(load_config(paths, environ)).problem is None
+
+
+async def test_an_address_with_one_slash_comes_with_the_right_spelling(paths: AppPaths) -> None:
+    async with beside_another(Way(""), paths) as (runtime, _):
+        for written in ("other/tiny", "other:tiny"):
+            with pytest.raises(AIError) as caught:
+                await runtime.router.resolve(written)
+            assert str(caught.value.hint).endswith("Did you mean other://tiny?")
+
+
 async def test_a_bare_name_is_settled_once(paths: AppPaths) -> None:
     registry = ProviderRegistry()
     registry.register(ScriptedProvider("a", models=[ModelInfo(name="m")]))
     parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
     client = ChatClient(parts, Conversation(model="m"))
+    async with client.chat("hi") as events:
+        assert [event async for event in events]
+    assert client.conversation.model == "a://m"
+
+
+async def test_a_model_behind_an_alias_is_told_by_who_answers() -> None:
+    registry = ProviderRegistry()
+    registry.register(ScriptedProvider("a", models=[ModelInfo(name="m")]))
+    registry.register_alias("b", "a")
+    parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
+    client = ChatClient(parts, Conversation(model="b://m"))
     async with client.chat("hi") as events:
         assert [event async for event in events]
     assert client.conversation.model == "a://m"

@@ -1,5 +1,7 @@
 """The figures of the context: one source for the status line, `/context` and what is refused."""
 
+from collections.abc import Sequence
+
 import anyio
 import pytest
 
@@ -7,46 +9,76 @@ from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.tool_loop import ToolOffer
+from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message, Usage
-from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.protocol.provider_events import Finish, TextDelta
 from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import ResolvedModel, Router
-from ollm_tui.runtime.measure import ContextRoom, measure, room_of
-from ollm_tui.tokens.budget import RaiseWindow
+from ollm_tui.runtime.measure import ContextRoom, measure, room_of, take_way_out
+from ollm_tui.tokens.budget import LeaveOutTurns, RaiseWindow
 from ollm_tui.tokens.count import TokenCounter
 from tests.support.providers import ScriptedProvider
+from tests.support.tools import Offered
 
 TRAINED = {"context_trained": 131_072}
+
+
+class Offers:
+    """Offers these tools and runs none."""
+
+    def __init__(self, schemas: Sequence[ToolSchema]) -> None:
+        self._schemas = tuple(schemas)
+
+    def offer(self, names: Sequence[str]) -> ToolOffer:
+        return Offered(self._schemas, self._run)
+
+    async def _run(self, call: ToolCall) -> ToolResult:
+        return ToolResult(call_id=call.id, name=call.name, content="never")
 
 
 class Chat:
     """A chat with one model that was named by its address and never listed."""
 
-    def __init__(self, provider: ScriptedProvider, system: str | None = None) -> None:
+    def __init__(
+        self,
+        provider: ScriptedProvider,
+        system: str | None = None,
+        *,
+        tools: Sequence[ToolSchema] = (),
+        mode: ToolMode = "native",
+    ) -> None:
         registry = ProviderRegistry()
         registry.register(provider)
         self.router = Router(registry, ModelCatalog(registry))
         self.counter = TokenCounter()
         self.talk = Conversation(model="scripted://m", system_prompt=system)
-        parts = ChatParts(router=self.router, counter=self.counter)
-        self.client = ChatClient(parts, self.talk)
+        self.parts = ChatParts(
+            router=self.router,
+            counter=self.counter,
+            tools=Offers(tools),
+            modes=ToolModes(chosen={"m": mode}),
+        )
+        self.client = ChatClient(self.parts, self.talk)
 
     async def ask(self, prompt: str) -> list[chat_events.ChatEvent]:
         async with self.client.chat(prompt) as events:
             return [event async for event in events]
 
     def room(self) -> ContextRoom:
-        found = room_of(self.talk, (), self.router, self.counter, {})
+        found = room_of(self.talk, self.parts)
         assert found is not None
         return found
 
     async def ways(self) -> list[type]:
-        figures = await measure(self.talk, (), self.router, self.counter, {})
+        figures = await measure(self.talk, self.parts)
         return [type(way) for way in figures.ways]
 
 
@@ -79,7 +111,7 @@ async def test_the_list_is_asked_once_and_a_silent_server_is_not_asked_to_count(
 async def test_the_status_line_says_what_the_context_view_says() -> None:
     chat = Chat(provider(8_192), system="Be brief. " * 200)
     before = chat.room()
-    figures = await measure(chat.talk, (), chat.router, chat.counter, {})
+    figures = await measure(chat.talk, chat.parts)
     assert before.used == figures.used > 400
     assert (
         (chat.room().used, chat.room().limit)
@@ -92,7 +124,7 @@ async def test_the_status_line_says_what_the_context_view_says() -> None:
     await chat.ask("x" * 4_000)
     counted = chat.client.guard.state
     assert counted is not None
-    after = await measure(chat.talk, (), chat.router, chat.counter, {})
+    after = await measure(chat.talk, chat.parts)
     assert chat.room().used == after.used > counted.counted.tokens
 
 
@@ -110,7 +142,7 @@ async def test_a_server_that_cut_the_prompt_teaches_nothing() -> None:
     await chat.ask("x" * 36_000)
     await chat.ask("y")
     assert chat.room().used > 9_000
-    figures = await measure(chat.talk, (), chat.router, chat.counter, {})
+    figures = await measure(chat.talk, chat.parts)
     assert figures.used > 9_000
 
 
@@ -156,5 +188,52 @@ async def test_what_a_server_reported_counts_for_the_status_line_as_for_the_cont
     chat = Chat(provider(32_768, Usage(prompt_tokens=8_000)))
     await chat.ask("x" * 8_000)
     shown = chat.room().used
-    figures = await measure(chat.talk, (), chat.router, chat.counter, {})
+    figures = await measure(chat.talk, chat.parts)
     assert shown == figures.used == chat.room().used > 6_000
+
+
+async def asked_and_measured(chat: Chat) -> tuple[int, int, int]:
+    """Give what the newest request was counted as, then the figures for the very same one."""
+    state = chat.client.guard.state
+    assert state is not None
+    del chat.talk.messages[-1]  # its answer
+    chat.talk.counted = None
+    shown = chat.room().used
+    return state.counted.tokens, (await measure(chat.talk, chat.parts)).used, shown
+
+
+async def test_tools_that_are_described_in_text_are_counted_as_they_are_sent() -> None:
+    tool = ToolSchema(name="clock", description="Tells the time in a city. " * 9)
+    chat = Chat(provider(8_192), tools=[tool], mode="react")
+    await chat.ask("what time is it?")
+    await chat.ask("and now?")
+    counted, measured, shown = await asked_and_measured(chat)
+    assert counted == measured == shown > 200
+
+
+async def test_pictures_that_are_not_sent_are_not_counted() -> None:
+    blind = provider(8_192)
+    text = ModelCapability(input=frozenset({"text"}), output=frozenset({"text"}))
+    blind.models = [ModelInfo(name="m", context=8_192, capability=text)]
+    chat = Chat(blind)
+    picture = ImageContent(url="https://a.example/p.png")
+    async with chat.client.chat([TextContent("what is it?"), picture]) as events:
+        assert [event async for event in events]
+    counted, measured, shown = await asked_and_measured(chat)
+    assert counted == measured == shown < 100
+
+
+async def test_leaving_out_a_turn_frees_what_is_said_where_a_question_got_no_answer() -> None:
+    chat = Chat(provider(1_000))
+    chat.talk.messages += [
+        Message("user", "x" * 2_000),
+        Message("user", "y" * 2_000),
+        Message("assistant", "z" * 1_000),
+        Message("user", "hello?"),
+    ]
+    before = await measure(chat.talk, chat.parts)
+    [way] = before.ways
+    assert isinstance(way, LeaveOutTurns)
+    take_way_out(chat.talk, way)
+    after = await measure(chat.talk, chat.parts)
+    assert after.used == before.used - way.plan.freed < 1_000
