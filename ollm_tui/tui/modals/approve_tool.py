@@ -94,7 +94,7 @@ class ApproveTool(ArmedDialog[Decision]):
     def on_mount(self) -> None:
         """Go away again if it was withdrawn before it was there."""
         if self._decided.is_set():
-            self._leave()
+            self.dismiss(self._decision)
 
     def on_unmount(self) -> None:
         """Whatever took it away, what was not allowed is refused."""
@@ -148,11 +148,7 @@ class ApproveTool(ArmedDialog[Decision]):
             self._decision = decision
             self._decided.set()
             if self.is_attached:
-                self._leave()
-
-    def _leave(self) -> None:
-        if self.app.screen is self:
-            self.dismiss(self._decision)
+                self.dismiss(self._decision)
 
 
 def passages_of(call: ToolCall) -> list[Passage]:

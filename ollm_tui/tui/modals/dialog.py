@@ -2,9 +2,11 @@
 
 from typing import ClassVar, Final
 
+from textual import events, on
 from textual._styles_cache import StylesCache
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen, ScreenResultType
+from textual.screen import ModalScreen, Screen, ScreenResultType
 
 LOW = 18
 """On a screen of fewer rows a dialog has no air."""
@@ -15,7 +17,35 @@ SUSPEND: Final = Binding(
 """Works on every screen; dialogs, which keep keys from the app, have it themselves."""
 
 
-class Dialog(ModalScreen[ScreenResultType]):
+class LeftOnce(Screen[ScreenResultType]):
+    """A screen that takes only itself away, and only once.
+
+    Textual takes away whichever screen lies on top. The key that closes a screen may be handled
+    when a question has opened over it, or twice when it was pressed twice.
+    """
+
+    _is_left = False
+    _leave_with: tuple[ScreenResultType | None] | None = None
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Leave with a result: at once, or as soon as no other screen lies over this one."""
+        if self._is_left:
+            return AwaitComplete()
+        self._is_left = True
+        if self.is_active:
+            return super().dismiss(result)
+        self._leave_with = (result,)
+        return AwaitComplete()
+
+    @on(events.ScreenResume)
+    def _leave_now(self) -> None:
+        if self._leave_with is not None:
+            [result] = self._leave_with
+            self._leave_with = None
+            super().dismiss(result)
+
+
+class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
     """A box in the middle: a title, a body, and a line about it; without air on a low screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [SUSPEND]
