@@ -62,9 +62,14 @@ class ApproveTool(ArmedDialog[Decision]):
     CONSENTS = frozenset("ya")
 
     def __init__(
-        self, call: ToolCall, effect: ToolEffect, *, clock: Callable[[], float] = time.monotonic
+        self,
+        call: ToolCall,
+        effect: ToolEffect,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        answered_at: float | None = None,
     ) -> None:
-        super().__init__(clock=clock)
+        super().__init__(clock=clock, answered_at=answered_at)
         self._tool = clean_name(call.name)
         self._can_do = _EFFECTS[effect]
         self._passages = passages_of(call)

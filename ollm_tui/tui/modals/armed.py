@@ -49,10 +49,13 @@ class ArmedDialog(Dialog[ScreenResultType]):
     CONSENTS: ClassVar[frozenset[str]] = frozenset("y")
     """Letters that allow something."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, clock: Callable[[], float] = time.monotonic, answered_at: float | None = None
+    ) -> None:
+        """Ask; `answered_at` is when the question before was answered, where there was one."""
         super().__init__()
         self._clock = clock
-        self._arming = Arming()
+        self._arming = Arming(answered_at)
         self._looks_again: Timer | None = None
         self._written = ""
 
