@@ -40,6 +40,7 @@ def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, 
                 "call": call_to_json(event.call),
                 "result": event.result.content,
                 "is_error": event.result.is_error,
+                "outcome": event.result.outcome,
                 "turn": event.turn,
                 "block": event.block,
             }
@@ -165,11 +166,13 @@ def _cause(data: JsonMapping) -> chat.NoAnswerCause:
 
 def _result_from_json(data: JsonMapping, turn: int, block: str) -> chat.ToolCallResult:
     call = call_from_json(_child(data, "call"))
+    outcome = data.get("outcome")
     result = ToolResult(
         call_id=call.id,
         name=call.name,
         content=str(data.get("result", "")),
         is_error=data.get("is_error") is True,
+        interruption=outcome if outcome == "denied" or outcome == "stopped" else None,
     )
     return chat.ToolCallResult(call=call, result=result, turn=turn, block=block)
 
