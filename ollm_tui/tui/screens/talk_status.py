@@ -40,7 +40,7 @@ class TalkStatus:
 
     def show_tools(self) -> None:
         """Say how many tools are on, and whether they ask."""
-        count = len(self._talk.client.conversation.tools)
+        count = self._talk.tools_on
         mode = self._screen.services.approver.permissions.word if count else ""
         tools = f"tools {count}{mode}" if count else ""
         self._screen.status.show_notes(*filter(None, (self._downloads, tools)))
