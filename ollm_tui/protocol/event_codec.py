@@ -1,7 +1,7 @@
 """Chat events to JSON-safe data and back: one event is one line of `ollm --json`."""
 
 import base64
-from typing import assert_never
+from typing import Literal, assert_never
 
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.codec import (
@@ -166,15 +166,22 @@ def _cause(data: JsonMapping) -> chat.NoAnswerCause:
 
 def _result_from_json(data: JsonMapping, turn: int, block: str) -> chat.ToolCallResult:
     call = call_from_json(_child(data, "call"))
-    outcome = data.get("outcome")
     result = ToolResult(
         call_id=call.id,
         name=call.name,
         content=str(data.get("result", "")),
         is_error=data.get("is_error") is True,
-        interruption=outcome if outcome == "denied" or outcome == "stopped" else None,
+        interruption=_interruption(data),
     )
     return chat.ToolCallResult(call=call, result=result, turn=turn, block=block)
+
+
+def _interruption(data: JsonMapping) -> Literal["denied", "stopped"] | None:
+    match data.get("outcome"):
+        case "denied" | "stopped" as interruption:
+            return interruption
+        case _:
+            return None
 
 
 def _retrying_from_json(data: JsonMapping, turn: int) -> chat.Retrying:

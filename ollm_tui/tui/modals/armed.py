@@ -176,6 +176,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
             self._scroll(event.key)
         elif event.character in self.CONSENTS and not self.may_consent:
             self._say_what_counts()
+            self.remark(f"{event.character} counts once every row was shown")
         elif not self.answer(event):
             self._wait_again(event.time)
 

@@ -1,13 +1,21 @@
 """The frame that dialogs share; its style is read when the first one opens."""
 
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
 from textual._styles_cache import StylesCache
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
+from ollm_tui.tui.keymap import display
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+REMARK_S: Final = 2.5
 LOW = 18
 """On a screen of fewer rows a dialog has no air."""
 
@@ -52,6 +60,7 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._remark_timer: Timer | None = None
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-high")]
 
     DEFAULT_CSS = """
@@ -67,6 +76,7 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
             max-width: 94%;
             background: $surface;
             border: round $border-blurred;
+            border-subtitle-color: $text-warning;
             padding: 1 2;
         }
         .title { text-style: bold; color: $text-primary; margin-bottom: 1; }
@@ -100,6 +110,23 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
         }
     }
     """
+
+    def on_key(self, event: events.Key) -> None:
+        """Say so when a key does nothing: the keys that do something stand in the line above."""
+        if event.key not in self.active_bindings:
+            shown = event.character if event.is_printable else event.key
+            self.remark(f"{display(shown or event.key)} does nothing here")
+
+    def remark(self, words: str) -> None:
+        """Show a few words on the lower edge for a moment."""
+        self.query(Vertical).first().border_subtitle = Content(words)
+        if self._remark_timer is not None:
+            self._remark_timer.stop()
+        self._remark_timer = self.set_timer(REMARK_S, self._take_remark_away)
+
+    def _take_remark_away(self) -> None:
+        if self.query(Vertical):
+            self.query(Vertical).first().border_subtitle = None
 
     @property
     def has_its_parts(self) -> bool:
