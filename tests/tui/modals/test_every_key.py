@@ -24,7 +24,7 @@ KEYS = [
 
 
 def remark(dialog: Dialog[object]) -> str:
-    written = dialog.query(Vertical).first()._border_subtitle  # type: ignore[attr-defined]
+    written = dialog.query(Vertical).first()._border_subtitle
     return written.plain if isinstance(written, Content) else ""
 
 
