@@ -15,6 +15,7 @@ from textual.screen import ScreenResultType
 from textual.widgets import Static
 
 from ollm_tui.tui.arming import Arming
+from ollm_tui.tui.messages import ShownAgain
 from ollm_tui.tui.modals.dialog import Dialog
 from ollm_tui.tui.widgets.reading import Reading, is_whole
 
@@ -126,6 +127,13 @@ class ArmedDialog(Dialog[ScreenResultType]):
         self._arming.shown(self._clock())
         self._say_when_armed()
 
+    @on(events.ScreenResume)
+    @on(ShownAgain)
+    def _seen_anew(self) -> None:
+        """Wait again: whoever comes back to it was typing somewhere else."""
+        if self.query("#about"):
+            self._wait_again(self._clock())
+
     def _say_when_armed(self) -> None:
         now = self._clock()
         if self._arming.is_armed(now):
@@ -195,7 +203,8 @@ class ArmedDialog(Dialog[ScreenResultType]):
 
     def _wait_again(self, now: float) -> None:
         self._arming.typed(now)
-        self._say_when_armed()
+        if self.hears_itself:
+            self._say_when_armed()
 
 
 def named_keys(*keys: tuple[str, str]) -> Content:
