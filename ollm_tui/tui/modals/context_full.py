@@ -56,7 +56,8 @@ class ContextFull(Dialog[Choice]):
             yield Static("Context", classes="title")
             yield Static(Content("\n".join(context_lines(self._figures))), id="figures")
             yield Static(ways_content(self._ways), id="ways")
-            yield Static(f"{' '.join((*self._ways, 'n'))} choose · Esc close", id="about")
+            keys = " ".join((*self._ways, "n"))
+            yield Static(Content(f"{keys} choose · Esc close"), id="about")
 
     def on_key(self, event: events.Key) -> None:
         """Take a way out, or none."""

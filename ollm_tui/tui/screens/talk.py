@@ -63,12 +63,6 @@ class Talk:
         """The tools there are, switched on or not."""
         return self.runtime.offered_tools() if isinstance(self.runtime, OffersTools) else ()
 
-    @property
-    def tools_on(self) -> int:
-        """How many tools the model is told of: one that is switched on may be gone."""
-        on = self.client.conversation.tools
-        return sum(tool.name in on for tool in self.offered_tools)
-
     async def count_use(self) -> None:
         """Tell the registry of models of a chat, once for each that answered in it."""
         ref = self.ref
