@@ -79,7 +79,11 @@ def messages_to_send(
 def no_result(call: ToolCall) -> Message:
     """Make the tool message of a call that did not come to its end."""
     return Message(
-        "tool", STOPPED, name=call.name, tool_call_id=call.id, metadata={"is_error": True}
+        "tool",
+        STOPPED,
+        name=call.name,
+        tool_call_id=call.id,
+        metadata={"outcome": "stopped", "is_error": True},
     )
 
 

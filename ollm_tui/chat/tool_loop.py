@@ -95,17 +95,7 @@ class ToolRound:
 
     def messages(self) -> list[Message]:
         """Give one tool message for each call, in call order."""
-        results = [self._results.get(call.id) or self._stopped(call) for call in self._calls]
-        return [
-            Message(
-                "tool",
-                result.content,
-                name=result.name,
-                tool_call_id=result.call_id,
-                metadata={"is_error": True} if result.is_error else None,
-            )
-            for result in results
-        ]
+        return [_message(self._results.get(call.id) or self._stopped(call)) for call in self._calls]
 
     async def _one(self, number: int, call: ToolCall, emit: Emit) -> None:
         await emit(
@@ -128,4 +118,17 @@ class ToolRound:
         return ToolResult(call_id=call.id, name=call.name, content=text, is_error=True)
 
     def _stopped(self, call: ToolCall) -> ToolResult:
-        return ToolResult(call_id=call.id, name=call.name, content=STOPPED, is_error=True)
+        return ToolResult(
+            call_id=call.id, name=call.name, content=STOPPED, is_error=True, interruption="stopped"
+        )
+
+
+def _message(result: ToolResult) -> Message:
+    failed = {"is_error": True} if result.is_error else {}
+    return Message(
+        "tool",
+        result.content,
+        name=result.name,
+        tool_call_id=result.call_id,
+        metadata={"outcome": result.outcome, **failed},
+    )

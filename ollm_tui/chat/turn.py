@@ -55,6 +55,7 @@ class Turn:
         self._sleep = sleep
         self._growing = growing
         self._used_ids = set(used_ids)
+        self._next_number: dict[str, int] = {}
         self._left_out = set() if left_out is None else left_out
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
@@ -165,12 +166,14 @@ class Turn:
         """Make a call's id unique in the conversation: some servers count from zero each turn."""
         if not isinstance(event, provider_events.ToolCallEvent):
             return event
-        call, number = event.call, 2
-        while call.id in self._used_ids:
-            call = replace(event.call, id=f"{event.call.id}-{number}")
+        given = own_id = event.call.id
+        number = self._next_number.get(given, 2)  # a thousand calls may have one id
+        while own_id in self._used_ids:
+            own_id = f"{given}-{number}"
             number += 1
-        self._used_ids.add(call.id)
-        return replace(event, call=call)
+        self._next_number[given] = number
+        self._used_ids.add(own_id)
+        return event if own_id == given else replace(event, call=replace(event.call, id=own_id))
 
     def _shown(self, event: ProviderEvent) -> chat_events.ChatEvent | None:
         match event:

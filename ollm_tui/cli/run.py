@@ -13,6 +13,7 @@ from ollm_tui.cli.output import OK, NeedsApproval, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.show import Show, ShowJson, ShowText, code_of
 from ollm_tui.cli.stop import Stop, stopping
+from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
@@ -99,6 +100,8 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
         client = runtime.new_client(await _model(runtime, output), saved=False)
     if flags.tools is not None:
         client.conversation.tools = allowed_tools(flags.tools, runtime.offered_tools())
+    elif line := missing_tools(client.conversation.tools, runtime.offered_tools()):
+        output.note(line)
     return client
 
 

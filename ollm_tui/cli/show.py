@@ -80,8 +80,8 @@ class ShowText:
         if isinstance(event, chat.ToolCallStart):
             self._output.note(f"{name} {shown_arguments(event.call)}")
         else:
-            ending = "failed" if event.result.is_error else "done"
-            self._output.note(f"{name} {ending}: {event.result.content[:SHOWN_RESULT]}")
+            result = event.result
+            self._output.note(f"{name} {result.outcome}: {result.content[:SHOWN_RESULT]}")
 
     def _remark(
         self, event: chat.ContextWarning | chat.PicturesLeftOut | chat.MediaDelta | chat.NoAnswer

@@ -1,5 +1,6 @@
 """The command about tools: /tools."""
 
+import difflib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
@@ -11,6 +12,11 @@ from ollm_tui.decode.clean import clean_line, clean_name
 _GIST: Final = 42
 """Characters that are left of 80 columns."""
 
+
+_SWITCHES: Final[Mapping[str, bool]] = MappingProxyType(
+    {"on": True, "all": True, "off": False, "none": False}
+)
+_MOST_MISSING: Final = 5
 
 _WAYS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -36,24 +42,46 @@ async def choose_tools(host: CommandHost, argument: str) -> None:
     """Show the tools the model may call, or choose which."""
     talk, tools = host.conversation(), host.offered_tools()
     names = [tool.name for tool in tools]
-    wanted = argument.replace(",", " ").split()
+    exact = {name.casefold(): name for name in names}  # no two differ in case only
+    words = argument.replace(",", " ").split()
+    wanted = [exact.get(word.casefold(), word) for word in words]
     unknown = [name for name in wanted if name not in names]
+    switch = _SWITCHES.get(argument.strip().casefold())
     if not tools:
         host.say("There are no tools here.")
     elif not wanted:
         way = _WAYS.get(host.tool_mode() or "", "")
         host.say("\n".join((*_listing(tools, talk.tools), *([way] if way else ()))))
-    elif wanted == ["on"] or wanted == ["off"]:
-        talk.tools = tuple(names) if wanted == ["on"] else ()
+    elif switch is not None:
+        talk.tools = tuple(names) if switch else ()
         host.say(_state(talk.tools))
     elif unknown:
-        host.say(
-            f"There is no tool {clean_name(unknown[0][:40])}. There are {', '.join(names)}.",
-            "error",
-        )
+        host.say(_no_such_tool(unknown[0], names), "error")
     else:
         talk.tools = tuple(name for name in names if name in wanted)
         host.say(_state(talk.tools))
+
+
+def _no_such_tool(word: str, names: Sequence[str]) -> str:
+    if word.casefold() in _SWITCHES:
+        return f"Write /tools {word} alone, or only the names of tools."
+    near = difflib.get_close_matches(word[:64].casefold(), names, n=1)
+    meant = f" Did you mean {clean_name(near[0])}?" if near else ""
+    return (
+        f"There is no tool {clean_name(word[:40])}.{meant}"
+        f" There are {', '.join(map(clean_name, names))}."
+    )
+
+
+def missing_tools(on: Sequence[str], tools: Sequence[OfferedTool]) -> str | None:
+    """Say which tools of a saved chat are not there any more; None when all are."""
+    known = {tool.name for tool in tools}
+    missing = [clean_name(name[:64]) for name in on if name not in known]
+    if not missing:
+        return None
+    more = "" if len(missing) <= _MOST_MISSING else f" and {len(missing) - _MOST_MISSING} more"
+    listed = ", ".join(missing[:_MOST_MISSING]) + more
+    return f"This chat had tools switched on that are not available now: {listed}."
 
 
 def _state(on: Sequence[str]) -> str:

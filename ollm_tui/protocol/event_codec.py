@@ -1,7 +1,7 @@
 """Chat events to JSON-safe data and back: one event is one line of `ollm --json`."""
 
 import base64
-from typing import assert_never
+from typing import Literal, assert_never
 
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.codec import (
@@ -40,6 +40,7 @@ def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, 
                 "call": call_to_json(event.call),
                 "result": event.result.content,
                 "is_error": event.result.is_error,
+                "outcome": event.result.outcome,
                 "turn": event.turn,
                 "block": event.block,
             }
@@ -170,8 +171,17 @@ def _result_from_json(data: JsonMapping, turn: int, block: str) -> chat.ToolCall
         name=call.name,
         content=str(data.get("result", "")),
         is_error=data.get("is_error") is True,
+        interruption=_interruption(data),
     )
     return chat.ToolCallResult(call=call, result=result, turn=turn, block=block)
+
+
+def _interruption(data: JsonMapping) -> Literal["denied", "stopped"] | None:
+    match data.get("outcome"):
+        case "denied" | "stopped" as interruption:
+            return interruption
+        case _:
+            return None
 
 
 def _retrying_from_json(data: JsonMapping, turn: int) -> chat.Retrying:

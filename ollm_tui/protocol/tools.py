@@ -33,6 +33,10 @@ class ToolCall:
     """A provider's own keys (signatures); they go back unchanged."""
 
 
+ToolOutcome: TypeAlias = Literal["done", "failed", "denied", "stopped"]
+"""How a call ended; the tool gave the result of those that are done or failed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
     """What came of one call."""
@@ -44,6 +48,13 @@ class ToolResult:
     is_error: bool = False
     display: str | None = None
     """What a person sees; None means the same as the model."""
+    interruption: Literal["denied", "stopped"] | None = None
+    """Why the tool gave no result; `content` cannot tell, as a tool may give any text."""
+
+    @property
+    def outcome(self) -> ToolOutcome:
+        """How the call ended."""
+        return self.interruption or ("failed" if self.is_error else "done")
 
 
 @dataclass(frozen=True, slots=True)

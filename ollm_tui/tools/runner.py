@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import anyio
 
@@ -24,6 +25,9 @@ from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.result_text import MOST_BYTES, keep_ends, repair
 
 STOPPED = "Stopped by the user."
+NOT_ALLOWED = "Not run: it was not allowed."
+
+_Interruption: TypeAlias = Literal["denied", "stopped"] | None
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +39,7 @@ class _Entry:
     call: ToolCall
     ended: anyio.Event = field(default_factory=anyio.Event)
     output: ToolOutput | None = None
+    is_denied: bool = False
     result: ToolResult | None = None
 
 
@@ -77,8 +82,11 @@ class ToolRunner:
             await _attempt(entry, offered, self._approver)
         finally:
             # What was done although it was cancelled is told as done.
+            interruption: _Interruption = "denied" if entry.is_denied else None
+            if entry.output is None:
+                interruption = "stopped"
             output = entry.output or ToolOutput(STOPPED, is_error=True)
-            entry.result = self._result(call, output)
+            entry.result = self._result(call, output, interruption)
             entry.ended.set()
         return entry.result
 
@@ -90,7 +98,9 @@ class ToolRunner:
         assert entry.result is not None
         return entry.result
 
-    def _result(self, call: ToolCall, output: ToolOutput) -> ToolResult:
+    def _result(
+        self, call: ToolCall, output: ToolOutput, interruption: _Interruption = None
+    ) -> ToolResult:
         display = output.display
         return ToolResult(
             call_id=call.id,
@@ -98,6 +108,7 @@ class ToolRunner:
             content=self._fit(output.content),
             is_error=output.is_error,
             display=None if display is None else self._fit(display),
+            interruption=interruption,
         )
 
     def _fit(self, text: str) -> str:
@@ -131,7 +142,7 @@ async def _attempt(entry: _Entry, offered: Mapping[str, Tool], approver: Approve
             await _run_in_time(entry, tool, args)
         else:
             reason = f" {approval.reason}" if approval.reason else ""
-            entry.output = ToolOutput(f"Not run: it was not allowed.{reason}")
+            entry.output, entry.is_denied = ToolOutput(f"{NOT_ALLOWED}{reason}"), True
 
 
 @contextmanager

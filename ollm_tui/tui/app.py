@@ -12,6 +12,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
 from ollm_tui.tui.crash import CrashReports, mend_textual
+from ollm_tui.tui.messages import ShownAgain
 from ollm_tui.tui.modals.dialog import SUSPEND
 from ollm_tui.tui.own_keys import with_overrides
 from ollm_tui.tui.screens.chat import ChatScreen
@@ -102,6 +103,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
     def _draw_all(self) -> None:
         """Draw the whole screen after `fg`: the terminal has kept nothing of it."""
         self.screen.refresh()
+        self.screen.post_message(ShownAgain())
 
     def watch_sub_title(self, chat: str) -> None:
         """Let the terminal's window or tab say which chat this is."""

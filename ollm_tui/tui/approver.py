@@ -30,6 +30,7 @@ class ScreenApprover:
         self._asks: Callable[[bool], None] = _unheard
         self._lock = anyio.Lock()
         self._answered_at: dict[str, float] = {}
+        self._last_answer: float | None = None
 
     def attach(self, app: "App[None]", asks: Callable[[bool], None] = _unheard) -> None:
         """Ask on this app's screen from now on; `asks` hears when a question opens and closes."""
@@ -69,7 +70,7 @@ class ScreenApprover:
 
         if self._app is None or not self._app.is_running:
             return Approval(allowed=False, reason="There is no screen to ask on.")
-        dialog = ApproveTool(call, tool.effect)
+        dialog = ApproveTool(call, tool.effect, answered_at=self._last_answer)
         # opened by the app's own task, so that it may be asked for from any other
         self._app.call_next(self._app.push_screen, dialog)
         self._asks(True)
@@ -77,6 +78,7 @@ class ScreenApprover:
             decision = await dialog.decision()
         finally:
             dialog.withdraw()
+        self._last_answer = time.monotonic()
         # whoever was stopped while asking has said so already
         self._asks(False)
         if decision.kind == "session":

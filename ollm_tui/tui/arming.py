@@ -8,18 +8,22 @@ that somebody is typing again.
 from typing import Final
 
 ARMED_AFTER_S: Final = 0.4
+HELD_S: Final = 1.0
+"""A key that is held has come again by then: keyboards wait 0.25 to 0.7 s before they repeat it."""
 
 
 class Arming:
     """Waits for a pause; all times are seconds of one clock."""
 
-    def __init__(self) -> None:
+    def __init__(self, answered_at: float | None = None) -> None:
+        """Wait; `answered_at` is when the question before was answered, as its key may be held."""
         self._armed_at: float | None = None
+        self._earliest = 0.0 if answered_at is None else answered_at + HELD_S
 
     def shown(self, now: float) -> None:
         """Take note that the dialog can be seen now."""
         if self._armed_at is None:
-            self._armed_at = now + ARMED_AFTER_S
+            self._armed_at = max(self._earliest, now + ARMED_AFTER_S)
 
     def is_armed(self, now: float) -> bool:
         """Tell whether an answer counts."""

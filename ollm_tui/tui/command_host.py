@@ -74,8 +74,7 @@ class ScreenCommandHost:
 
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Give the tools there are."""
-        runtime = self._desk.runtime
-        return runtime.offered_tools() if isinstance(runtime, OffersTools) else ()
+        return self._desk.talk.offered_tools
 
     def attachments(self) -> Attachments:
         """Give what goes along with the next message."""

@@ -13,7 +13,7 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.faces import NoteKind, TranscriptFace
 from ollm_tui.tui.prompt_words import block_words, prompt_words
-from ollm_tui.tui.tool_text import main_argument, outcome
+from ollm_tui.tui.tool_text import main_argument, saved_outcome
 
 _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
     {
@@ -100,8 +100,7 @@ class HistoryPainter:
         if row is None:
             self._note(message.text)
             return
-        ended = outcome(message.text, is_error=bool(message.metadata.get("is_error")))
-        self._transcript.end_tool(row, ended, None, message.text)
+        self._transcript.end_tool(row, saved_outcome(message), None, message.text)
 
     def _note(self, text: str, kind: NoteKind = "info") -> None:
         self._transcript.add_note(self._next_id(), text, kind)

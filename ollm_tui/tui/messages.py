@@ -5,3 +5,7 @@ from textual.message import Message
 
 class InputReady(Message):
     """There is an input now that takes what is typed."""
+
+
+class ShownAgain(Message):
+    """The program was continued after it was suspended, by somebody who was typing."""

@@ -31,7 +31,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.tui.faces import NoteKind, StatusFace, TranscriptFace, TurnState
 from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
 from ollm_tui.tui.history import HistoryPainter, show_picture
-from ollm_tui.tui.tool_text import main_argument, outcome
+from ollm_tui.tui.tool_text import main_argument
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import ImageContent
@@ -278,8 +278,7 @@ class TurnPresenter:
         elif (since := self._tools.pop(event.block, None)) is not None:
             took = self._clock() - max(since, self._began(call.id) or since)
             shown = event.result.content if event.result.display is None else event.result.display
-            ended = outcome(event.result.content, is_error=event.result.is_error)
-            self._transcript.end_tool(event.block, ended, took, shown)
+            self._transcript.end_tool(event.block, event.result.outcome, took, shown)
             if not self._tools:
                 self._status.show_turn("waiting")
 

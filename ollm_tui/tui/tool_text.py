@@ -5,10 +5,11 @@ from typing import Final
 
 from ollm_tui.chat.prompt import STOPPED
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.tui.widgets.painters.tool_call import ToolOutcome
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.tools import ToolOutcome
 
-NOT_ALLOWED: Final = "Not run: it was not allowed."
-"""How the result of a call begins that was refused."""
+_NOT_ALLOWED: Final = "Not run: it was not allowed."
+"""How the result of a refused call begins."""
 _MAIN: Final = (
     *("path", "file_path", "file", "filename", "directory", "folder", "url", "uri"),
     *("command", "cmd", "expression", "query", "pattern", "name", "city"),
@@ -42,10 +43,13 @@ def _written(value: JsonValue) -> str:
     return value[:_LONGEST].removeprefix("https://")
 
 
-def outcome(content: str, *, is_error: bool) -> ToolOutcome:
-    """Tell from a result how the call ended; refused is not failed."""
-    if content.startswith(NOT_ALLOWED):
+def saved_outcome(result: Message) -> ToolOutcome:
+    """Tell how the call of a saved result ended; older ones tell it by their text."""
+    match result.metadata.get("outcome"):
+        case "done" | "failed" | "denied" | "stopped" as outcome:
+            return outcome
+    if result.text.startswith(_NOT_ALLOWED):
         return "denied"
-    if content == STOPPED:
+    if result.text == STOPPED:
         return "stopped"
-    return "failed" if is_error else "done"
+    return "failed" if result.metadata.get("is_error") else "done"

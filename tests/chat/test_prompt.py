@@ -82,7 +82,7 @@ def test_only_results_right_after_a_call_answer_it() -> None:
     sent = messages_to_send([asked, calling, result, asked, late])
     assert [m.tool_call_id for m in sent] == [None, None, "c1", "c2", None, "c1"]
     assert sent[2].text == "Stopped by the user."
-    assert sent[2].metadata == {"is_error": True}
+    assert sent[2].metadata == {"outcome": "stopped", "is_error": True}
 
 
 def test_the_oldest_turns_can_stay_behind_but_never_the_newest() -> None:

@@ -15,6 +15,7 @@ from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.chat.tool_loop import OffersTools, ToolOffer
 from ollm_tui.chat.tool_mode import ToolModes
+from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult, ToolCallStart
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -333,3 +334,31 @@ async def test_asking_again_runs_tools_again_although_the_server_reuses_ids() ->
             assert [e async for e in events][-1] == chat_events.Finish(reason="stop", turn=2)
     assert [call.id for call in approver.asked] == ["c0", "c0-2", "c0-3"]
     assert [m.text for m in client.conversation.messages if m.role == "tool"] == ["run 2"]
+
+
+class Counted(set[str]):
+    """Counts how often it is asked whether it holds something."""
+
+    asked = 0
+
+    def __contains__(self, item: object) -> bool:
+        self.asked += 1
+        return super().__contains__(item)
+
+
+@pytest.mark.parametrize("used", [[], ["c1", "c1-2", "c1-7"]])
+async def test_any_number_of_calls_with_one_id_get_their_own_with_a_look_or_two_each(
+    used: list[str],
+) -> None:
+    request = Request(model="m", messages=(Message("user", "hi"),))
+    turn = Turn(Turns(wants(*[1] * 500)), request, number=1, next_block=lambda: "b", used_ids=used)
+    turn._used_ids = looked_up = Counted(used)
+
+    async def emit(_event: ChatEvent) -> None:
+        """Show it to nobody."""
+
+    await turn.run(emit)
+    ids = [call.id for call in turn.calls]
+    assert len(set(ids)) == 500
+    assert set(ids).isdisjoint(used)
+    assert looked_up.asked <= 2 * 500 + len(used)

@@ -64,6 +64,13 @@ def test_calls_and_results_are_told_beside_the_answer(capsys: pytest.CaptureFixt
     assert "\x1b" not in seen.err
 
 
+def test_a_refused_call_is_not_told_as_done(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ToolCall(id="1", name="shell", args={})
+    result = ToolResult(call_id="1", name="shell", content="Not run.", interruption="denied")
+    ShowText(Output()).event(ToolCallResult(call=call, result=result, turn=1, block="b1"))
+    assert capsys.readouterr().err == "ollm: shell denied: Not run.\n"
+
+
 def test_another_form_of_the_request_is_one_line_beside_the_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

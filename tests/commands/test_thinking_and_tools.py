@@ -7,6 +7,7 @@ import pytest
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import suggest
 from ollm_tui.commands.parse import CommandCall, parse, run_command
+from ollm_tui.commands.tools import missing_tools
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 from tests.commands.recording_host import RecordingHost, SomeTool
 
@@ -86,6 +87,9 @@ async def test_tools_alone_lists_them_with_effect_and_state(host: RecordingHost)
         ("off", ()),
         ("shell", ("shell",)),
         ("shell, clock", ("clock", "shell")),
+        ("ALL", ("clock", "shell")),
+        ("None", ()),
+        ("Shell", ("shell",)),
     ],
 )
 async def test_tools_are_chosen(host: RecordingHost, argument: str, on: tuple[str, ...]) -> None:
@@ -101,6 +105,32 @@ async def test_an_unknown_tool_changes_nothing(host: RecordingHost) -> None:
     said = await run(host, "/tools clock nothing")
     assert (host.asked[-1][0], host.talk.tools) == ("error", ("clock",))
     assert said == "There is no tool nothing. There are clock, shell."
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("clok", "There is no tool clok. Did you mean clock? There are clock, shell."),
+        ("clock off", "Write /tools off alone, or only the names of tools."),
+        ("on ALL", "Write /tools on alone, or only the names of tools."),
+    ],
+)
+async def test_what_is_no_tool_is_told_with_what_was_meant(
+    host: RecordingHost, argument: str, said: str
+) -> None:
+    assert await run(host, f"/tools {argument}") == said
+    assert (host.asked[-1][0], host.talk.tools) == ("error", ())
+
+
+def test_tools_of_a_saved_chat_that_are_gone_are_named() -> None:
+    tools = (SomeTool("clock"),)
+    assert missing_tools((), tools) is None
+    assert missing_tools(("clock",), tools) is None
+    line = missing_tools(("clock", "shell\u202e", *"abcdef"), tools)
+    assert line == (
+        "This chat had tools switched on that are not available now:"
+        " shell⟦U+202E⟧, a, b, c, d and 2 more."
+    )
 
 
 async def test_a_listed_tool_takes_one_row(host: RecordingHost) -> None:

@@ -1,6 +1,7 @@
 """The vocabulary as JSON-safe data and back."""
 
 import json
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -49,7 +50,10 @@ def through_json(data: JsonObject) -> JsonObject:
 
 
 def result_of(call: ToolCall, content: str, *, is_error: bool) -> ToolResult:
-    return ToolResult(call_id=call.id, name=call.name, content=content, is_error=is_error)
+    stopped: Literal["stopped"] | None = "stopped" if is_error and len(content) % 2 else None
+    return ToolResult(
+        call_id=call.id, name=call.name, content=content, is_error=is_error, interruption=stopped
+    )
 
 
 EVENTS: st.SearchStrategy[ChatEvent] = st.one_of(

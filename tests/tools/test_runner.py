@@ -301,7 +301,13 @@ async def test_a_cancellation_goes_through_and_leaves_the_call_stopped() -> None
         assert runner.result_of("call_1") is None
         group.cancel_scope.cancel()
     assert ended == []
-    stopped = ToolResult(call_id="call_1", name="scripted", content=STOPPED, is_error=True)
+    stopped = ToolResult(
+        call_id="call_1",
+        name="scripted",
+        content=STOPPED,
+        is_error=True,
+        interruption="stopped",
+    )
     assert runner.result_of("call_1") == stopped
     assert await runner.run(tool_call()) == stopped
     assert len(scripted.calls) == 1

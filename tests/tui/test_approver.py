@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
+from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -12,6 +13,7 @@ from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, 
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
 from ollm_tui.tui.approver import ScreenApprover
+from ollm_tui.tui.arming import HELD_S
 from ollm_tui.tui.modals.approve_tool import ApproveTool, Decision
 
 
@@ -172,3 +174,28 @@ async def test_without_a_screen_the_answer_is_no() -> None:
     approver = ScreenApprover()
     answer = await approver.approve(ToolCall(id="1", name="x", args={}), SomeTool("x"))
     assert answer == Approval(False, "There is no screen to ask on.")
+
+
+async def test_a_key_that_is_held_answers_one_question() -> None:
+    """It comes again after a pause that is longer than what a dialog waits for otherwise."""
+    async with staged() as stage, anyio.create_task_group() as group:
+        group.start_soon(stage.ask, "one")
+        group.start_soon(stage.ask, "two")
+        await stage.decide(Decision("once"))
+        second = await stage.dialog()
+        answered = stage.approver._last_answer
+        assert answered is not None
+
+        async def press(after: float) -> None:
+            key = events.Key("y", "y")
+            key.time = answered + after
+            second.post_message(key)
+            await stage.pilot.pause()
+
+        await stage.pilot.pause()
+        for after in (0.25, 0.5, 0.66, 0.7, 0.74, 0.78):
+            await press(after)
+        assert second._decision == Decision("no")
+        assert stage.app.screen is second
+        await press(0.78 + HELD_S)
+    assert [answer.allowed for answer in stage.answers] == [True, True]

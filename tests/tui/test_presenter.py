@@ -387,10 +387,12 @@ def test_tools_side_by_side_end_each_by_its_own_block(stage: Stage) -> None:
 
 
 def test_refused_is_not_failed_and_stopped_is_neither(stage: Stage) -> None:
-    for number, content in ((1, "Not run: it was not allowed. No."), (2, "Stopped by the user.")):
+    for number, interruption in enumerate(("denied", "stopped", None), 1):
         stage.presenter.apply(begun(number))
-        stage.presenter.apply(ended(number, content, is_error=number == 2))
-    assert [one[2] for one in stage.transcript.calls if one[0] == "end"] == ["denied", "stopped"]
+        content = "Not run: it was not allowed."  # what the tool gave, in the third
+        stage.presenter.apply(ended(number, content, interruption=interruption))
+    ends = [one[2] for one in stage.transcript.calls if one[0] == "end"]
+    assert ends == ["denied", "stopped", "done"]
 
 
 def test_the_time_a_person_took_to_answer_is_not_the_tools(stage: Stage) -> None:

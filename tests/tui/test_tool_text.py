@@ -2,13 +2,15 @@
 
 import pytest
 
+from ollm_tui.chat.prompt import STOPPED
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import Approval, ToolCall
 from ollm_tui.tools.define import tool
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
-from ollm_tui.tui.tool_text import main_argument, outcome
+from ollm_tui.tui.tool_text import main_argument, saved_outcome
 
 
 @pytest.mark.parametrize(
@@ -41,21 +43,41 @@ class Says:
         return Approval(allowed=self._allowed, reason="Not today.")
 
 
-async def result(allowed: bool, *, fails: bool = False) -> str:
+async def result(allowed: bool, *, fails: bool = False, says: str = "seen") -> str:
     @tool(effect="read")
     async def look() -> str:
         """Look."""
         if fails:
             raise ValueError("no")
-        return "seen"
+        return says
 
     offer = ToolRunner(ToolRegistry([look]), Says(allowed)).offer(["look"])
     found = await offer.run(ToolCall(id="1", name="look", args={}))
-    return outcome(found.content, is_error=found.is_error)
+    return found.outcome
 
 
 async def test_what_the_runner_gives_is_told_apart() -> None:
     assert await result(True) == "done"
     assert await result(True, fails=True) == "failed"
     assert await result(False) == "denied"
-    assert outcome("Stopped by the user.", is_error=True) == "stopped"
+
+
+@pytest.mark.parametrize("words", ["Not run: it was not allowed. Not today.", STOPPED])
+async def test_a_tool_that_ran_cannot_pass_for_one_that_did_not(words: str) -> None:
+    assert await result(True, says=words) == "done"
+    assert saved_outcome(Message("tool", words, metadata={"outcome": "done"})) == "done"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_error", "ended"),
+    [
+        ("Not run: it was not allowed. Not today.", False, "denied"),
+        (STOPPED, True, "stopped"),
+        ("No such file.", True, "failed"),
+        ("12:00", False, "done"),
+    ],
+)
+def test_a_result_saved_without_its_outcome_tells_it_by_its_text(
+    words: str, is_error: bool, ended: str
+) -> None:
+    assert saved_outcome(Message("tool", words, metadata={"is_error": is_error})) == ended

@@ -62,9 +62,14 @@ class ApproveTool(ArmedDialog[Decision]):
     CONSENTS = frozenset("ya")
 
     def __init__(
-        self, call: ToolCall, effect: ToolEffect, *, clock: Callable[[], float] = time.monotonic
+        self,
+        call: ToolCall,
+        effect: ToolEffect,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        answered_at: float | None = None,
     ) -> None:
-        super().__init__(clock=clock)
+        super().__init__(clock=clock, answered_at=answered_at)
         self._tool = clean_name(call.name)
         self._can_do = _EFFECTS[effect]
         self._passages = passages_of(call)
@@ -94,7 +99,7 @@ class ApproveTool(ArmedDialog[Decision]):
     def on_mount(self) -> None:
         """Go away again if it was withdrawn before it was there."""
         if self._decided.is_set():
-            self._leave()
+            self.dismiss(self._decision)
 
     def on_unmount(self) -> None:
         """Whatever took it away, what was not allowed is refused."""
@@ -148,11 +153,7 @@ class ApproveTool(ArmedDialog[Decision]):
             self._decision = decision
             self._decided.set()
             if self.is_attached:
-                self._leave()
-
-    def _leave(self) -> None:
-        if self.app.screen is self:
-            self.dismiss(self._decision)
+                self.dismiss(self._decision)
 
 
 def passages_of(call: ToolCall) -> list[Passage]:

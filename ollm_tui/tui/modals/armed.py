@@ -15,6 +15,7 @@ from textual.screen import ScreenResultType
 from textual.widgets import Static
 
 from ollm_tui.tui.arming import Arming
+from ollm_tui.tui.messages import ShownAgain
 from ollm_tui.tui.modals.dialog import Dialog
 from ollm_tui.tui.widgets.reading import Reading, is_whole
 
@@ -49,10 +50,13 @@ class ArmedDialog(Dialog[ScreenResultType]):
     CONSENTS: ClassVar[frozenset[str]] = frozenset("y")
     """Letters that allow something."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, clock: Callable[[], float] = time.monotonic, answered_at: float | None = None
+    ) -> None:
+        """Ask; `answered_at` is when the question before was answered, where there was one."""
         super().__init__()
         self._clock = clock
-        self._arming = Arming()
+        self._arming = Arming(answered_at)
         self._looks_again: Timer | None = None
         self._written = ""
 
@@ -123,6 +127,13 @@ class ArmedDialog(Dialog[ScreenResultType]):
         self._arming.shown(self._clock())
         self._say_when_armed()
 
+    @on(events.ScreenResume)
+    @on(ShownAgain)
+    def _seen_anew(self) -> None:
+        """Wait again: whoever comes back to it was typing somewhere else."""
+        if self.query("#about"):
+            self._wait_again(self._clock())
+
     def _say_when_armed(self) -> None:
         now = self._clock()
         if self._arming.is_armed(now):
@@ -173,6 +184,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
             self._scroll(event.key)
         elif event.character in self.CONSENTS and not self.may_consent:
             self._say_what_counts()
+            self.remark(f"{event.character} counts once every row was shown")
         elif not self.answer(event):
             self._wait_again(event.time)
 
@@ -191,7 +203,8 @@ class ArmedDialog(Dialog[ScreenResultType]):
 
     def _wait_again(self, now: float) -> None:
         self._arming.typed(now)
-        self._say_when_armed()
+        if self.hears_itself:
+            self._say_when_armed()
 
 
 def named_keys(*keys: tuple[str, str]) -> Content:

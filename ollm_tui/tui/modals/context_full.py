@@ -57,18 +57,20 @@ class ContextFull(Dialog[Choice]):
             yield Static("Context", classes="title")
             yield Static(Content("\n".join(context_lines(self._figures))), id="figures")
             yield Static(ways_content(self._ways), id="ways")
-            yield Static("Esc close", id="about")
+            keys = " ".join((*self._ways, "n"))
+            yield Static(Content(f"{keys} choose · Esc close"), id="about")
 
     def on_key(self, event: events.Key) -> None:
         """Take a way out, or none."""
+        if event.key in {"escape", "ctrl+c", "enter", "q"}:
+            choice: Choice = None
+        elif event.character == "n":
+            choice = NEW_CHAT
+        elif (choice := self._ways.get(event.character or "")) is None:
+            return
         event.stop()
         event.prevent_default()
-        if event.key in {"escape", "ctrl+c", "enter", "q"}:
-            self.dismiss(None)
-        elif event.character == "n":
-            self.dismiss(NEW_CHAT)
-        elif (way := self._ways.get(event.character or "")) is not None:
-            self.dismiss(way)
+        self.dismiss(choice)
 
 
 def context_lines(figures: ContextFigures) -> list[str]:

@@ -91,22 +91,18 @@ class OpenLink(ArmedDialog[LinkAnswer]):
         """Open, copy or close by a letter."""
         match event.character:
             case "y" if isinstance(self._target, LinkTarget):
-                self._leave("open")
+                self.dismiss("open")
             case "c":
-                self._leave("copy")
+                self.dismiss("copy")
             case "n":
-                self._leave(None)
+                self.dismiss(None)
             case _:
                 return False
         return True
 
     def refuse(self) -> None:
         """Open nothing."""
-        self._leave(None)
-
-    def _leave(self, answer: LinkAnswer) -> None:
-        if self.app.screen is self:
-            self.dismiss(answer)
+        self.dismiss(None)
 
 
 def _warnings(target: LinkTarget) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Choose what of a repository is fetched: the quantization, for which window, and where to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on, work
@@ -41,6 +42,14 @@ from ollm_tui.tui.model_fits import ModelFits
 if TYPE_CHECKING:
     from ollm_tui.library.hub.repo import HubRepo
 
+_NOT_NOW: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "variant.context": "Its context window is not known",
+        "variant.cache": "Its context window is not known",
+        "variant.place": "There is no other place for it",
+        "variant.projector": "It has no file to see pictures by",
+    }
+)
 ROOMY: Final = 32
 """From so many rows on a long list has room."""
 
@@ -225,11 +234,20 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     def action_context(self, steps: int) -> None:
         """Judge for a larger or a smaller window."""
-        self._judge(lambda fits: fits.with_context(steps))
+        if self._can("variant.context"):
+            self._judge(lambda fits: fits.with_context(steps))
 
     def action_cache(self) -> None:
         """Judge for another kind of cache."""
-        self._judge(ModelFits.with_next_cache)
+        if self._can("variant.cache"):
+            self._judge(ModelFits.with_next_cache)
+
+    def _can(self, key_id: str) -> bool:
+        """Whether a key does something as it stands; said where it does not."""
+        can = key_id in self._useful(self._chosen)
+        if not can:
+            self.remark(_NOT_NOW[key_id])
+        return can
 
     def _judge(self, change: Callable[[ModelFits], ModelFits]) -> None:
         self._fits = change(self._fits)
@@ -237,13 +255,15 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     def action_place(self) -> None:
         """Choose another place for it."""
-        self._way = (self._way + 1) % len(self._ways)
-        self._show()
+        if self._can("variant.place"):
+            self._way = (self._way + 1) % len(self._ways)
+            self._show()
 
     def action_projector(self) -> None:
         """Take the picture encoder along, or leave it."""
-        self._takes_projector = not self._takes_projector
-        self._say()
+        if self._can("variant.projector"):
+            self._takes_projector = not self._takes_projector
+            self._say()
 
     @on(OptionList.OptionSelected)
     def action_choose(self) -> None:

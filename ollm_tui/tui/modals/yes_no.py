@@ -64,13 +64,9 @@ class YesNoDialog(ArmedDialog[bool]):
         """Take one of the two letters."""
         if event.character not in {"y", "n"}:
             return False
-        self._leave(event.character == "y")
+        self.dismiss(event.character == "y")
         return True
 
     def refuse(self) -> None:
         """Do nothing."""
-        self._leave(False)
-
-    def _leave(self, answer: bool) -> None:
-        if self.app.screen is self:
-            self.dismiss(answer)
+        self.dismiss(False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import Suggestions, suggest
 from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text, run_command
+from ollm_tui.commands.tools import missing_tools
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.command_host import ScreenCommandHost
@@ -68,9 +69,7 @@ class Desk:
         self.unsaved = Unsaved(runtime, self.say)
         self.branches = Branches(screen, self)
         self.fetching = Fetching(screen, self)
-        screen.services.approver.attach(
-            screen.app, lambda is_open: self.presenter.ask(is_open=is_open)
-        )
+        screen.services.approver.attach(screen.app, self._asks)
 
     @classmethod
     async def beside(cls, screen: "ChatScreen") -> "Desk | None":
@@ -81,6 +80,13 @@ class Desk:
             screen.transcript.add_note("opening", error.message, "error", error.hint)
             screen.status.show_turn("error")
             return None
+
+    def _asks(self, is_open: bool) -> None:
+        if self._screen.app.is_running:
+            self.presenter.ask(is_open=is_open)
+        else:  # the app ended over the question: there is nothing left to show an answer on
+            self.presenter.forget()
+            self.turns.stop()
 
     async def open(self) -> None:
         """Find a model to begin with and say which it is."""
@@ -200,6 +206,9 @@ class Desk:
         messages = self.talk.client.conversation.messages
         self.presenter.recall(messages)
         self.turns.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
+        line = missing_tools(self.talk.client.conversation.tools, self.talk.offered_tools)
+        if line is not None:
+            self.say(line, "warning", "/tools lists what there is.")
 
     def _leave(self) -> None:
         if back := self.turns.take_back():  # it was meant for the chat that is left

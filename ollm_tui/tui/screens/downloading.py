@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import anyio
 from textual import on, work
-from textual.screen import Screen
 from textual.widgets import Input
 
 from ollm_tui.decode.clean import clean_line
@@ -14,6 +13,7 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import FetchesLazily, KeepsDownloads
 from ollm_tui.tui.keymap import Keymap
 from ollm_tui.tui.modals.cancel_download import MUCH_BYTES, CancelDownload
+from ollm_tui.tui.modals.dialog import LeftOnce
 from ollm_tui.tui.widgets.downloads import DownloadsDock
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _OWN_KEYS: Final = tuple(
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class ShowsDownloads(Screen[ModelRef | None]):
+class ShowsDownloads(LeftOnce[ModelRef | None]):
     """A screen with a `DownloadsDock` and an input; it gives the model to chat with.
 
     Each says what its keys yield to the list, and where it writes a sentence.

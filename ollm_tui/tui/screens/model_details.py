@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.keymap import Keymap
+from ollm_tui.tui.modals.dialog import LeftOnce
 from ollm_tui.tui.model_sections import section_number, sections_of
 from ollm_tui.tui.screens.copying import Copying
 from ollm_tui.tui.screens.hint_line import HintLine
@@ -30,7 +30,7 @@ DetailsAnswer: TypeAlias = 'Deed | Literal["chat"] | None'
 _SCROLLING: Final = frozenset({"line", "page", "edge", "section"})
 
 
-class ModelDetailsScreen(Screen["DetailsAnswer"]):
+class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
     """Gives what is to be done with the model: whoever opened it asks before and does it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("details")]

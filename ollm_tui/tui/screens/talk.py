@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.capabilities import KnowsModels
+from ollm_tui.tui.capabilities import KnowsModels, OffersTools
 from ollm_tui.tui.services import Client, Runtime
 
 if TYPE_CHECKING:
+    from ollm_tui.commands.host import OfferedTool
     from ollm_tui.protocol.message import Usage
 
 
@@ -56,6 +57,11 @@ class Talk:
         recents = self.runtime.recent_models()
         if self.model is not None and (not recents or recents[0] != self.model):
             self.runtime.remember_model(self.model)
+
+    @property
+    def offered_tools(self) -> "Sequence[OfferedTool]":
+        """The tools there are, switched on or not."""
+        return self.runtime.offered_tools() if isinstance(self.runtime, OffersTools) else ()
 
     async def count_use(self) -> None:
         """Tell the registry of models of a chat, once for each that answered in it."""

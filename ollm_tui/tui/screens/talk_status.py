@@ -40,7 +40,8 @@ class TalkStatus:
 
     def show_tools(self) -> None:
         """Say how many tools are on, and whether they ask."""
-        count = len(self._talk.client.conversation.tools)
+        on = self._talk.client.conversation.tools
+        count = sum(tool.name in on for tool in self._talk.offered_tools)  # one may be gone
         mode = self._screen.services.approver.permissions.word if count else ""
         tools = f"tools {count}{mode}" if count else ""
         self._screen.status.show_notes(*filter(None, (self._downloads, tools)))

@@ -17,6 +17,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolCall, ToolEffect
 from ollm_tui.tui.arming import ARMED_AFTER_S, Arming
 from ollm_tui.tui.link_target import read_link
+from ollm_tui.tui.messages import ShownAgain
 from ollm_tui.tui.modals.approve_tool import ApproveTool, Decision
 from ollm_tui.tui.modals.open_link import OpenLink
 from ollm_tui.tui.modals.yes_no import YesNoDialog
@@ -503,3 +504,23 @@ async def test_brackets_are_the_exact_characters_everywhere(words: str) -> None:
         await desk.wait(ARMED_AFTER_S)
         for shown in (f"Run n{words}?", f"a n{words} for this chat", f"k{words}", f"v{words}"):
             assert shown in desk.shown
+
+
+@pytest.mark.parametrize("way", ["another dialog closes", "the program is continued"])
+async def test_who_comes_back_to_it_from_elsewhere_is_waited_for(way: str) -> None:
+    async with asked() as desk:
+        await desk.wait(ARMED_AFTER_S)
+        if way == "another dialog closes":
+            desk.app.push_screen(ApproveTool(call(), "read", clock=lambda: desk.app.now))
+            await desk.pilot.pause()
+            await desk.wait(ARMED_AFTER_S)
+            await desk.press("n")
+        else:
+            desk.app.screen.post_message(ShownAgain())
+        await desk.pilot.pause()
+        assert desk.app.screen is desk.dialog
+        await desk.press("y")
+        assert desk.decision is None
+        await desk.wait(ARMED_AFTER_S)
+        await desk.press("y")
+        assert desk.decision == Decision("once")

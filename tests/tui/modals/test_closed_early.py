@@ -1,15 +1,22 @@
 """A dialog that is closed before it is answered: the answer comes and ends nothing."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from ollm_tui.tui.modals.approve_tool import ApproveTool
+from ollm_tui.tui.modals.choice import Choice, Choose
+from ollm_tui.tui.modals.context_full import ContextFull
 from ollm_tui.tui.modals.filter_list import FilterList
+from ollm_tui.tui.modals.leave_out_pictures import LeaveOutPictures
 from ollm_tui.tui.modals.pick_variant import PickVariant
 from tests.support.screens import staged
-from tests.tui.screens.size_scenes import SCENES, every_runtime
+from tests.support.scripted_more import Figures
+from tests.tui.screens.size_scenes import CALL, SCENES, every_runtime
 
 
 @pytest.mark.parametrize("scene", ["picker of models", "picker of chats", "palette", "links"])
@@ -47,3 +54,61 @@ async def test_a_picker_opened_and_closed_at_once_ends_nothing(key: str, tmp_pat
             stage.app.simulate_key("escape")
         await stage.settle()
         assert stage.app._exception is None
+
+
+COVERED = ["context", "palette", "picker of models", "details", "link", "approval"]
+
+
+def pressed(key: str) -> events.Key:
+    return events.Key(key, "\r" if key == "enter" else None)
+
+
+@pytest.mark.parametrize("scene", COVERED)
+@pytest.mark.parametrize("key", ["escape", "enter"])
+async def test_a_key_for_a_dialog_answers_no_question_that_opens_over_it(
+    scene: str, key: str, tmp_path: Path
+) -> None:
+    async with staged(tmp_path / "config.toml", every_runtime()) as stage:
+        await SCENES[scene](stage)
+        question = ApproveTool(CALL, "write")
+        stage.app.post_message(pressed(key))
+        stage.app.call_next(stage.app.push_screen, question)
+        await stage.settle()
+        assert stage.app.screen_stack[-1] is question
+        assert not question._decided.is_set()
+        question.withdraw()
+        await stage.settle()
+        if key == "escape":
+            assert stage.app.screen is stage.chat
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: ApproveTool(CALL, "write"), lambda: ContextFull(Figures())]
+)
+async def test_a_key_pressed_many_times_at_once_closes_one_dialog(
+    make: Callable[[], ApproveTool | ContextFull], tmp_path: Path
+) -> None:
+    async with staged(tmp_path / "config.toml", every_runtime()) as stage:
+        below = Choose("How long?", [Choice("a", "A while")], "Enter load")
+        stage.app.push_screen(below)
+        await stage.settle()
+        dialog = make()
+        stage.app.push_screen(dialog)
+        await stage.settle()
+        for _ in range(3):
+            dialog.post_message(pressed("escape"))
+        await stage.settle()
+        assert stage.app.screen is below
+
+
+async def test_what_is_withdrawn_below_another_dialog_goes_with_it(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml", every_runtime()) as stage:
+        question = ApproveTool(CALL, "write")
+        stage.app.push_screen(question)
+        await stage.settle()
+        stage.app.push_screen(LeaveOutPictures("qwen3:8b", 2))
+        await stage.settle()
+        question.withdraw()
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert stage.app.screen is stage.chat

@@ -43,8 +43,16 @@ def begun(one: ToolCall) -> ToolCallStart:
     return ToolCallStart(call=one, turn=1, block=f"tool-{one.id}")
 
 
-def ended(one: ToolCall, content: str, *, is_error: bool = False) -> ToolCallResult:
-    result = ToolResult(call_id=one.id, name=one.name, content=content, is_error=is_error)
+def ended(
+    one: ToolCall, content: str, *, is_error: bool = False, is_denied: bool = False
+) -> ToolCallResult:
+    result = ToolResult(
+        call_id=one.id,
+        name=one.name,
+        content=content,
+        is_error=is_error,
+        interruption="denied" if is_denied else None,
+    )
     return ToolCallResult(call=one, result=result, turn=1, block=f"tool-{one.id}")
 
 
@@ -75,7 +83,7 @@ async def tools_ran(stage: Stage) -> None:
         begun(three),
         ended(three, "The host was not found.\nTry again later.", is_error=True),
         begun(four),
-        ended(four, "Not run: it was not allowed."),
+        ended(four, "Not run: it was not allowed.", is_denied=True),
     )
     await stage.settle()
 
