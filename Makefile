@@ -6,7 +6,7 @@ BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 JOBS ?= 3
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test test-fast test-dev test-faults test-slow check fmt docs snapshots screenshot smoke
+.PHONY: help run test test-fast test-dev test-faults test-ray test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-kill-pull bench-long-chat
@@ -42,6 +42,11 @@ test-slow: need-python  ## Minutes of real terminal sessions: hostile text throu
 test-faults: need-python  ## Answers damaged, cut at every byte, stalled and without end, in full size, in about 6 minutes
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m pytest -q -m "slow or not slow" tests/contract tests/providers/test_mutated_streams.py tests/providers/test_fault_proxy.py tests/providers/test_floods.py tests/providers/test_limits.py $(ARGS)
+
+test-ray: need-python  ## Replicas under Ray Serve that are killed and added (fetches Ray, 90 MB, into .venv-ray)
+	@$(BOOTSTRAP) test
+	@OLLM_VENV=.venv-ray $(BOOTSTRAP) ray
+	$(BIN)/python -m pytest -q -m ray tests/e2e/test_ray.py $(ARGS)
 
 bench-exits: need-python  ## Every way to end a streaming program, and what it leaves behind
 	@$(BOOTSTRAP) test
@@ -189,4 +194,4 @@ properties: need-python  ## List the numbered properties with the tests that hol
 	$(BIN)/python -m scripts.properties
 
 clean:  ## Remove what these targets made, except models and settings
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-ray build dist *.egg-info .mypy_cache .ruff_cache .hypothesis

@@ -4,6 +4,7 @@
     python scripts/bootstrap.py test    what the tests need
     python scripts/bootstrap.py check   what the static checks need
     python scripts/bootstrap.py mutants what planting bugs needs
+    python scripts/bootstrap.py ray     Ray Serve, in an environment of its own
 
 Needs nothing but Python's standard library. What is done is noted in the environment, so a later
 run finds everything in place and needs no network. Every failure is one line that says what to do.
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ENVIRONMENT = Path(os.environ.get("OLLM_VENV", ROOT / ".venv"))
+ENVIRONMENT = ROOT / os.environ.get("OLLM_VENV", ".venv")
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 OLDEST = (3, 11)
@@ -28,7 +29,10 @@ GROUPS = {
     "test": ("test",),
     "check": ("test", "check"),
     "mutants": ("test", "mutants"),
+    "ray": ("ray",),
 }
+CONSTRAINTS = {"ray": "constraints-ray.txt"}
+"""What is pinned elsewhere than in `constraints.txt`, because it shares no environment."""
 
 
 class CannotGoOn(Exception):
@@ -78,10 +82,16 @@ def group_requirements(names: Sequence[str]) -> list[str]:
     return [requirement for name in names for requirement in groups[name]]
 
 
+def constraints_of(what: str) -> str:
+    """Name the file that pins the versions."""
+    return CONSTRAINTS.get(what, "constraints.txt")
+
+
 def mark_of(what: str) -> str:
     """Give a text that changes when `what` has to be installed again."""
     parts = [what, sys.version, str(ROOT)]
-    parts += [(ROOT / name).read_text("utf-8") for name in ("pyproject.toml", "constraints.txt")]
+    names = ("pyproject.toml", constraints_of(what))
+    parts += [(ROOT / name).read_text("utf-8") for name in names]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -92,11 +102,19 @@ def install(what: str, arguments: Sequence[str]) -> bool:
         return True
     say(f"installing {what} (once; this can take a minute)")
     command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-input", "--constraint", str(ROOT / "constraints.txt"), *arguments]
+    command += ["--no-input", "--constraint", str(ROOT / constraints_of(what)), *arguments]
     if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
         return False
     stamp.write_text(mark_of(what), "utf-8")
     return True
+
+
+def install_project() -> bool:
+    """Install the package with its extras; whether the embedded engine is there."""
+    install_package()
+    engine = install_engine()
+    install_images()
+    return engine
 
 
 def install_package() -> None:
@@ -127,9 +145,7 @@ def prepare(target: str) -> None:
     if sys.version_info < OLDEST:
         raise ask_for("Python 3.11 or later is needed; name one with `make PYTHON=python3.11 ...`.")
     make_environment()
-    install_package()
-    engine = install_engine()
-    install_images()
+    engine = target not in CONSTRAINTS and install_project()
     requirements = group_requirements(GROUPS[target])
     if requirements and not install(target, requirements):
         raise ask_for(f"what `make {target}` needs could not be installed: see above.")

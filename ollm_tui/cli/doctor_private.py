@@ -56,6 +56,7 @@ def _private_provider(check: ProviderCheck, private: Private) -> ProviderCheck:
         address=_maybe(check.address, private),
         engine=_maybe(check.engine, private),
         version=_maybe(check.version, private),
+        answering=tuple(_told(one, private) for one in check.answering),
         silent=tuple(_told(one, private) for one in check.silent),
         problem=_maybe(check.problem, private),
         advice=check.advice if check.is_own_advice else _maybe(check.advice, private),

@@ -121,6 +121,7 @@ def _provider_json(check: ProviderCheck) -> JsonObject:
             for name, (known, assumed) in check.abilities.items()
         },
         "offers": [*check.offers],
+        "answer": [*check.answering],
         "no_answer": [*check.silent],
         "problem": _clean(check.problem),
         "advice": _clean(check.advice),

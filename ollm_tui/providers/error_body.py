@@ -7,6 +7,7 @@ title at most.
 
 import re
 from dataclasses import dataclass, field
+from itertools import dropwhile
 
 from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.decode.json_guard import BadJson, parse_json
@@ -39,6 +40,8 @@ _SENTENCE = re.compile(
     r'"(?:message|error|detail|msg)"\s*:\s*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)'
 )
 _TAG = re.compile(r"<[!/?a-zA-Z][^>]*>")
+_TRACE_LINE = re.compile(r'^[ \t]*File "[^"\n]*", line \d+', re.MULTILINE)
+"""Python's way to write where in a program an exception came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class ErrorBody:
     is_json: bool = False
     is_cut: bool = False
     """The message is what there was of it."""
+    is_trace: bool = False
+    """The message is the exception at the end of a stack trace."""
 
 
 def read_error_body(body: bytes) -> ErrorBody:
@@ -71,7 +76,12 @@ def read_error_body(body: bytes) -> ErrorBody:
         return ErrorBody(found[1].strip() if found else None, is_html=True)
     if text[0] in "{[":
         return ErrorBody(_broken_off(text), is_cut=True)
-    return ErrorBody(_limited(text))
+    return read_error_text(text)
+
+
+def read_error_text(text: str) -> ErrorBody:
+    """Read plain words."""
+    return ErrorBody(_limited(_raised(text)), is_trace=_is_trace(text))
 
 
 def read_error_value(value: JsonValue) -> ErrorBody:
@@ -82,11 +92,12 @@ def read_error_value(value: JsonValue) -> ErrorBody:
     inner = _innermost(outer)
     message = _first_text(*(outer.get(key) for key in _MESSAGES))
     return ErrorBody(
-        _limited(_without_tags(message)) if message else None,
+        _limited(_raised(_without_tags(message))) if message else None,
         _named(inner, _CODES) or _named(outer, _CODES),
         _named(inner, _TYPES) or _named(outer, _TYPES),
         {**outer, **inner} | _refused_field(outer),
         is_json=True,
+        is_trace=message is not None and _is_trace(message),
     )
 
 
@@ -234,6 +245,17 @@ def _text(value: JsonValue) -> str | None:
 
 def _without_tags(text: str) -> str:
     return _TAG.sub(" ", text).strip() if is_markup(text) else text
+
+
+def _is_trace(text: str) -> bool:
+    return _TRACE_LINE.search(text) is not None
+
+
+def _raised(text: str) -> str:
+    """Give the exception that a stack trace ends with; text without one as it is."""
+    below = _TRACE_LINE.split(text)[-1]
+    lines = dropwhile(lambda line: not line or line[0] in " \t", below.splitlines()[1:])
+    return "\n".join(lines).strip() or text if _is_trace(text) else text
 
 
 def _limited(text: str) -> str:

@@ -15,7 +15,12 @@ from ollm_tui.decode.json_fields import integer, string, strings
 from ollm_tui.decode.retry_after import retry_after
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.providers.error_body import ErrorBody, read_error_body, read_error_value
+from ollm_tui.providers.error_body import (
+    ErrorBody,
+    read_error_body,
+    read_error_text,
+    read_error_value,
+)
 from ollm_tui.providers.http_faults import Place, proxy_refusal
 from ollm_tui.providers.overflow import is_overflow, overflow_sizes
 from ollm_tui.providers.tool_refusal import refuses_tools
@@ -154,7 +159,7 @@ def stream_error(value: JsonObject, place: Place) -> AIError:
 
 def text_error(text: str, place: Place) -> AIError:
     """Translate plain words that came where data was due."""
-    return _build(ErrorBody(text.strip()[:2000]), Head(500), place, status=None)
+    return _build(read_error_text(text.strip()), Head(500), place, status=None)
 
 
 def is_error(value: JsonObject, event: str = "message") -> bool:
@@ -254,14 +259,15 @@ def _retryable(category: Category, head: Head) -> bool:
 
 
 def _sentence(category: Category, said: ErrorBody, head: Head, place: Place) -> str:
-    """Give what the server says; where that is a word or two, with who says it."""
+    """Give what the server says; where that is a word or two, or a program's, with who says it."""
     message = _message(said, head)
     if _is_about_key(category, said, head, place):
         wish = "does not take this API key" if place.has_key else "asks for an API key"
         return f"{place.label} {wish}: {message}"
     if category == "not_found" and _lacks_path(said):
         return f"{place.whereabouts} does not know this path: {message}"
-    if category == "server" and message.strip(". ").lower() in _NO_WORDS:
+    is_bare = said.is_trace or message.strip(". ").lower() in _NO_WORDS
+    if category == "server" and is_bare:
         return f"{place.label} failed: {message}"
     return message
 

@@ -85,7 +85,7 @@ def cut(place: Place) -> AIError:
     """The connection ended inside the answer."""
     return place.error(
         ErrorCode.STREAM_INCOMPLETE,
-        "The answer was cut off: the connection ended in the middle.",
+        f"The answer was cut off: the connection to {place.whereabouts} ended in the middle.",
         "What came is kept; ask again for the rest.",
         fault="cut",
     )

@@ -78,8 +78,10 @@ class ProviderCheck:
     """For each ability how many models have it: for certain, and as assumed."""
     offers: tuple[str, ...] = ()
     """What the app can have it do."""
+    answering: tuple[str, ...] = ()
+    """Servers of a pool that answer."""
     silent: tuple[str, ...] = ()
-    """Servers of a pool that do not answer, while others may."""
+    """Servers of a pool that do not, while others may."""
     problem: str | None = None
     advice: str | None = None
     is_own_advice: bool = False
@@ -116,7 +118,7 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
 
     async with anyio.create_task_group() as group:
         group.start_soon(look_at_folders)
-        sightings, silent = await _ask(runtime, within_s)
+        sightings, pools = await _ask(runtime, within_s)
     listings = _listings(runtime)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
     model, reason, advice, is_own_advice = await _first(runtime, listings)
@@ -126,7 +128,7 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
                 runtime,
                 listing,
                 sightings.get(listing.provider),
-                silent.get(listing.provider, ()),
+                pools.get(listing.provider, {}),
             )
             for listing in listings
             if not listing.absent
@@ -149,13 +151,13 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
 
 async def _ask(
     runtime: Runtime, within_s: float
-) -> tuple[Mapping[str, Sighting], Mapping[str, Sequence[str]]]:
-    """Have all models listed; give who answers, and which servers of a pool do not."""
+) -> tuple[Mapping[str, Sighting], Mapping[str, Mapping[str, Sighting]]]:
+    """Have all models listed; give who answers, and of pools who answers at each address."""
     seen: dict[str, Sighting] = {}
-    silent: dict[str, Sequence[str]] = {}
+    pools: dict[str, Mapping[str, Sighting]] = {}
 
     async def look_at_pool(name: str) -> None:
-        silent[name] = await runtime.scout.silent_members(name)
+        pools[name] = await runtime.scout.look_at_members(name)
 
     async def look(name: str) -> None:
         try:
@@ -178,7 +180,7 @@ async def _ask(
         known = runtime.scout.discovery.known(address) if address else None
         if known is not None:
             seen[name] = known
-    return seen, silent
+    return seen, pools
 
 
 def _listings(runtime: Runtime) -> list[Listing]:
@@ -213,11 +215,17 @@ async def _first(
 
 
 def _check(
-    runtime: Runtime, listing: Listing, sighting: Sighting | None, silent: Sequence[str]
+    runtime: Runtime,
+    listing: Listing,
+    sighting: Sighting | None,
+    members: Mapping[str, Sighting],
 ) -> ProviderCheck:
     adapter = runtime.registry.get(listing.provider)
     settings = runtime.config.providers.get(listing.provider)
     address = runtime.scout.address_of(listing.provider)
+    answering = {at: seen for at, seen in members.items() if seen.engine is not None}
+    if answering:  # the first that answers speaks for a pool
+        address, sighting = next(iter(answering.items()))
     chats = [info for info in listing.models if can_chat(info)]
     engine = sighting.engine if sighting else None
     check = ProviderCheck(
@@ -234,7 +242,8 @@ def _check(
         abilities=_abilities(chats),
         offers=_offers(adapter),
         problem=listing.problem.message if listing.problem else None,
-        silent=tuple(shown_address(one) for one in silent),
+        answering=tuple(shown_address(one) for one in answering),
+        silent=tuple(shown_address(one) for one in members if one not in answering),
     )
     advice = _advice(check, listing, settings, sighting)
     return replace(check, advice=advice, is_own_advice=_is_start_hint(advice, listing.problem))

@@ -29,16 +29,16 @@ def provider_lines(found: Checkup) -> Iterator[str]:
 def _provider(check: ProviderCheck) -> Iterator[str]:
     who = check.engine or check.label
     version = f" {check.version}" if check.version else ""
-    place = f" at {check.address}" if check.address else ""
-    latency = f", {check.latency_ms} ms" if check.latency_ms is not None else ""
     key = ", with a key" if check.has_key else ""
     shown = f"{who}{version}" if who != check.name or version else ""
-    head = f"{shown}{place}{latency}{key}".lstrip()
+    head = f"{shown}{_place(check)}{key}".lstrip(" ,")
     if check.state in {"ok", "empty"}:
         head += f", {_count(check.chat_models, 'model')} to chat with"
     yield f"{_WORDS[check.state]} {check.name}: {head}"
     if check.problem:
         yield f"   {check.problem}"
+    if check.answering:
+        yield f"   answer from {', '.join(check.answering)}"
     if check.silent and not check.problem:
         yield f"   no answer from {', '.join(check.silent)}"
     if check.abilities:
@@ -47,6 +47,15 @@ def _provider(check: ProviderCheck) -> Iterator[str]:
         yield f"   can {', '.join(check.offers)}"
     if check.advice:
         yield f"   -> {check.advice}"
+
+
+def _place(check: ProviderCheck) -> str:
+    """Say where it answers, or how many servers of a pool do."""
+    size = len(check.answering) + len(check.silent)
+    if size:
+        return f", {len(check.answering)} of {size} servers answer"
+    place = f" at {check.address}" if check.address else ""
+    return f"{place}, {check.latency_ms} ms" if check.latency_ms is not None else place
 
 
 def _abilities(check: ProviderCheck) -> str:

@@ -155,25 +155,23 @@ class EngineScout:
         address, settings = self.address_of(name), self._providers.get(name)
         return await self.discovery.look(address, _way(settings)) if address else None
 
-    async def silent_members(self, name: str) -> Sequence[str]:
-        """Give the addresses of a pool at which nobody answers; none for a single server."""
+    async def look_at_members(self, name: str) -> Mapping[str, Sighting]:
+        """Ask who answers at each address of a pool; nothing for a single server."""
         settings = self._providers.get(name)
         addresses = settings.addresses if settings and name not in self._strays else ()
-        silent: list[str] = []
+        sightings: dict[str, Sighting] = {}
 
         async def ask(address: str) -> None:
             try:
-                sighting = await self.discovery.look(address, _way(settings))
+                sightings[address] = await self.discovery.look(address, _way(settings))
             except AIError:
                 return  # the adapter says it when it is used
-            if sighting.engine is None:
-                silent.append(address)
 
         if len(addresses) > 1:
             async with anyio.create_task_group() as group:
                 for address in addresses:
                     group.start_soon(ask, address)
-        return [address for address in addresses if address in silent]
+        return {address: sightings[address] for address in addresses if address in sightings}
 
     async def _engine_at(self, settings: ProviderSettings) -> Engine | None:
         """Ask all addresses of a provider; the first that tells its backend speaks for a pool."""

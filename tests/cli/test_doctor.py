@@ -171,12 +171,16 @@ def test_the_servers_of_a_pool_that_do_not_answer_are_named(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:
     with in_thread(SHAPES["vllm"]) as server:
-        text = f'[providers.team]\nbackend = "vllm"\nbase_urls = ["{server.url}", '
-        text += '"http://127.0.0.1:9"]\n'
+        text = '[providers.team]\nbackend = "vllm"\nbase_urls = ["http://127.0.0.1:9", '
+        text += f'"{server.url}"]\n'
         file = settings(tmp_path, text)
         found = provider(report(ollm, home, "--config", file), "team")
         shown = ollm("doctor", "--config", file, **{**home, "OLLAMA_HOST": ""})
-    assert (found["state"], found["no_answer"]) == ("ok", ["localhost:9"])
+    there = server.url.removeprefix("http://").replace("127.0.0.1", "localhost")
+    assert (found["state"], found["answer"], found["no_answer"]) == ("ok", [there], ["localhost:9"])
+    assert (found["address"], found["engine"]) == (there, "vLLM")
+    assert ", 1 of 2 servers answer, " in shown.stdout
+    assert f"\n   answer from {there}\n" in shown.stdout
     assert "take it out of base_urls below [providers.team]" in found["advice"]
     assert "\n   no answer from localhost:9\n" in shown.stdout
     assert shown.returncode == 0

@@ -77,7 +77,7 @@ class Outcome:
     says: str = ""
 
 
-CUT = Outcome("words 40", None, ErrorCode.STREAM_INCOMPLETE, says="connection ended in the middle")
+CUT = Outcome("words 40", None, ErrorCode.STREAM_INCOMPLETE, says="ended in the middle")
 CLOSED = Outcome(
     "hello", "", ErrorCode.SERVICE_UNAVAILABLE, retryable=True, says="without an answer"
 )

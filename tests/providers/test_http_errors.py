@@ -391,3 +391,37 @@ def test_what_is_no_full_window_is_not_told_as_one(
 ) -> None:
     error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), PLACE)
     assert error.details["category"] == category
+
+
+TRACE = (
+    "Internal Server Error, original exception: \x1b[36mray::Replica.chat()\x1b[39m (pid=1)\n"
+    "    async for result in self._handle(\n"
+    '  File "/opt/site-packages/ray/serve/replica.py", line 1820, in handle\n'
+    "    self._raise(e)\n"
+    "    ^^^^^^^^^^^^^^\n"
+    '  File "/opt/site-packages/aiohttp/connector.py", line 1345, in _create\n'
+    "    raise client_error(key, error) from error\n"
+    "aiohttp.ClientConnectorError: Cannot connect to host 127.0.0.1:49029\n"
+    "Connect call failed"
+)
+
+
+@pytest.mark.parametrize(
+    "body", [json.dumps({"error": {"message": TRACE, "code": 500}}), TRACE], ids=["json", "plain"]
+)
+def test_of_a_stack_trace_the_exception_is_told_and_who_it_is_of(body: str) -> None:
+    error = http_error(Head(500), body.encode(), PLACE)
+    assert error.message == (
+        "Server failed: aiohttp.ClientConnectorError: Cannot connect to host 127.0.0.1:49029\n"
+        "Connect call failed"
+    )
+
+
+def test_a_stack_trace_that_breaks_off_is_told_as_it_is() -> None:
+    words = TRACE[: TRACE.index("    raise client_error")]
+    assert http_error(Head(500), words.encode(), PLACE).message == f"Server failed: {words.strip()}"
+
+
+def test_what_an_exception_says_counts_for_the_kind_of_failure() -> None:
+    words = TRACE.replace("Cannot connect", "CUDA out of memory: cannot")
+    assert http_error(Head(500), words.encode(), PLACE).code == ErrorCode.OUT_OF_MEMORY
