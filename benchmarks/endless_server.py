@@ -1,4 +1,4 @@
-"""An Ollama-like server that answers for ever and tells when a connection is gone.
+"""An Ollama-like server that answers forever and tells when a connection is gone.
 
 Prints `URL u`, then for each request `FIRST t` and `GONE t` on the machine's monotonic clock.
 """

@@ -1,4 +1,4 @@
-"""Kill a program that downloads, many times, and count what has to be sent again.
+"""Kill a program that downloads, many times, and count what must be sent again.
 
     python -m benchmarks.kill_download [KILLS] [SEED]
 

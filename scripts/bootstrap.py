@@ -88,7 +88,7 @@ def constraints_of(what: str) -> str:
 
 
 def mark_of(what: str) -> str:
-    """Give a text that changes when `what` has to be installed again."""
+    """Give a text that changes when `what` must be installed again."""
     parts = [what, sys.version, str(ROOT)]
     names = ("pyproject.toml", constraints_of(what))
     parts += [(ROOT / name).read_text("utf-8") for name in names]
@@ -110,7 +110,7 @@ def install(what: str, arguments: Sequence[str]) -> bool:
 
 
 def install_project() -> bool:
-    """Install the package with its extras; whether the embedded engine is there."""
+    """Install the package with its extras; whether the built-in engine is there."""
     install_package()
     engine = install_engine()
     install_images()
@@ -127,7 +127,7 @@ def install_package() -> None:
 
 
 def install_engine() -> bool:
-    """Install the embedded engine; the app works without it, with servers."""
+    """Install the built-in engine; the app works without it, with servers."""
     if install("embedded", ["--only-binary", "xllamacpp", "--editable", ".[embedded]"]):
         return True
     say("no embedded engine for this machine; going on without it, with servers only")

@@ -198,7 +198,7 @@ def _fault(test: Function | None) -> str | None:
             continue
         value = keyword.value
         if not (isinstance(value, ast.Constant) and isinstance(value.value, int)):
-            return f"{test.name}: max_examples has to be a plain number"
+            return f"{test.name}: max_examples must be a plain number"
         if value.value < LEAST_EXAMPLES:
             return f"{test.name} has {value.value} examples, not {LEAST_EXAMPLES}"
     return None

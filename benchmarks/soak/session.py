@@ -70,7 +70,7 @@ class Person:
             self.done["stopped"] += 1
 
     def begin_chat(self) -> None:
-        """Begin a new chat, in which tools that read need no yes."""
+        """Start a new chat, in which tools that read need no yes."""
         self.rest()
         self.session.write(CTRL_N)
         self.session.wait_for(lambda: TITLE not in self._first_line(), PATIENCE_S)

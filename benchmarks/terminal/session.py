@@ -167,7 +167,7 @@ class Session:
             return self.emulator.lines
 
     def settle(self, silence_s: float = 0.4, timeout_s: float = 5.0) -> None:
-        """Wait until the program has written nothing for a while, but not for ever."""
+        """Wait until the program has written nothing for a while, but not forever."""
         end = now() + timeout_s
         while now() < end and now() - self.newest_output < silence_s:
             time.sleep(0.02)

@@ -34,7 +34,7 @@ async def attach(path: Path) -> Attachment:
 
 
 async def attach_picture(path: Path) -> AttachedPicture:
-    """Read a file that has to be a picture.
+    """Read a file that must be a picture.
 
     Raises:
         AIError: BAD_REQUEST, with a sentence that says why not.
@@ -58,7 +58,7 @@ async def named(text: str) -> Sequence[Path]:
         return found
     ways = list(readings(text))
     if not ways:
-        raise refusal(f"{shown_path(Path(text[:40]))} is no path.")
+        raise refusal(f"{shown_path(Path(text[:40]))} is not a path.")
     return ways[-1]
 
 

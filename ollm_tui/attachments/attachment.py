@@ -15,7 +15,7 @@ MOST_PIXELS: Final = 50_000_000
 MOST_TEXT_BYTES: Final = 200_000
 SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
 """What the servers that see pictures have in common."""
-_SENDABLE: Final = "Models take PNG, JPEG, WebP and GIF"
+_SENDABLE: Final = "Models accept PNG, JPEG, WebP and GIF"
 _HEAD: Final = 64
 _PIECE: Final = 3 * 64 * 1024
 """Bytes encoded at once: no piece but the last ends with padding."""
@@ -108,7 +108,7 @@ def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
     pixels = header.width * header.height
     if pixels > MOST_PIXELS:
         shown = f"{header.width:,} x {header.height:,} pixels"
-        raise refusal(f"{file.name} has {shown}; {MOST_PIXELS // 1_000_000} million are the most.")
+        raise refusal(f"{file.name} has {shown}; {MOST_PIXELS // 1_000_000} million is the limit.")
     content = ImageContent(
         data=_base64(file.data),
         mime_type=f"image/{header.kind}",

@@ -27,10 +27,10 @@ _READING_S: Final = 60.0
 _REASONS: Final[Mapping[int, str]] = MappingProxyType(
     {
         errno.ENOENT: "does not exist",
-        errno.ENOTDIR: "goes through something that is not a folder",
-        errno.EACCES: "may not be read by you",
-        errno.EPERM: "may not be read by you",
-        errno.ELOOP: "goes through links that lead in a circle or were changed meanwhile",
+        errno.ENOTDIR: "has a part that is not a folder",
+        errno.EACCES: "cannot be read: permission denied",
+        errno.EPERM: "cannot be read: permission denied",
+        errno.ELOOP: "has links that form a loop or changed while reading",
         errno.ENAMETOOLONG: "has a name in it that is too long",
     }
 )
@@ -77,7 +77,7 @@ def _read(path: Path, most: int) -> FileBytes:
     except TooLongError:
         size, megabytes = end.stat().st_size, most / 1_000_000
         raise refusal(
-            f"{shown_path(path)} has {size / 1e6:,.1f} MB; {megabytes:g} MB is the most."
+            f"{shown_path(path)} has {size / 1e6:,.1f} MB; {megabytes:g} MB is the limit."
         ) from None
     if not data:
         raise refusal(f"{shown_path(path)} is empty.")
@@ -94,4 +94,4 @@ def _require_plain(path: Path, end: Path) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise OSError(errno.ELOOP, "it is a link")
     if not stat.S_ISREG(status.st_mode):
-        raise refusal(f"{shown} is no file but a pipe, socket or device.")
+        raise refusal(f"{shown} is not a file but a pipe, socket or device.")

@@ -136,7 +136,7 @@ class ChatClient:
         elif not self.conversation.messages or (
             rewind and not self.conversation.rewind_to_prompt()
         ):
-            raise AIError(ErrorCode.BAD_REQUEST, "Nothing was asked yet.")
+            raise AIError(ErrorCode.BAD_REQUEST, "No messages yet.")
         elif rewind:
             self.saving.rewind(len(self.conversation.messages))
         self._busy = True
@@ -178,6 +178,6 @@ def _still_answering() -> AIError:
 def _unexpected(error: Exception) -> AIError:
     return AIError(
         ErrorCode.INTERNAL_ERROR,
-        f"Something went wrong inside the program ({type(error).__name__}).",
+        f"Internal error ({type(error).__name__}).",
         hint="Try again; `ollm.log` in the state folder has the details.",
     )

@@ -315,7 +315,7 @@ class PromptRun:
         model = self._options.model or self._conversation.model
         if model is None:
             raise AIError(
-                ErrorCode.MODEL_NOT_FOUND, "No model is chosen.", hint="Choose one to chat with."
+                ErrorCode.MODEL_NOT_FOUND, "No model is selected.", hint="Choose one to chat with."
             )
         ref, router = ModelRef.parse(model), self._parts.router
         # An address was chosen and shown: `local://` does not mean whoever else has it any more.

@@ -1,4 +1,4 @@
-"""`RequestMaker`: the next request of a prompt, and how its answer has to be read."""
+"""`RequestMaker`: the next request of a prompt, and how its answer must be read."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

@@ -94,6 +94,6 @@ def require_words(history: Sequence[Message], model: str) -> None:
     if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in asked.content):
         raise AIError(
             ErrorCode.UNSUPPORTED_MODALITY,
-            f"{model} reads only text, and there is nothing but a picture to read.",
-            hint="Write something with it, or choose a model that sees pictures.",
+            f"{model} accepts text only, and the message has only a picture.",
+            hint="Add some text, or choose a model with vision.",
         )

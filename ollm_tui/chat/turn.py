@@ -134,7 +134,7 @@ class Turn:
                 for read in self._reader.feed(event):
                     await self._take(self._start.feed(read), emit)
         return ErrorEvent(
-            AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark.")
+            AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
         )
 
     async def _tell(self, event: LeftOut, emit: Emit) -> None:
@@ -149,7 +149,7 @@ class Turn:
                 wait_s=0.0,
                 error=event.error,
                 turn=self._number,
-                instead=f"The answer is made without `{event.field}`.",
+                instead=f"The answer was requested without `{event.field}`.",
             )
         )
 

@@ -38,9 +38,9 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
     # Each command loads what it needs: `--help` and `config path` do not wait for pydantic,
     # httpx or Textual.
     if arguments.command is not None and arguments.prompt is not None:
-        raise UsageError(f"A prompt does not go with `{arguments.command}`.")
+        raise UsageError(f"`{arguments.command}` does not take a prompt.")
     if arguments.command is not None and arguments.images:
-        raise UsageError(f"--image does not go with `{arguments.command}`.")
+        raise UsageError(f"`{arguments.command}` does not take --image.")
     match arguments.command:
         case "config":
             from ollm_tui.cli.config import run_config
@@ -76,9 +76,9 @@ def _chat(arguments: Arguments, output: Output) -> int:
 
         return run_prompt(prompt, arguments, output)
     if arguments.images:
-        raise UsageError("--image goes with a prompt.", 'Try: ollm -p "..." --image FILE')
+        raise UsageError("--image needs a prompt.", 'Try: ollm -p "..." --image FILE')
     if arguments.as_json:
-        raise UsageError("--json goes with a prompt.", 'Try: ollm --json -p "..."')
+        raise UsageError("--json needs a prompt.", 'Try: ollm --json -p "..."')
     return _full_screen(arguments, output)
 
 

@@ -61,7 +61,7 @@ class Arguments:
     name: str = ""
     """The model that an action is about."""
     copy: str = ""
-    """The second name that it is to have."""
+    """The new name."""
     yes: bool = False
     wheel: Path | None = None
     place: str = "settings"
@@ -96,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
         near = get_close_matches(typed, known, n=1)
         if wrong.group(1) == "COMMAND" and typed in _MEANT:
             near = [_MEANT[typed]]
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
+        hint = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(known)}."
         if wrong.group(1) == "COMMAND" and not near:
             hint += ' To ask something: ollm -p "..."'
         if wrong.group(1) not in _SUBCOMMANDS:
@@ -123,7 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands, shared)
     _add_config(commands, shared)
     add_models(commands, shared)
-    text = "what was found, what it can do, and what to do about what is missing"
+    text = "check models, servers and settings, and say how to fix what is missing"
     commands.add_parser("doctor", help=text, description=text, parents=[shared], allow_abbrev=False)
     _add_shell_help(commands)
     return parser
@@ -142,7 +142,7 @@ def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=argparse.SUPPRESS,
-        help="a picture that goes with the prompt (PNG, JPEG, WebP or GIF); may be repeated",
+        help="attach a picture to the prompt (PNG, JPEG, WebP or GIF); may be repeated",
     )
 
 
@@ -170,22 +170,22 @@ def _shared_options() -> _Parser:
     # Options may stand before or after a command: without a default the later one wins.
     shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument("--model", metavar="NAME", help="a model's name, or provider://name")
-    shared.add_argument("--provider", metavar="NAME", help="the provider to ask, and no other")
+    shared.add_argument("--provider", metavar="NAME", help="use only this provider")
     shared.add_argument("--host", metavar="URL", help="address of that provider (default: local)")
     shared.add_argument(
-        "--api-key", metavar="KEY", help="key of that provider; the process list shows it"
+        "--api-key", metavar="KEY", help="API key of that provider; visible in the process list"
     )
-    shared.add_argument("--system", metavar="TEXT", help="what the model is told first")
+    shared.add_argument("--system", metavar="TEXT", help="system prompt")
     shared.add_argument(
         "--tools", metavar="NAMES", help="tools the model may call: names with commas, or all"
     )
     shared.add_argument(
-        "-c", "--continue", dest="goes_on", action="store_true", help="go on with the last chat"
+        "-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat"
     )
     shared.add_argument("--theme", metavar="NAME", help="colour theme of the chat")
     shared.add_argument("--config", metavar="FILE", type=Path, help="settings file to use")
     shared.add_argument(
-        "--json", action="store_true", help="write JSON: for a prompt one event a line"
+        "--json", action="store_true", help="output JSON; for a prompt, one event per line"
     )
     return shared
 
@@ -199,14 +199,14 @@ def _add_config(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parse
         ("show", "every setting, its value and where it came from"),
         ("path", "where the settings file is, or another place"),
         ("schema", "the JSON schema of the settings file"),
-        ("check", "what is wrong with the settings"),
+        ("check", "check the settings for problems"),
     ):
         action = actions.add_parser(
             name, help=text, description=text, parents=[shared], allow_abbrev=False
         )
         if name == "path":
             places = ("settings", "models", "themes", "state")
-            about = "settings (if nothing is said), models, themes or state"
+            about = "settings (default), models, themes or state"
             action.add_argument(
                 "--of", metavar="PLACE", choices=places, default=places[0], help=about
             )

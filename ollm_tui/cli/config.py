@@ -74,8 +74,8 @@ def _check(arguments: Arguments, output: Output) -> int:
     for problem in problems[:MOST_LISTED]:
         output.line(f"{problem.severity}: {problem}")
     if (left := len(problems) - MOST_LISTED) > 0:
-        output.line(f"And {left:,} more, which are listed once these are mended.")
+        output.line(f"And {left:,} more; fix these to see them.")
     if not problems:
-        known = "" if is_there(loaded.path) else " (there is no file, so the defaults count)"
-        output.line(f"{loaded.path}: nothing is wrong{known}.")
+        known = "" if is_there(loaded.path) else " (no such file; using the defaults)"
+        output.line(f"{loaded.path}: no problems found{known}.")
     return ERROR if any(p.severity == "error" for p in problems) else OK

@@ -16,7 +16,7 @@ def confirm(question: str, output: Output) -> bool:
     """
     if not (output.is_watched and sys.stdin is not None and sys.stdin.isatty()):
         raise NeedsApproval(
-            "Nobody is here to be asked.", "With --yes it is done without a question."
+            "There is no terminal for confirmation.", "Use --yes to skip the question."
         )
     output.question(f"{question} [y/N]")
     try:

@@ -1,4 +1,4 @@
-"""`ollm doctor`: what was found, what it can do, and what to do about what is missing."""
+"""`ollm doctor`: check models, servers and settings, and say how to fix what is missing."""
 
 import os
 import platform
@@ -141,7 +141,7 @@ def _terminal(*, mouse: bool) -> Iterator[tuple[str, str]]:
     if sys.stdout.isatty():
         yield "full screen", check_terminal() or "can be opened"
     else:
-        yield "full screen", "not known: this report goes elsewhere"
+        yield "full screen", "not known: the output is not a terminal"
     yield "kind", " in ".join(filter(None, (environ.get("TERM"), environ.get("TERM_PROGRAM"))))
     width, height = shutil.get_terminal_size()
     is_small = width < LEAST_WIDTH or height < LEAST_HEIGHT

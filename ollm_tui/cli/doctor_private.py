@@ -30,6 +30,7 @@ def private_checkup(found: Checkup, private: Private) -> Checkup:
             ),
         ),
         model=_maybe(found.model, private),
+        shown_model=_maybe(found.shown_model, private),
         reason=_told(found.reason, private),
         advice=found.advice if found.is_own_advice else _maybe(found.advice, private),
     )

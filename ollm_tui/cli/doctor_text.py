@@ -49,11 +49,11 @@ def _folders(around: "Surroundings") -> Iterator[str]:
     for place in around.folders:
         yield f"{'ok' if place.is_writable else '!!'} {place.name}: {place.path}"
         if not place.is_writable:
-            yield "   -> It cannot be written to: mend its permissions."
+            yield "   -> It is not writable: check its permissions."
 
 
 def _settings(around: "Surroundings") -> Iterator[str]:
-    there = "" if around.settings_there else " (not there, so the defaults count)"
+    there = "" if around.settings_there else " (no such file; using the defaults)"
     is_right = not any(severity == "error" for severity, _ in around.problems)
     yield f"{'ok' if is_right else '!!'} file: {around.settings_file}{there}"
     for severity, sentence in around.problems:

@@ -24,7 +24,7 @@ async def with_images(prompt: str, images: Sequence[str], output: Output) -> Con
     if not images:
         return prompt
     if len(images) > MOST_IMAGES:
-        raise UsageError(f"{len(images)} pictures are too many; {MOST_IMAGES} are the most.")
+        raise UsageError(f"{len(images)} pictures are too many; {MOST_IMAGES} is the limit.")
     pictures = [await _picture(name) for name in images]
     if sum(picture.size for picture in pictures) > MOST_TOGETHER_BYTES:
         most = MOST_TOGETHER_BYTES // 1_000_000

@@ -108,7 +108,7 @@ def say_end(output: Output, job: Job, advice: str) -> None:
     """Say that it is there, or how it goes on; why it failed is said for every action alike."""
     if job.state == "done":
         size = f" ({size_text(job.total)})" if job.total else ""
-        output.note(f"{job.title} is there{size}.")
+        output.note(f"Downloaded {job.title}{size}.")
         output.line(clean_line(job.model or job.title))
     elif job.state != "failed" and advice:
         output.note(advice)

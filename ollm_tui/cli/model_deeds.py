@@ -18,7 +18,7 @@ def run_copy(arguments: Arguments, output: Output) -> int:
     if arguments.as_json:
         output.json({"model": str(source), "copy": str(copied)})
     else:
-        output.note(f"{source.model} is {copied.model} too.")
+        output.note(f"Copied {source.model} to {copied.model}.")
     return OK
 
 
@@ -36,7 +36,7 @@ def run_unload(arguments: Arguments, output: Output) -> int:
 
 async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, ModelRef]:
     if not arguments.copy.strip():
-        raise UsageError("The second name is empty.")
+        raise UsageError("The new name is empty.")
     found = await find_model(runtime, arguments.name)
     try:
         return found.ref, await runtime.manager.copy(found.ref, arguments.copy)
@@ -53,7 +53,7 @@ async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> Found
     if settings is not None and settings.kind == "embedded":
         raise AIError(
             ErrorCode.UNSUPPORTED_FEATURE,
-            f"{found.adapter.label} cannot keep a model loaded when this command has ended.",
+            f"{found.adapter.label} cannot keep a model loaded after this command ends.",
             hint="It loads a model when a chat needs it, and keeps it for a while.",
             provider=found.adapter.name,
         )

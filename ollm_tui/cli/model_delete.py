@@ -26,18 +26,20 @@ def run_delete(arguments: Arguments, output: Output) -> int:
     if arguments.as_json:
         output.json({"model": str(found.ref), "deleted": True})
     else:
-        output.note(f"{found.ref.model} was deleted from {found.place}.")
+        output.note(f"Deleted {found.ref.model} from {found.place}.")
     return OK
 
 
 async def _find(name: str, runtime: Runtime) -> FoundModel:
-    """Find the model; one that no list knows has to be known by name."""
+    """Find the model; one that no list knows must be known by name."""
     found = await find_model(runtime, name)
     deleter(found.adapter)
     kept = found.info.details.get("why_kept") if found.info else None
     if isinstance(kept, str):
         raise AIError(
-            ErrorCode.UNSUPPORTED_FEATURE, f"{found.ref.model} is not deleted from here.", hint=kept
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"{found.ref.model} cannot be deleted from here.",
+            hint=kept,
         )
     if found.info is None and isinstance(found.adapter, SupportsShow):
         await found.adapter.show_model(found.ref.model)
@@ -47,11 +49,11 @@ async def _find(name: str, runtime: Runtime) -> FoundModel:
 async def _delete(found: FoundModel, runtime: Runtime) -> None:
     await runtime.router.provider(found.ref.provider)  # looks who answers there
     if runtime.manager.place(found.ref) != found.place:  # another engine does by now
-        raise AIError(ErrorCode.CONFLICT, f"{found.place} is not there any more.")
+        raise AIError(ErrorCode.CONFLICT, f"{found.place} no longer exists.")
     await runtime.manager.delete(found.ref)
 
 
 def _question(found: FoundModel) -> str:
     size = size_text(found.info.size_bytes if found.info else None) or "size unknown"
     # Two names must not look alike here, so what draws nothing is spelled out.
-    return f"Delete {clean_name(found.ref.model)} ({size}) from {found.place} for good?"
+    return f"Delete {clean_name(found.ref.model)} ({size}) from {found.place} permanently?"

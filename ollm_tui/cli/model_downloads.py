@@ -59,7 +59,7 @@ def _listed(jobs: Sequence[Job], output: Output, *, as_json: bool) -> None:
     elif jobs:
         output.table(_HEAD, [_row(job) for job in jobs])
     else:
-        output.note("There are no downloads.")
+        output.note("No downloads.")
 
 
 def _row(job: Job) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def _note(job: Job) -> str:
     if job.trouble is not None:
         return job.trouble.message
     left = f"{time_left(job.seconds_left)} left" if job.seconds_left is not None else ""
-    elsewhere = "another program has it" if job.is_elsewhere else ""
+    elsewhere = "another program is downloading it" if job.is_elsewhere else ""
     return ", ".join(part for part in (job.note, left, elsewhere) if part)
 
 
@@ -93,7 +93,7 @@ def _meant(jobs: Sequence[Job], wanted: str) -> Job:
         return found[0]
     if found:
         names = ", ".join(job.id for job in found)
-        raise AIError(ErrorCode.CONFLICT, f"Several downloads are called so: {names}.")
+        raise AIError(ErrorCode.CONFLICT, f"Several downloads match: {names}.")
     raise AIError(
         ErrorCode.BAD_REQUEST,
         f"There is no download {wanted!r}.",

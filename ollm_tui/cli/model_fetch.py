@@ -13,9 +13,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.single_error import single_error
 
-GO_ON = "Paused. The same command goes on where it stopped, or the app does: F3."
-ELSEWHERE = "Another program is downloading it; this one only looks on."
-GOES_ON_ELSEWHERE = "Stopped watching: the other program goes on."
+GO_ON = "Paused. Repeat the command to resume, or resume it in the app (F3)."
+ELSEWHERE = "Another program is downloading it; showing its progress."
+GOES_ON_ELSEWHERE = "Stopped watching; the other program continues."
 
 
 async def fetch(
@@ -28,7 +28,7 @@ async def fetch(
     """Have something fetched and give how it ended; the signal pauses it.
 
     Raises:
-        AIError: it cannot be fetched, or fetching it failed.
+        AIError: it cannot be downloaded, or fetching it failed.
     """
     async with queue.changes() as changes:
         job = await queue.add(origin)
@@ -105,7 +105,7 @@ def _newest(queue: DownloadQueue, job_id: str) -> Job:
     for job in queue.jobs():
         if job.id == job_id:
             return job
-    raise AIError(ErrorCode.CONFLICT, "The download was taken off the list by another program.")
+    raise AIError(ErrorCode.CONFLICT, "The download was removed from the list by another program.")
 
 
 def _ended(job: Job, report: JobReport) -> Job:
@@ -118,6 +118,6 @@ def _ended(job: Job, report: JobReport) -> Job:
     report.ended(job, GOES_ON_ELSEWHERE if is_left else GO_ON)
     if job.state == "failed":
         trouble = job.trouble
-        message = trouble.message if trouble else f"{job.title} could not be fetched."
+        message = trouble.message if trouble else f"{job.title} could not be downloaded."
         raise AIError(ErrorCode.ENGINE_ERROR, message, hint=trouble.hint if trouble else None)
     return job

@@ -34,7 +34,7 @@ async def _list(arguments: Arguments, output: Output) -> int:
     with stopping() as stop:
         async with load_runtime(arguments.flags)() as runtime:
             listings = await _asked(arguments, runtime)
-        return _show(listings, output, arguments)
+        return _show(listings, output, arguments, runtime.catalog.shown_address)
     return stop.exit_code
 
 
@@ -46,7 +46,12 @@ async def _asked(arguments: Arguments, runtime: Runtime) -> Sequence[Listing]:
     return [await runtime.catalog.listing(adapter.name, within_s=PATIENCE_S)]
 
 
-def _show(listings: Sequence[Listing], output: Output, arguments: Arguments) -> int:
+def _show(
+    listings: Sequence[Listing],
+    output: Output,
+    arguments: Arguments,
+    address: Callable[[ModelRef], str],
+) -> int:
     found = [
         (ModelRef(listing.provider, info.name), info)
         for listing in listings
@@ -56,22 +61,28 @@ def _show(listings: Sequence[Listing], output: Output, arguments: Arguments) -> 
         if listing.problem is not None:
             output.error(listing.problem.message, listing.problem.hint)
     options = arguments.models
-    shown = sorted_by(options.sort, [one for one in found if _fits(one, options.filter)])
+    shown = sorted_by(options.sort, [one for one in found if _fits(one, options.filter, address)])
     if arguments.as_json:
         output.json([info_to_json(ref, info) for ref, info in shown], indent=2)
     elif shown:
-        output.table(_HEAD, [_row(ref, info) for ref, info in shown])
+        output.table(_HEAD, [_row(address(ref), info) for ref, info in shown])
     if not shown:
         words = " ".join(options.filter)
-        output.note(f"No model fits {words!r}." if found else "No model was found.")
+        output.note(f"No model fits {words!r}." if found else "No models found.")
     return OK if shown else ERROR
 
 
-def _fits(entry: Entry, words: Sequence[str]) -> bool:
+def _fits(entry: Entry, words: Sequence[str], address: Callable[[ModelRef], str]) -> bool:
     """Whether all words stand in what is shown of a model."""
     ref, info = entry
     more = [info.details.get(key) for key in ("quantization", "family", "parameter_size")]
-    known = [str(ref), info.label, can_text(info), *(t for t in more if isinstance(t, str))]
+    known = [
+        str(ref),
+        address(ref),
+        info.label,
+        can_text(info),
+        *(t for t in more if isinstance(t, str)),
+    ]
     text = " ".join(part for part in known if part).casefold()
     return all(word.casefold() in text for word in words)
 
@@ -95,10 +106,10 @@ _KEYS: Mapping[str, tuple[Callable[[Entry], Any], bool]] = {
 }
 
 
-def _row(ref: ModelRef, info: ModelInfo) -> tuple[str, ...]:
+def _row(address: str, info: ModelInfo) -> tuple[str, ...]:
     quantization = info.details.get("quantization")
     return (
-        str(ref),
+        address,
         size_text(info.size_bytes),
         quantization if isinstance(quantization, str) else "",
         str(info.context or ""),

@@ -20,26 +20,30 @@ Loaded = list[tuple[ModelRef, ModelInfo, str]]
 
 def run_ps(arguments: Arguments, output: Output) -> int:
     """List the models in memory."""
-    found, untold = in_runtime(arguments, output, partial(_loaded, output))
+    found, untold, addresses = in_runtime(arguments, output, partial(_loaded, output))
     now = datetime.now(UTC)
     if arguments.as_json:
         output.json([_as_json(*one) for one in found], indent=2)
     elif found:
-        output.table(_HEAD, [_row(*one, now) for one in found])
+        output.table(_HEAD, [_row(addresses[ref], info, place, now) for ref, info, place in found])
     for label in () if found else untold:
-        output.note(f"{label} does not say which models are loaded.")
+        output.note(f"{label} does not list its loaded models.")
     if not found and not untold:
         output.note("No model is loaded.")
     return OK
 
 
-async def _loaded(output: Output, runtime: Runtime) -> tuple[Loaded, list[str]]:
+async def _loaded(
+    output: Output, runtime: Runtime
+) -> tuple[Loaded, list[str], dict[ModelRef, str]]:
     """Ask everybody; the place of each model is what `models rm` asks about too."""
     manager = runtime.manager
     found = await manager.in_memory()
     for problem in found.problems:
         output.error(problem.message, problem.hint)
-    return [(ref, info, manager.place(ref)) for ref, info in found.models], found.untold
+    addresses = {ref: runtime.catalog.shown_address(ref) for ref, _ in found.models}
+    loaded = [(ref, info, manager.place(ref)) for ref, info in found.models]
+    return loaded, found.untold, addresses
 
 
 def _as_json(ref: ModelRef, info: ModelInfo, place: str) -> JsonObject:
@@ -56,9 +60,9 @@ def _as_json(ref: ModelRef, info: ModelInfo, place: str) -> JsonObject:
     }
 
 
-def _row(ref: ModelRef, info: ModelInfo, place: str, now: datetime) -> tuple[str, ...]:
+def _row(address: str, info: ModelInfo, place: str, now: datetime) -> tuple[str, ...]:
     return (
-        str(ref),
+        address,
         size_text(memory_of(info)),
         gpu_share(info),
         str(info.context or ""),
@@ -82,5 +86,5 @@ def until_text(expires_at: object, now: datetime | None = None) -> str:
     except (ValueError, TypeError, OverflowError):
         return ""
     if left > _FOR_EVER_S:
-        return "for ever"
+        return "forever"
     return f"in {time_left(left)}" if left > 0 else "now"

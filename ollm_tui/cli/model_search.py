@@ -32,9 +32,9 @@ def run_search(arguments: Arguments, output: Output) -> int:
     elif shown:
         output.table(*table_of(shown, judge_of(machine)))
     if not shown:
-        output.note("No model was found. Fewer words find more.")
+        output.note("No models found. Try fewer words.")
     elif len(found) > MOST:
-        output.note(f"These are the first {MOST}; more words find fewer.")
+        output.note(f"These are the first {MOST}; add words to narrow the search.")
     return OK if shown else ERROR
 
 
@@ -61,7 +61,7 @@ async def _search(
             beyond.extend(await registry.search_hub(asked.text))
         except AIError as error:
             output.error(error.message, error.hint)
-            output.note("What is built in, remembered and installed was searched.")
+            output.note("Searched the built-in list, the cache and the installed models.")
 
     async def look_at_machine() -> None:
         nonlocal machine
@@ -83,25 +83,35 @@ async def _search(
 async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
     registry = runtime.model_registry
     await registry.prepare()
-    found = registry.named(arguments.name)
+    name = _by_provider(runtime, arguments.name)
+    found = registry.named(name)
     if not found:  # it may be one that only an engine knows
         await _note_installed(runtime)
-        found = registry.named(arguments.name)
-    entry = _the_one(registry, arguments.name, found)
+        found = registry.named(name)
+    entry = _the_one(registry, name, found)
     return await registry.rate(entry.id, arguments.registry.stars)
+
+
+def _by_provider(runtime: Runtime, name: str) -> str:
+    """Write an address with the provider's name where it is written with an alias."""
+    ref = ModelRef.parse(name)
+    adapter = runtime.registry.resolve(ref.provider) if ref is not None else None
+    return str(ModelRef(adapter.name, ref.model)) if ref is not None and adapter else name
 
 
 def _the_one(registry: ModelRegistry, name: str, found: Sequence[RegistryEntry]) -> RegistryEntry:
     if len(found) > 1:
         ids = ", ".join(entry.id for entry in found[:_NAMED])
-        raise UsageError(f"{name!r} is the name of several models.", f"Say which: {ids}")
+        raise UsageError(f"{name!r} is the name of several models.", f"Use one of: {ids}")
     if found:
         return found[0]
     near = [entry.id for entry in registry.search(name, limit=_NAMED)]
     raise AIError(
         ErrorCode.MODEL_NOT_FOUND,
         f"The registry has no model named {name!r}.",
-        hint=f"Near it: {', '.join(near)}" if near else "`ollm models search` lists what there is.",
+        hint=f"Similar names: {', '.join(near)}"
+        if near
+        else "`ollm models search` lists all models.",
     )
 
 

@@ -9,7 +9,6 @@ from ollm_tui.cli.model_cells import abilities_text, fit_text, modalities_text
 from ollm_tui.cli.model_json import details_to_json
 from ollm_tui.cli.model_ps import until_text
 from ollm_tui.cli.model_runtime import find_model, in_runtime
-from ollm_tui.cli.models_arguments import SECTIONS
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -29,20 +28,21 @@ _SHOWN_LINES = 8
 
 def run_show(arguments: Arguments, output: Output) -> int:
     """Describe one model."""
-    details = in_runtime(arguments, output, partial(_shown, arguments.name))
+    details, address = in_runtime(arguments, output, partial(_shown, arguments.name))
     section = arguments.models.section
     if section is not None:
         return _only(section, details, output, as_json=arguments.as_json)
     if arguments.as_json:
         output.json(details_to_json(details), indent=2)
     else:
-        _sections(details, output)
+        _sections(details, address, output)
     return OK
 
 
-async def _shown(name: str, runtime: Runtime) -> ModelDetails:
+async def _shown(name: str, runtime: Runtime) -> tuple[ModelDetails, str]:
     found = await find_model(runtime, name)
-    return await runtime.manager.show(found.ref)
+    details = await runtime.manager.show(found.ref)
+    return details, runtime.catalog.shown_address(details.ref)
 
 
 def text_of(section: str, details: ModelDetails) -> str | None:
@@ -70,13 +70,13 @@ def _only(section: str, details: ModelDetails, output: Output, *, as_json: bool)
     elif text is not None:
         output.line(text.rstrip("\n"))
     if text is None:
-        output.error(f"{details.ref} does not tell {SECTIONS[section]}.")
+        output.error(f"{details.ref.model} has no {section}.")
     return OK if text is not None else ERROR
 
 
-def _sections(details: ModelDetails, output: Output) -> None:
+def _sections(details: ModelDetails, address: str, output: Output) -> None:
     rows = [(name, value) for name, value in _facts(details) if value]
-    output.table(("MODEL", str(details.ref)), rows)
+    output.table(("MODEL", address), rows)
     output.line("")
     head = ("SETTING", "VALUE", "FROM")
     output.table(head, [_setting(value) for value in details.settings])

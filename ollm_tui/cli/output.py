@@ -146,7 +146,8 @@ class Output:
         """
         line = within(clean_line(self.redacted(text)), self.columns - 1)
         width = cells(line)
-        self._say(f"\r{line}{' ' * (self._drawn - width)}" + ("" if line else "\r"))
+        stale = self._drawn if line else min(self._drawn + len("^C"), self.columns - 1)
+        self._say(f"\r{line}{' ' * (stale - width)}" + ("" if line else "\r"))
         self._drawn = width
 
     @property
@@ -239,10 +240,10 @@ class Output:
                 if (path := _damaged_bytecode(error)) is not None:
                     self.error(
                         f"A file of the program is damaged, as after a full disk: {path}.",
-                        "Delete it; Python writes it anew.",
+                        "Delete it; Python recreates it.",
                     )
                     return ERROR
-                self.error(f"Something went wrong inside the program ({type(error).__name__}).")
+                self.error(f"Internal error ({type(error).__name__}).")
         return ERROR
 
 

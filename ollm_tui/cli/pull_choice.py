@@ -54,7 +54,7 @@ async def _repo(address: HubAddress, runtime: Runtime) -> HubRepo:
         if error.code != ErrorCode.MODEL_NOT_FOUND:
             raise
         # Servers have models of such names too.
-        hint = f"{error.hint or ''} A server's own is named with it: local://{address.repo}."
+        hint = f"{error.hint or ''} A server's own is named with it: ollama://{address.repo}."
         raise AIError(error.code, error.message, hint=hint.strip()) from error
 
 
@@ -62,7 +62,7 @@ def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[
     """Give what can be fetched of what is meant.
 
     Raises:
-        AIError: there is none, or what is meant cannot be fetched.
+        AIError: there is none, or what is meant cannot be downloaded.
     """
     name = repo.model.repo
     if wanted is not None or address.path is not None:
@@ -72,14 +72,14 @@ def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[
         found = models or tuple(one for one in repo.variants if one.kind != "projector")
     if not found:
         there = ", ".join(dict.fromkeys(v.quantization or v.name for v in repo.variants))
-        hint = f"There are: {there}." if there else "It holds no model files."
+        hint = f"Available: {there}." if there else "It contains no model files."
         what = f" {wanted or address.path}" if wanted or address.path else " to fetch"
         raise AIError(ErrorCode.MODEL_NOT_FOUND, f"{name} has nothing{what}.", hint=hint)
     usable = [one for one in found if one.problem is None]
     if not usable:
         raise AIError(
             ErrorCode.MODEL_NOT_FOUND,
-            f"{found[0].name} of {name} cannot be fetched: {found[0].problem}.",
+            f"{found[0].name} of {name} cannot be downloaded: {found[0].problem}.",
         )
     return usable
 
@@ -100,12 +100,12 @@ async def _chosen(
         raise AIError(
             ErrorCode.OUT_OF_MEMORY,
             f"None of the {len(found)} variants of {repo.model.repo} fits this machine.",
-            hint="--quant NAME takes one all the same.",
+            hint="Use --quant NAME to take one anyway.",
         )
     variant = found[best or 0]
     if len(found) > 1:
         output.note(
-            f"{_name(variant)} of {len(found)} is taken: {_words(_fit(variant, repo, fits))}. "
+            f"Using {_name(variant)} of {len(found)}: {_words(_fit(variant, repo, fits))}. "
             "--quant NAME chooses another."
         )
     return variant

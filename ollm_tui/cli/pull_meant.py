@@ -34,7 +34,7 @@ def meant(arguments: Arguments, runtime: Runtime) -> Meant:
         case PlainName():
             return text
         case NoAddress() if "/" in text:
-            raise UsageError(address.reason, "See docs/guides/models.md for what can be written.")
+            raise UsageError(address.reason, "See `ollm models pull --help`.")
         case NoAddress():
             return text
         case _:

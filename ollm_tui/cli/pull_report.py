@@ -12,8 +12,8 @@ from ollm_tui.tui.figures import time_left
 
 REDRAW_S = 0.1
 STEP_PERCENT = 10
-GO_ON = "Stopped. The same command goes on where it stopped."
-LOOK_AGAIN = "Stopped watching: the server may go on. The same command shows how far it is."
+GO_ON = "Stopped. Repeat the command to resume."
+LOOK_AGAIN = "Stopped watching; the server may continue. Repeat the command to see its progress."
 """For servers that download whether somebody looks or not."""
 
 
@@ -179,5 +179,5 @@ def _amounts(whole: PullSum) -> str:
 
 def _say_done(output: Output, ref: ModelRef, whole: PullSum) -> None:
     size = f" ({size_text(whole.total)})" if whole.total else ""
-    output.note(f"{ref.model} is there{size}.")
+    output.note(f"Downloaded {ref.model}{size}.")
     output.line(clean_line(str(ref)))

@@ -24,17 +24,17 @@ class RegistryOptions:
 
 def add_search(action: argparse.ArgumentParser) -> None:
     """Add what a search takes."""
-    about = "words that all have to be in name, family, licence, purposes or description"
+    about = "words that all must be in name, family, licence, purposes or description"
     action.add_argument("text", metavar="TEXT", nargs="*", help=about)
     about = f"only models for this: {', '.join(PURPOSES)}"
     action.add_argument("--purpose", metavar="PURPOSE", choices=tuple(PURPOSES), help=about)
-    about = "do not ask the hub: what is built in, remembered and installed is searched"
+    about = "do not query the hub; search the built-in list, the cache and the installed models"
     action.add_argument("--offline", action="store_true", help=about)
 
 
 def add_rate(action: argparse.ArgumentParser) -> None:
     """Add what a rating takes beside the name."""
-    about = "1 to 5, or none to take the rating back"
+    about = "1 to 5, or none to remove the rating"
     action.add_argument("stars", metavar="STARS", choices=STARS, help=about)
 
 

@@ -75,7 +75,7 @@ async def _ask(
         )
         code = code or code_of(ErrorEvent(error=unsaved))
     elif flags.goes_on and (news := await runtime.branches.news(client)) and news.branch:
-        output.note("This chat was continued in another window: now it has one more branch.")
+        output.note("This chat was continued in another window: it now has a new branch.")
     return code
 
 
@@ -89,7 +89,7 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
     if flags.goes_on:
         client = await runtime.last_chat()
         if (line := others_line(await runtime.branches.listed(client))) is not None:
-            output.note(f"{line} This is the one continued last; /branch in the app shows others.")
+            output.note(f"{line} This is the latest branch; /branch in the app shows the others.")
         conversation = client.conversation
         conversation.model = runtime.named.model_for_chat(conversation.model)
         if conversation.model is None or runtime.named.problem is not None:
@@ -116,9 +116,11 @@ def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple
     wanted = tuple(known) if "all" in names else tuple(dict.fromkeys(names))
     for name in wanted:
         if name not in known:
-            raise UsageError(f"There is no tool {name!r}.", f"There are: {', '.join(known)}.")
+            raise UsageError(f"There is no tool {name!r}.", f"Available: {', '.join(known)}.")
         if known[name].effect != "read":
-            raise NeedsApproval(f"{name} does more than read, and nobody is here to be asked.")
+            raise NeedsApproval(
+                f"{name} does more than read, and there is no terminal for approval."
+            )
     return wanted
 
 
@@ -135,9 +137,9 @@ async def _model(runtime: Runtime, output: Output) -> str:
         asked = f" Asked: {', '.join(first.silent)}." if first.silent else ""
         raise AIError(
             ErrorCode.MODEL_NOT_FOUND,
-            f"No model was found.{asked}",
+            f"No models found.{asked}",
             hint=first.advice,
         )
     if not runtime.named.is_exact:
-        output.note(f"{first.ref} ({first.reason})")
+        output.note(f"{runtime.catalog.shown_address(first.ref)} ({first.reason})")
     return str(first.ref)

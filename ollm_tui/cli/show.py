@@ -11,8 +11,8 @@ from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.tools import ToolCall
 
-WHOLE = "The answer comes in one piece."
-ELSEWHERE = "Another server is asked."
+WHOLE = "Streaming is not available; the answer comes all at once."
+ELSEWHERE = "Trying another server."
 SHOWN_RESULT = 200
 """Characters of a tool's result that are worth a line."""
 
@@ -55,7 +55,7 @@ class ShowText:
                 self._output.thinking(delta)
             case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
                 at_once = WHOLE if error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
-                again = f"Trying again in {wait_s:g} s ({attempt})." if wait_s else at_once
+                again = f"Retrying in {wait_s:g} s ({attempt})." if wait_s else at_once
                 self._output.note(f"{event.why} {event.instead or again}")
             case (
                 chat.ContextWarning() | chat.PicturesLeftOut() | chat.MediaDelta() | chat.NoAnswer()
@@ -88,9 +88,9 @@ class ShowText:
     ) -> None:
         match event:
             case chat.ContextWarning(used=used, limit=limit):
-                self._output.note(f"The conversation takes {used} of {limit} tokens.")
+                self._output.note(f"The conversation uses {used} of {limit} tokens.")
             case chat.PicturesLeftOut(count=count, model=model):
-                self._output.note(f"{model} reads only text: {pictures(count)} not sent.")
+                self._output.note(f"{model} accepts text only: {pictures(count)} not sent.")
             case chat.MediaDelta(modality=modality) if modality not in self._media_told:
                 self._media_told.add(modality)
                 self._output.note(f"The model sends {modality}, which cannot be shown here.")

@@ -31,14 +31,14 @@ async def attach_file(host: CommandHost, argument: str) -> None:
 def _listing(host: CommandHost) -> str:
     lines = host.attachments().listed()
     if not lines:
-        return "Nothing is attached. /attach FILE sends a picture or a text with the next message."
-    return "\n".join((*lines, "/attach remove N takes one away, /attach remove takes away all."))
+        return "No attachments. /attach FILE adds a picture or a text file to the next message."
+    return "\n".join((*lines, "/attach remove N removes one, /attach remove all of them."))
 
 
 def _remove(host: CommandHost, number: str | None) -> None:
     chosen = int(number) if number and number.isdecimal() else None
     gone = host.attachments().remove(chosen)
     if gone:
-        host.say("The picture is not attached any more." if gone == 1 else "Nothing is attached.")
+        host.say("The picture was removed." if gone == 1 else "No attachments.")
     else:
-        host.say("There is no such picture attached.", "error")
+        host.say("There is no such attachment.", "error")

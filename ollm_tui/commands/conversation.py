@@ -15,7 +15,7 @@ _CODE_BLOCK: Final = re.compile(
 
 @command("new", aliases=("clear",))
 async def begin_again(host: CommandHost, _argument: str) -> None:
-    """Begin a new chat."""
+    """Start a new chat."""
     await host.new_chat()
 
 
@@ -48,7 +48,7 @@ async def copy_answer(host: CommandHost, argument: str) -> None:
     """Copy the last answer, or its code block number N."""
     answer = host.conversation().last_answer()
     if answer is None:
-        host.say("There is no answer to copy yet.")
+        host.say("There is no answer to copy.")
     elif not argument:
         host.copy(answer)
     else:

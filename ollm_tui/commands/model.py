@@ -36,7 +36,7 @@ async def manage_models(host: CommandHost, _argument: str) -> None:
 
 @command("pull", aliases=("find-models", "downloads"), usage="[NAME]")
 async def find_models(host: CommandHost, argument: str) -> None:
-    """Find a model and fetch it, or look at the downloads."""
+    """Find and download models, or look at the downloads."""
     host.show("find_models", argument)
 
 
@@ -47,10 +47,10 @@ async def system_prompt(host: CommandHost, argument: str) -> None:
         host.say(_system_sentence(host.conversation().system_prompt))
     elif argument.casefold() in CLEARED:
         host.conversation().system_prompt = None
-        host.say("The system prompt is empty now.")
+        host.say("The system prompt was removed.")
     else:
         host.conversation().system_prompt = _unquoted(argument)
-        host.say("The system prompt counts from the next answer on.")
+        host.say("The system prompt applies from the next answer.")
 
 
 def _system_sentence(prompt: str | None) -> str:

@@ -80,7 +80,7 @@ OPTION_FORMS: Final[Mapping[str, OptionForm]] = MappingProxyType(
         "stop": OptionForm("one or more texts, quoted where they hold spaces", '"END"', _stops),
         "response_format": OptionForm("the word json", "json", _json_only),
         "num_ctx": OptionForm("a whole number from 1", "8192", _whole(1)),
-        "keep_alive": OptionForm("seconds, a time like 5m, or -1 for ever", "5m", _keep_alive),
+        "keep_alive": OptionForm("seconds, a time like 5m, or -1 forever", "5m", _keep_alive),
     }
 )
 _ALSO: Final = MappingProxyType({"num_predict": "max_tokens", "format": "response_format"})
@@ -119,7 +119,7 @@ def change_option(
     value = _read(known, value_text.strip())
     changed: dict[str, Any] = {known: value}  # the type of each field is what its form reads
     if value is None:
-        return replace(options, **changed), f"{known} is back to the model's default."
+        return replace(options, **changed), f"{known} is reset to the model's default."
     return replace(options, **changed), f"{known} is now {show_value(value)}."
 
 

@@ -22,7 +22,7 @@ NOT_THERE: Final[Mapping[str, str]] = MappingProxyType(
         "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
         "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
         "listen": "Speech cannot be understood yet.",
-        "mcp": "MCP servers cannot be used yet. /tools lists the tools there are.",
+        "mcp": "MCP servers cannot be used yet. /tools lists the available tools.",
         "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
         "in the settings saves none.",
         "settings": "Settings are in a file: `ollm config path` names it.",
@@ -56,10 +56,10 @@ class UnknownCommand:
         if not self.name:
             return "A command has a name: /help lists them."
         if instead := NOT_THERE.get(self.name.casefold()):
-            return f"There is no command /{self.name.casefold()}. {instead}"
+            return f"Unknown command: /{self.name.casefold()}. {instead}"
         shown = clean_name(self.name[:_SHOWN_NAME])
         meant = f"Did you mean /{self.nearest}?" if self.nearest else "/help lists the commands."
-        return f"There is no command /{shown}. {meant}"
+        return f"Unknown command: /{shown}. {meant}"
 
 
 def parse(text: str, commands: Sequence[Command]) -> CommandCall | UnknownCommand | None:

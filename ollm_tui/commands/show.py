@@ -23,14 +23,14 @@ SECTIONS: Final[Mapping[str, str]] = MappingProxyType(
 """What may follow `/show`, as Ollama's own prompt has it and more, and the part that is meant."""
 _HELP: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "info": "what it is and can",
+        "info": "general information",
         "license": "its licence",
-        "parameters": "the values that it brings along",
-        "settings": "what counts for it, and who said so",
-        "system": "the system prompt that it brings along",
+        "parameters": "its parameters",
+        "settings": "effective settings and where they come from",
+        "system": "its system prompt",
         "template": "its chat template",
         "modelfile": "its Modelfile",
-        "fit": "the memory it needs here",
+        "fit": "the memory it needs on this machine",
     }
 )
 

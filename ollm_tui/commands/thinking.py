@@ -12,11 +12,11 @@ from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mod
 
 _CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = MappingProxyType(
     {
-        "off": (False, "answer without reasoning"),
-        "on": (True, "reason as the model likes"),
-        "low": (ThinkingConfig(mode="last", effort="low"), "reason a little, then answer"),
-        "medium": (ThinkingConfig(mode="last", effort="medium"), "reason, then answer"),
-        "high": (ThinkingConfig(mode="last", effort="high"), "reason much, then answer"),
+        "off": (False, "no reasoning"),
+        "on": (True, "reasoning"),
+        "low": (ThinkingConfig(mode="last", effort="low"), "low effort"),
+        "medium": (ThinkingConfig(mode="last", effort="medium"), "medium effort"),
+        "high": (ThinkingConfig(mode="last", effort="high"), "high effort"),
     }
 )
 _NOT_THERE: Final = frozenset({"first", "last", "deep"})
@@ -28,7 +28,7 @@ def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
         Completion(name, f"{what}; in use" if wanted == now else what)
         for name, (wanted, what) in _CHOICES.items()
     ]
-    return [*words, Completion("none", "leave it to the model")]
+    return [*words, Completion("none", "model default")]
 
 
 @command("think", usage="[off | on | low | medium | high]", complete=_choices)
@@ -39,11 +39,10 @@ async def think(host: CommandHost, argument: str) -> None:
         host.say(_state(host.conversation().should_think))
     elif name in CLEARED:
         host.conversation().should_think = None
-        host.say("The model reasons as it likes from the next answer on.")
+        host.say("Reasoning from the next answer: model default.")
     elif name in _CHOICES:
-        wanted, what = _CHOICES[name]
-        host.conversation().should_think = wanted
-        host.say(f"From the next answer on the model shall {what}.")
+        host.conversation().should_think = _CHOICES[name][0]
+        host.say(f"Reasoning from the next answer: {name}.")
     elif name in _NOT_THERE:
         host.say(
             f"/think {name} is not implemented: no server is told when to reason. "
@@ -56,9 +55,9 @@ async def think(host: CommandHost, argument: str) -> None:
 
 
 def _state(wanted: ShouldThink | None) -> str:
-    for known, what in _CHOICES.values():
+    for name, (known, _) in _CHOICES.items():
         if wanted == known and type(wanted) is type(known):
-            return f"The model shall {what}. /think off answers without reasoning."
+            return f"Reasoning: {name}. /think off, low, medium, high or none changes it."
     if wanted is None:
-        return "The model reasons as it likes. /think off, low, medium or high changes that."
-    return f"The model shall reason in the mode {thinking_mode(wanted)}."
+        return "Reasoning: model default. /think off, low, medium or high changes it."
+    return f"Reasoning: {thinking_mode(wanted)}."

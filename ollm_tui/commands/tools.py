@@ -20,8 +20,8 @@ _MOST_MISSING: Final = 5
 
 _WAYS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "native": "This model calls tools itself.",
-        "react": "This model has no tool calls of its own: it is told in text how to ask.",
+        "native": "This model calls tools natively.",
+        "react": "This model has no native tool calls; tools are described to it in text.",
     }
 )
 
@@ -48,7 +48,7 @@ async def choose_tools(host: CommandHost, argument: str) -> None:
     unknown = [name for name in wanted if name not in names]
     switch = _SWITCHES.get(argument.strip().casefold())
     if not tools:
-        host.say("There are no tools here.")
+        host.say("No tools are available.")
     elif not wanted:
         way = _WAYS.get(host.tool_mode() or "", "")
         host.say("\n".join((*_listing(tools, talk.tools), *([way] if way else ()))))
@@ -68,8 +68,7 @@ def _no_such_tool(word: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(word[:64].casefold(), names, n=1)
     meant = f" Did you mean {clean_name(near[0])}?" if near else ""
     return (
-        f"There is no tool {clean_name(word[:40])}.{meant}"
-        f" There are {', '.join(map(clean_name, names))}."
+        f'No tool "{clean_name(word[:40])}".{meant} Available: {", ".join(map(clean_name, names))}.'
     )
 
 
@@ -81,13 +80,13 @@ def missing_tools(on: Sequence[str], tools: Sequence[OfferedTool]) -> str | None
         return None
     more = "" if len(missing) <= _MOST_MISSING else f" and {len(missing) - _MOST_MISSING} more"
     listed = ", ".join(missing[:_MOST_MISSING]) + more
-    return f"This chat had tools switched on that are not available now: {listed}."
+    return f"This chat had tools that are no longer available: {listed}."
 
 
 def _state(on: Sequence[str]) -> str:
     if not on:
-        return "No tools from the next prompt on."
-    return f"The model may call {', '.join(map(clean_name, on))} from the next prompt on."
+        return "Tools are off from the next prompt."
+    return f"From the next prompt, the model may call {', '.join(map(clean_name, on))}."
 
 
 def _listing(tools: Sequence[OfferedTool], on: Sequence[str]) -> list[str]:
@@ -97,7 +96,7 @@ def _listing(tools: Sequence[OfferedTool], on: Sequence[str]) -> list[str]:
         f"  {tool.effect:<7}  {_gist(tool.description)}".rstrip()
         for tool in tools
     ]
-    return ["/tools on, /tools off, or the names of those that shall be on.", *rows]
+    return ["/tools on, /tools off or /tools NAME ... changes this.", *rows]
 
 
 def _gist(description: str) -> str:

@@ -27,7 +27,7 @@ async def choose_theme(host: CommandHost, argument: str) -> None:
     name = known.get(argument.casefold())
     if name is None:
         names = ", ".join(known.values())
-        host.say(f"There is no theme {clean_name(argument[:40])}. There are {names}.", "error")
+        host.say(f'No theme "{clean_name(argument[:40])}". Available: {names}.', "error")
         return
     host.set_theme(name)
 

@@ -22,10 +22,10 @@ def root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None
     if root is None or is_folder(root):
         return None
     return ConfigProblem(
-        f"`{dotted(TOOLS_ROOT)}` names a folder that is not there: the tools for files are off.",
+        f"`{dotted(TOOLS_ROOT)}` names a folder that does not exist: the tools for files are off.",
         origin_of(TOOLS_ROOT),
         TOOLS_ROOT,
-        hint="Make that folder, or name another one.",
+        hint="Create it, or name another folder.",
     )
 
 
@@ -38,7 +38,7 @@ def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[Confi
     folders: KeyPath = ("embedded", "model_folders")
     for number, folder in enumerate(config.embedded.model_folders, 1):
         if not is_folder(folder):
-            what = f"`{dotted(folders)}`: folder {number} of the list is not there."
+            what = f"`{dotted(folders)}`: folder {number} of the list does not exist."
             yield ConfigProblem(what, origin_of(folders), folders, severity="warning", waits=True)
 
 
@@ -56,7 +56,7 @@ def _stray_provider(
         return f"Did you mean `{near}`?" if near else "`ollm config show` lists them."
 
     yield ConfigProblem(
-        f"`{dotted(path)}` names a provider that is not there.",
+        f"`{dotted(path)}` names an unknown provider.",
         origin_of(path),
         path,
         find_hint=find_hint,

@@ -19,7 +19,7 @@ ADDRESSES = ("base_url", "base_urls")
 """One server, or several of a pool."""
 NO_PROXY = "none"
 OLLAMA_VARIABLE = "OLLAMA_HOST"
-NO_VARIABLE = "has to be the name of a variable, with letters, digits and `_`"
+NO_VARIABLE = "must be the name of a variable, with letters, digits and `_`"
 _BARE_PORTS: Mapping[str, int] = {"vllm": 8000, "lmstudio": 1234, "kobold": 5001}
 
 

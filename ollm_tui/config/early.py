@@ -15,7 +15,7 @@ _OFF = frozenset({"0", "off", "f", "false", "n", "no"})
 
 @dataclass(frozen=True, slots=True)
 class EarlySettings:
-    """What has to be known before anything is drawn."""
+    """What must be known before anything is drawn."""
 
     theme: str = DEFAULT_THEME
     keymap: Mapping[str, str] = field(default_factory=dict)

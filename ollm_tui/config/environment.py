@@ -54,7 +54,7 @@ def _own_variable(
         found = source()
     except SettingsError:
         known = _known_provider(path, provider_names)
-        yield ConfigProblem(f"{name} has to hold JSON.", origin, known)
+        yield ConfigProblem(f"{name} must hold JSON.", origin, known)
         return
     if not found:
         yield _unknown(name, origin)

@@ -70,14 +70,14 @@ def _complaint(error: ErrorDetails) -> str:
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
         limit = context.get(bound)
-        return f"has to be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
+        return f"must be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
     if kind in _EXPECTED:
-        return f"has to be {_EXPECTED[kind]}"
+        return f"must be {_EXPECTED[kind]}"
     return f"cannot be used: {error['msg'][:1].lower()}{error['msg'][1:]}"
 
 
 def _unknown_key(path: KeyPath, origin: Origin) -> ConfigProblem:
-    message = f"There is no setting `{dotted(path)}`."
+    message = f"Unknown setting `{dotted(path)}`."
     return ConfigProblem(message, origin, path, find_hint=lambda: _known_here(path))
 
 

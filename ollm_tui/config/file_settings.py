@@ -38,7 +38,7 @@ def exposure(file: TomlFile) -> ConfigProblem | None:
     if literal is None or not file.path.stat().st_mode & READABLE_BY_OTHERS:
         return None
     return ConfigProblem(
-        f"`{dotted(literal)}` stands in a file that others on this machine can read.",
+        f"`{dotted(literal)}` is in a file that other users of this machine can read.",
         file.origin(literal),
         literal,
         hint=f"Run `chmod 600 {file.path}`, or use {_NAMED_KEY[literal[0]]}.",

@@ -72,7 +72,7 @@ def _connection(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProble
     kind = layers.top(("providers", name, "kind"))
     if kind is not None and kind.value == "embedded":
         used = "--host" if host is not None else "--api-key"
-        yield ConfigProblem(f"{used} means nothing to `{name}`.", Origin("flag", used))
+        yield ConfigProblem(f"{used} does not apply to `{name}`.", Origin("flag", used))
         return
     for key, value, flag in (
         ("base_url", host, "--host"),

@@ -51,12 +51,12 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
     if standard_port is None:
         raise ValueError("An address begins with http:// or https://.")
     if _FORBIDDEN.search(rest):
-        raise ValueError("An address holds no blanks, quotes, backslashes or `#`.")
+        raise ValueError("An address cannot have spaces, quotes, backslashes or `#`.")
     rest, _, query = rest.partition("?")
     place, _, path = rest.partition("/")
     user, at, place = place.rpartition("@")
     if not user.isascii() or "[" in user or "]" in user:
-        raise ValueError("Name and password hold signs that have to be written as %-codes.")
+        raise ValueError("Name and password have characters that must be percent-encoded.")
     default_port = standard_port if mark else bare_port
     host, port_text = _split(place)
     if not lenient:
@@ -93,9 +93,9 @@ def _known_host(host: str) -> str:
         try:
             host = idna.encode(host, uts46=True, std3_rules=True).decode("ascii")
         except idna.IDNAError as error:
-            raise ValueError("The name of the server is none.") from error
+            raise ValueError("The name of the server is not valid.") from error
     if not _HOST.fullmatch(host):
-        raise ValueError("The name of the server is none.")
+        raise ValueError("The name of the server is not valid.")
     return host.lower()
 
 
@@ -116,7 +116,7 @@ def _ipv6(host: str) -> str:
     try:
         return str(IPv6Address(host))
     except ValueError as error:
-        raise ValueError("The IPv6 address is not one.") from error
+        raise ValueError("The IPv6 address is not valid.") from error
 
 
 def _port(text: str | None, default: int, *, lenient: bool) -> int:

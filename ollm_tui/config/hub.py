@@ -45,7 +45,7 @@ def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
         layers.drop(said)
         token = said.value.strip()
         if _UNSENDABLE.search(token):
-            yield _problem(said, "holds signs that no token has.")
+            yield _problem(said, "has characters that no token has.")
         elif token:
             layers.add(Setting(TOKEN, token, said.origin, said.rank))
 

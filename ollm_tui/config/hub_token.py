@@ -36,7 +36,7 @@ def token_of_file(
     yield token, origin, FILE_RANK
     if mode & READABLE_BY_OTHERS:
         yield ConfigProblem(
-            "The hub's token stands in a file that others on this machine can read.",
+            "The hub's token is in a file that other users of this machine can read.",
             origin,
             hint=f"Run `chmod 600 {path}`.",
             severity="warning",

@@ -18,7 +18,7 @@ from ollm_tui.config.flag_settings import flag_settings, newer_provider
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.hub import closing, prepare_hub
 from ollm_tui.config.layers import Layers, Setting
-from ollm_tui.config.names import name_problems, settle_names
+from ollm_tui.config.names import by_provider, name_problems, settle_names
 from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.paths import AppPaths, config_path, expanded
 from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
@@ -113,11 +113,22 @@ def load_config(
     loading.take([] if unusable_root is None else [unusable_root])
     loading.take(reference_problems(config, loading.origin_of))
     origins = {
-        dotted(at): said.origin for at, said in loading.layers.winners().items() if said.rank > 0
+        dotted(_settled(at, config.aliases)): said.origin
+        for at, said in loading.layers.winners().items()
+        if said.rank > 0
     }
     at_once = [problem for problem in loading.problems if not problem.waits]
     warned = [p for p in loading.problems if p.waits and not closes(p)]
     return LoadedConfig(config, path, origins, _in_order(at_once), _in_order(warned))
+
+
+def _settled(path: KeyPath, aliases: Mapping[str, str]) -> KeyPath:
+    """Give the path of a value as `settle_names` leaves it."""
+    match path:
+        case ("models", str(address), *keys):
+            return ("models", by_provider(address, aliases), *keys)
+        case _:
+            return path
 
 
 def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], flags: Flags) -> None:

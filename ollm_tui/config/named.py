@@ -58,7 +58,7 @@ class Named:
         return dict(self.origins).get(provider)
 
     def model_for_chat(self, saved: str | None) -> str | None:
-        """Give the model that a saved chat goes on with; None where one has to be chosen first."""
+        """Give the model that a saved chat goes on with; None where one must be chosen first."""
         if not self.by_flag:
             return saved
         if self.model is not None:

@@ -1,7 +1,7 @@
 """Names that settings refer to: aliases, and the provider to begin with."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted, nearest
@@ -20,7 +20,7 @@ def name_problems(
             path: KeyPath = ("providers", name)
             hint = "Use letters, digits, `.`, `_` and `-`."
             yield ConfigProblem(
-                f"`{dotted(path)}` cannot stand in an address.", origin_of(path), path, hint=hint
+                f"`{dotted(path)}` cannot be used in an address.", origin_of(path), path, hint=hint
             )
     for alias, target in config.aliases.items():
         if target not in config.providers:
@@ -39,16 +39,18 @@ def _nowhere(
     def find_hint() -> str:
         near = nearest(name, chain(config.providers, config.aliases))
         known = ", ".join(islice(config.providers, _MOST_NAMED))
-        return f"Did you mean `{near}`?" if near else f"There are: {known}."
+        return f"Did you mean `{near}`?" if near else f"Available: {known}."
 
     origin = origin_of(path)
     place = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"
-    words = f"{place} names a provider that is not there."
+    words = f"{place} names an unknown provider."
     return ConfigProblem(words, origin, path, find_hint=find_hint)
 
 
 def settle_names(config: AppConfig) -> AppConfig:
     """Leave out names that lead nowhere, and aliases that a configured provider has taken.
+
+    The addresses of `[models]` get the names of providers in place of aliases.
 
     The provider to begin with stays: what was named is asked, or the prompt fails.
     """
@@ -58,4 +60,13 @@ def settle_names(config: AppConfig) -> AppConfig:
         for alias, target in config.aliases.items()
         if target in providers and alias not in providers
     }
-    return config.model_copy(update={"providers": providers, "aliases": aliases})
+    models = {by_provider(name, aliases): said for name, said in config.models.items()}
+    models |= {name: said for name, said in config.models.items() if name in models}
+    update = {"providers": providers, "aliases": aliases, "models": models}
+    return config.model_copy(update=update)
+
+
+def by_provider(address: str, aliases: Mapping[str, str]) -> str:
+    """Write an address with the provider's name where it is written with an alias."""
+    scheme, mark, model = address.partition("://")
+    return f"{aliases.get(scheme, scheme)}{mark}{model}"

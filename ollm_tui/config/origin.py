@@ -40,7 +40,7 @@ DEFAULT = Origin("default")
 
 
 def dotted(path: KeyPath) -> str:
-    """Give a key as it stands in TOML, quoted where it has to be."""
+    """Give a key as it stands in TOML, quoted where it must be."""
     return ".".join(part if _is_bare(part) else f'"{part}"' for part in path)
 
 

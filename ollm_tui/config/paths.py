@@ -32,7 +32,7 @@ class AppPaths:
 
     @property
     def models_dir(self) -> Path:
-        """Model files of the embedded engine."""
+        """Model files of the built-in engine."""
         return self.data_dir / "models"
 
     @property

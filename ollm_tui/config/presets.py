@@ -10,7 +10,8 @@ PRESET_PRIORITY = -10
 SERVICE_PRIORITY = -20
 HUGGING_FACE = "https://huggingface.co"
 """The hub of model files, unless the settings name another."""
-BUILT_IN_ALIASES: Mapping[str, str] = MappingProxyType({"ollama": "local"})
+BUILT_IN_ALIASES: Mapping[str, str] = MappingProxyType({"ollama": "local", "built-in": "embedded"})
+"""What people call the providers whose names the specifications give; shown in addresses."""
 OPENAI_COMPATIBLE = "openai-compatible"
 SERVICES: Mapping[str, str] = MappingProxyType(
     {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}

@@ -27,10 +27,10 @@ _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
 _REASONS: Final[Mapping[int, str]] = MappingProxyType(
     {
         errno.ENOENT: "it does not exist",
-        errno.ENOTDIR: "its path goes through something that is not a folder",
-        errno.EACCES: "you may not read it",
-        errno.EPERM: "you may not read it",
-        errno.ELOOP: "its path goes through links that lead in a circle",
+        errno.ENOTDIR: "a part of its path is not a folder",
+        errno.EACCES: "permission denied",
+        errno.EPERM: "permission denied",
+        errno.ELOOP: "its links form a loop",
         errno.ENAMETOOLONG: "its path is too long",
     }
 )

@@ -52,18 +52,18 @@ class UiSettings(Section):
         True,
         description="Show a model's reasoning while it streams; it folds when the answer starts.",
     )
-    mouse: bool = Field(True, description="Take mouse clicks, wheel and selection.")
-    animations: bool = Field(True, description="Move things on the screen; off for slow terminals.")
+    mouse: bool = Field(True, description="Enable the mouse: clicks, wheel and selection.")
+    animations: bool = Field(True, description="Animate the screen; turn off for slow terminals.")
 
 
 class GenerationSettings(Section):
     """What every chat starts with; a key that is not set is left to the server."""
 
     temperature: Strength | None = Field(
-        None, examples=[0.7], description="Randomness: 0 picks the likeliest token, 1 is lively."
+        None, examples=[0.7], description="Randomness: 0 picks the likeliest token, 1 is creative."
     )
     max_tokens: TokenCount | None = Field(
-        None, examples=[2048], description="Longest answer, in tokens."
+        None, examples=[2048], description="Maximum length of an answer, in tokens."
     )
     top_p: Share | None = Field(
         None,
@@ -83,7 +83,7 @@ class GenerationSettings(Section):
         None, examples=[42], description="The same seed gives the same answer again."
     )
     stop: list[Text] | None = Field(
-        None, examples=[["</answer>"]], description="Texts at which the answer ends."
+        None, examples=[["</answer>"]], description="Texts that end the answer (stop sequences)."
     )
     num_ctx: TokenCount | None = Field(
         None, examples=[8192], description="Context window to load a model with, in tokens."
@@ -91,12 +91,12 @@ class GenerationSettings(Section):
     keep_alive: HowLong | None = Field(
         None,
         examples=["5m"],
-        description='How long Ollama or the embedded engine keeps a model: seconds, or "5m".',
+        description='How long Ollama or the built-in engine keeps a model: seconds, or "5m".',
     )
     extra_body: dict[str, JsonValue] | None = Field(
         None,
         examples=[{"logprobs": True}],
-        description="Further keys for the request body, passed through as they are.",
+        description="Extra keys for the request body, sent as they are.",
     )
 
     @field_validator("extra_body")
@@ -116,7 +116,7 @@ class EmbeddedConfig(Section):
 
     idle_unload_s: Idle = Field(
         300,
-        description="Seconds idle until a model leaves memory; 0 keeps it.",
+        description="Idle seconds before a model is unloaded; 0 keeps it loaded.",
     )
     threads: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
         None, examples=[4], description="Processor threads; not set is half of the cores."
@@ -154,18 +154,24 @@ class ToolSettings(Section):
 class ChatSettings(Section):
     """How far one prompt may go before you are asked."""
 
-    max_turns: Whole = Field(10, ge=1, le=100, description="Requests for one prompt, with tools.")
-    calls_per_turn: Whole = Field(64, ge=1, le=1000, description="Tool calls in one turn.")
-    prompt_timeout_s: Seconds | None = Field(
-        1800, description="Longest time for one prompt with all its tools, in seconds."
+    max_turns: Whole = Field(
+        10, ge=1, le=100, description="Maximum number of requests for one prompt, with tools."
     )
-    save: bool = Field(True, description="Keep chats, so that Ctrl+R and `ollm -c` find them.")
+    calls_per_turn: Whole = Field(
+        64, ge=1, le=1000, description="Maximum number of tool calls in one turn."
+    )
+    prompt_timeout_s: Seconds | None = Field(
+        1800, description="Time limit for one prompt with all its tools, in seconds."
+    )
+    save: bool = Field(True, description="Save chats, so that Ctrl+R and `ollm -c` find them.")
 
 
 class DownloadSettings(Section):
     """How models are fetched."""
 
-    at_once: Whole = Field(2, ge=1, le=16, description="Downloads that run side by side.")
+    at_once: Whole = Field(
+        2, ge=1, le=16, description="Number of downloads that run at the same time."
+    )
 
 
 class ModelSettings(Section):
@@ -173,7 +179,7 @@ class ModelSettings(Section):
 
     context: TokenCount | None = Field(
         None,
-        description="Its context window in tokens, in place of what the engine says.",
+        description="Its context window in tokens, overriding what the engine reports.",
         examples=[32_768],
     )
     tool_mode: Literal["native", "react"] | None = Field(
@@ -183,17 +189,17 @@ class ModelSettings(Section):
     )
     vision: bool | None = Field(
         None,
-        description="Whether it sees pictures, in place of what the engine says.",
+        description="Whether it sees pictures, overriding what the engine reports.",
         examples=[True],
     )
     tools: bool | None = Field(
         None,
-        description="Whether it calls tools itself, in place of what the engine says.",
+        description="Whether it calls tools itself, overriding what the engine reports.",
         examples=[False],
     )
     thinking: bool | None = Field(
         None,
-        description="Whether it reasons before it answers, in place of what the engine says.",
+        description="Whether it reasons before it answers, overriding what the engine reports.",
         examples=[True],
     )
 
@@ -224,7 +230,7 @@ class ProviderSettings(Section):
     api_key: SecretStr | None = Field(
         None,
         examples=["${WORK_KEY}"],
-        description='Its key, best as "${NAME}"; api_key_env is better still.',
+        description='Its API key, preferably as "${NAME}"; api_key_env is better still.',
     )
     api_key_env: str | None = Field(
         None,
@@ -232,7 +238,7 @@ class ProviderSettings(Section):
         description="Name of the environment variable that holds the key.",
     )
     headers: dict[str, SecretStr] = Field(
-        {}, examples=[{"X-Team": "research"}], description="Further headers of every request."
+        {}, examples=[{"X-Team": "research"}], description="Extra headers of every request."
     )
     ca_file: FilePath | None = Field(
         None,
@@ -249,7 +255,7 @@ class ProviderSettings(Section):
     backend: Backend | None = Field(
         None,
         examples=["vllm"],
-        description="Which server it is, for what the protocol leaves open.",
+        description="The server software (backend).",
     )
     extra_body: dict[str, JsonValue] = Field(
         {},
@@ -258,12 +264,13 @@ class ProviderSettings(Section):
     )
     connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection.")
     first_byte_timeout_s: Seconds = Field(
-        300, description="Seconds to wait for an answer to begin; loading a model counts."
+        300,
+        description="Seconds to wait for an answer to start, including the loading of the model.",
     )
     idle_timeout_s: Seconds = Field(60, description="Seconds of silence that end a started answer.")
-    enabled: bool = Field(True, description="Whether it is used at all.")
+    enabled: bool = Field(True, description="Whether it is used.")
     priority: Priority = Field(
-        0, description="Where a bare model name is looked for first: highest."
+        0, description="Providers with a higher priority are searched first for a bare model name."
     )
 
     @field_validator("extra_body")
@@ -335,17 +342,17 @@ class AppConfig(BaseSettings):
     provider: str | None = Field(
         None,
         examples=["local"],
-        description="Provider that is asked, and that --host and --api-key mean.",
+        description="Default provider; --host and --api-key apply to it.",
     )
     system_prompt: str | None = Field(
-        None, examples=["Answer briefly."], description="What every new chat tells the model first."
+        None, examples=["Answer briefly."], description="The system prompt of every new chat."
     )
     ui: UiSettings = Field(UiSettings(), description="The screen: what it shows and how it moves.")
     keymap: dict[str, str] = Field(
         {}, examples=[{"chat.models": "f4"}], description="Keys by the id of the action: see F1."
     )
     options: GenerationSettings = Field(
-        GenerationSettings(), description="What every chat starts with."
+        GenerationSettings(), description="Generation options of every chat."
     )
     embedded: EmbeddedConfig = Field(
         EmbeddedConfig(), description="The engine that runs model files in a child process."
@@ -354,24 +361,22 @@ class AppConfig(BaseSettings):
         ToolSettings(), description="Tools that models may call; none by default."
     )
     chat: ChatSettings = Field(
-        ChatSettings(), description="Bounds on one prompt, and whether chats are saved."
+        ChatSettings(), description="Limits for one prompt, and whether chats are saved."
     )
     hub: HubSettings = Field(
-        HubSettings(), description="Where model files are looked for and fetched from."
+        HubSettings(), description="The hub that model files are searched on and downloaded from."
     )
-    downloads: DownloadSettings = Field(
-        DownloadSettings(), description="The queue that fetches models."
-    )
+    downloads: DownloadSettings = Field(DownloadSettings(), description="The download queue.")
     models: dict[str, ModelSettings] = Field(
-        {}, description="What you know better about a model, by address or name."
+        {}, description="Overrides for single models, by address or name."
     )
     aliases: dict[str, str] = Field(
         dict(BUILT_IN_ALIASES),
         examples=[{"ollama": "local"}],
-        description="Further names of providers: name to provider.",
+        description="Aliases of providers: alias to provider.",
     )
     providers: dict[str, ProviderSettings] = Field(
-        default_factory=_built_in, description="Places that have models, by name."
+        default_factory=_built_in, description="Providers, by name."
     )
 
     @classmethod

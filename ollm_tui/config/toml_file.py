@@ -112,12 +112,12 @@ def _parse(path: Path, text: str) -> TomlFile:
     except tomllib.TOMLDecodeError as error:
         return _malformed(path, text, str(error))
     except ValueError:
-        return _unreadable(path, "The file holds a number or a nesting beyond all measure.")
+        return _unreadable(path, "The file has a number that is too large, or is nested too deep.")
 
 
 def _unreadable(path: Path, message: str, line: int | None = None) -> TomlFile:
     problem = ConfigProblem(
-        message, Origin("file", str(path), line), hint="Nothing of it is used until this is mended."
+        message, Origin("file", str(path), line), hint="Nothing of it is used until this is fixed."
     )
     return TomlFile(path, problem=problem)
 

@@ -16,7 +16,7 @@ LARGEST_WINDOW = 100_000_000
 
 def _no_switch(value: object) -> object:
     if isinstance(value, bool):
-        raise ValueError("has to be a number, not true or false")  # noqa: TRY004 -- pydantic's way
+        raise ValueError("must be a number, not true or false")  # noqa: TRY004 -- pydantic's way
     return value
 
 
@@ -24,13 +24,13 @@ def _how_long(value: object) -> object:
     is_time = isinstance(value, str) and _HOW_LONG.fullmatch(value.strip()) is not None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (is_time or is_number) or value != value:
-        raise ValueError('has to be a number of seconds or text like "5m"')
+        raise ValueError('must be a number of seconds or text like "5m"')
     return value
 
 
 def _usable_path(path: Path) -> Path:
     if "\0" in str(path):
-        raise ValueError("has to be a path without the character NUL")
+        raise ValueError("must be a path without the character NUL")
     return path
 
 

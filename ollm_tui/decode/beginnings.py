@@ -1,7 +1,7 @@
 """Tell of the start of a text whether it has a form, may still get it, or cannot have it.
 
 A form is a row of parts: some words of which one stands there, or a bounded run of characters of
-one class. Because every part is bounded, what has to be held back is too.
+one class. Because every part is bounded, what must be held back is too.
 """
 
 import re

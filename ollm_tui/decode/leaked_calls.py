@@ -14,7 +14,7 @@ States and transitions:
 * ``TAIL``: after the fence of a whole answer. Any word makes all of it text.
 * ``AFTER``: after a call. White space between calls and at the end is dropped.
 
-The end of the answer ends a call without an end mark too, unless the answer was cut.
+The end of the answer ends a call without an end marker too, unless the answer was cut.
 What has become text is not searched again, so nothing is looked at more often than twice.
 """
 

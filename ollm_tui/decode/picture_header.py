@@ -31,7 +31,7 @@ class PictureHeader:
     width: int
     height: int
     orientation: int = 1
-    """How a JPEG has to be turned for that size, as Exif counts: 1 to 8."""
+    """How a JPEG must be turned for that size, as Exif counts: 1 to 8."""
 
 
 def read_header(data: bytes) -> PictureHeader | None:

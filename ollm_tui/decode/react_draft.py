@@ -20,7 +20,7 @@ _BLOB: Final = frozenset({"action", "action_input"})
 ReActProblem: TypeAlias = Literal[
     "empty", "missing_action", "missing_input", "bad_input", "no_answer"
 ]
-"""What a model has to be told: it wrote nothing, an input without an action, an action without an
+"""What a model must be told: it wrote nothing, an input without an action, an action without an
 input, an input that is no JSON object, or neither an action nor a final answer."""
 
 

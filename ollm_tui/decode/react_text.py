@@ -54,7 +54,7 @@ class ReActParser:
 
     def __init__(self) -> None:
         self.problem: ReActProblem | None = None
-        """After the end: what the model has to be told; None if the turn is fine."""
+        """After the end: what the model must be told; None if the turn is fine."""
         self._section = _Section.PREAMBLE
         self._held = ""
         self._line_start = True

@@ -40,7 +40,7 @@ class ModelFolder:
             return None
         if self.owner is not None:
             return f"It belongs to {self.owner}; delete it there."
-        return f"It lies in {self.path}, which the app only reads; delete it there."
+        return f"It is in {self.path}, which the app only reads; delete it there."
 
 
 def entries_of(folder: Path) -> Iterator[tuple[tuple[str, ...], list[os.DirEntry[str]]]]:

@@ -18,7 +18,7 @@ def check_removal(name: str, file: ModelFile) -> None:
     reason = file.folder.why_kept or _outside(file)
     if reason is not None:
         raise AIError(
-            ErrorCode.UNSUPPORTED_FEATURE, f"{name} is not deleted from here.", hint=reason
+            ErrorCode.UNSUPPORTED_FEATURE, f"{name} cannot be deleted from here.", hint=reason
         )
 
 
@@ -53,7 +53,7 @@ def _outside(file: ModelFile) -> str | None:
     A file that is a link itself may go, as only the link does.
     """
     own, place = real_path(file.folder.path), real_path(file.path.parent)
-    return None if place.is_relative_to(own) else f"It lies in {place}; delete it there."
+    return None if place.is_relative_to(own) else f"It is in {place}; delete it there."
 
 
 def _remove_empty(folder: Path, top: Path) -> None:

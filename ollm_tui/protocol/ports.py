@@ -172,7 +172,7 @@ class SupportsLoadFor(Protocol):
     async def load_model_for(self, name: str, keep_alive: str | float) -> None:
         """Load a model and keep it for this long without a request.
 
-        `keep_alive` is text like `1h30m`, or seconds; below zero is for ever. A model that is
+        `keep_alive` is text like `1h30m`, or seconds; below zero is forever. A model that is
         loaded already stays from now on as long as this says.
         """
         ...
@@ -216,7 +216,7 @@ class SupportsInitialize(Protocol):
 
 @runtime_checkable
 class SupportsDispose(Protocol):
-    """Holds something that has to be given back."""
+    """Holds something that must be given back."""
 
     async def dispose(self) -> None:
         """Close connections and end child processes."""

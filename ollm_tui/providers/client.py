@@ -113,6 +113,6 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
         raise AIError(
             ErrorCode.BAD_REQUEST,
             f"The authority file {spec.ca_file} of provider {spec.name} cannot be read.",
-            hint="ca_file has to name a PEM file.",
+            hint="ca_file must name a PEM file.",
             provider=spec.name,
         ) from error

@@ -28,7 +28,7 @@ LIMIT_BYTES = 1_000_000
 MAX_AGE_S = 30.0
 HEAD_START_S = 0.1
 """How long the first question may take before the others are asked all the same."""
-REFUSED = "nobody answers"
+REFUSED = "no answer"
 CONNECTIONS = 4
 """At once to one server: small ones let no more than five wait."""
 

@@ -147,7 +147,7 @@ class HttpFetcher:
             raise AIError(
                 ErrorCode.BAD_REQUEST,
                 "The certificates of the authorities cannot be read.",
-                hint="SSL_CERT_FILE has to name a PEM file.",
+                hint="SSL_CERT_FILE must name a PEM file.",
             ) from error
         client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         return client
@@ -203,8 +203,8 @@ class _Pieces(AsyncIterator[bytes]):
             return await self._exchange.read()
         raise self._place.error(
             ErrorCode.TIMEOUT,
-            f"The answer stopped: {self._place.address} sent nothing for {self._idle_s:g} s.",
-            "What came is kept; ask again for the rest.",
+            f"The answer stalled: {self._place.address} sent nothing for {self._idle_s:g} s.",
+            "What arrived is kept; try again for the rest.",
             fault="idle",
             retryable=True,
         )

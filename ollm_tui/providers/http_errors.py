@@ -98,13 +98,13 @@ _HINTS: Mapping[Category, str] = {
     "auth": CHECK_KEY,
     "unsupported": "Choose another model for this.",
     "context_overflow": "Start a new chat, shorten the prompt, or give the model a larger window.",
-    "content_filter": "Put it in other words.",
-    "rate_limit": "Wait a little and ask again.",
+    "content_filter": "Rephrase the prompt.",
+    "rate_limit": "Wait a moment and try again.",
     "quota": "Check the plan and the billing of this account.",
-    "overloaded": "Wait a little and ask again.",
-    "server": "Ask again; if it stays so, look at the server's log.",
+    "overloaded": "Wait a moment and try again.",
+    "server": "Try again; if it persists, check the server's log.",
     "out_of_memory": "Choose a smaller model or a smaller context window, or unload others.",
-    "timeout": "Ask again; a large model may still be loading.",
+    "timeout": "Try again; a large model may still be loading.",
 }
 _NOT_LOADED_HINT = "The server's log says why; a smaller model or window may fit."
 _NO_WORDS = frozenset({"", "internal server error", "http 500 internal server error", "error"})
@@ -262,7 +262,7 @@ def _sentence(category: Category, said: ErrorBody, head: Head, place: Place) -> 
     """Give what the server says; where that is a word or two, or a program's, with who says it."""
     message = _message(said, head)
     if _is_about_key(category, said, head, place):
-        wish = "does not take this API key" if place.has_key else "asks for an API key"
+        wish = "rejected the API key" if place.has_key else "requires an API key"
         return f"{place.label} {wish}: {message}"
     if category == "not_found" and _lacks_path(said):
         return f"{place.whereabouts} does not know this path: {message}"

@@ -76,7 +76,7 @@ def fault(error: Exception, place: Place, *, answered: bool) -> AIError:
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL():
             return _unsendable(place)
         case httpx.RemoteProtocolError() if answered and _is_too_large(error):
-            return too_long(place, "a part of its answer is framed beyond measure")
+            return too_long(place, "a part of its answer has oversized framing")
         case _:
             return cut(place) if answered else _no_answer(error, place)
 
@@ -86,7 +86,7 @@ def cut(place: Place) -> AIError:
     return place.error(
         ErrorCode.STREAM_INCOMPLETE,
         f"The answer was cut off: the connection to {place.whereabouts} ended in the middle.",
-        "What came is kept; ask again for the rest.",
+        "What arrived is kept; try again for the rest.",
         fault="cut",
     )
 
@@ -96,7 +96,7 @@ def no_first_byte(place: Place, seconds: float) -> AIError:
     return place.error(
         ErrorCode.TIMEOUT,
         f"{place.label} sent no answer within {seconds:g} s.",
-        "The model may still be loading: ask again, or raise first_byte_timeout_s.",
+        "The model may still be loading: try again, or raise first_byte_timeout_s.",
         fault="first_byte",
     )
 
@@ -105,8 +105,8 @@ def idle(place: Place, seconds: float) -> AIError:
     """The answer stood still for too long."""
     return place.error(
         ErrorCode.TIMEOUT,
-        f"The answer stopped: {place.label} sent nothing for {seconds:g} s.",
-        "What came is kept; ask again for the rest, or raise idle_timeout_s.",
+        f"The answer stalled: {place.label} sent nothing for {seconds:g} s.",
+        "What arrived is kept; try again for the rest, or raise idle_timeout_s.",
         fault="idle",
     )
 
@@ -137,7 +137,7 @@ def nothing_sent(place: Place) -> AIError:
     return place.error(
         ErrorCode.ENGINE_ERROR,
         f"{place.label} ended the answer without sending anything.",
-        "Ask again; if it stays so, look at the server's log.",
+        "Try again; if it persists, check the server's log.",
         fault="empty",
         retryable=True,
     )
@@ -153,7 +153,7 @@ def too_long(place: Place, limit: str) -> AIError:
 def _slow_connect(place: Place) -> AIError:
     return place.error(
         ErrorCode.TIMEOUT,
-        f"{place.proxy or place.address} does not take connections: it did not react in time.",
+        f"{place.proxy or place.address} cannot be reached: it did not respond in time.",
         "Check the address and the network.",
         fault="connect_timeout",
         retryable=True,
@@ -164,7 +164,7 @@ def proxy_refusal(place: Place) -> AIError:
     """The proxy on the way wants to know who asks."""
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"The proxy at {place.proxy} wants a name and a password.",
+        f"The proxy at {place.proxy} requires a user name and a password.",
         "Write them into its address: http://NAME:PASSWORD@HOST:PORT.",
         fault="proxy",
     )
@@ -175,7 +175,7 @@ def _proxy_fault(error: Exception, place: Place) -> AIError:
         return proxy_refusal(place)
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"The proxy at {place.proxy} does not let through to {place.address}.",
+        f"The proxy at {place.proxy} does not allow connections to {place.address}.",
         _other_way(place),
         fault="proxy",
     )
@@ -216,7 +216,7 @@ def _no_answer(error: Exception, place: Place) -> AIError:
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{place.whereabouts} closed the connection without an answer.",
-        "Try again; if it stays so, look at the server's log.",
+        "Try again; if it persists, check the server's log.",
         fault="closed",
         retryable=True,
     )

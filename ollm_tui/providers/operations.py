@@ -84,7 +84,7 @@ def runner(adapter: ProviderAdapter) -> SupportsRunning:
     """Give what tells which models are loaded."""
     if isinstance(adapter, SupportsRunning):
         return adapter
-    raise cannot(adapter, "tell which models are loaded")
+    raise cannot(adapter, "list the loaded models")
 
 
 @asynccontextmanager

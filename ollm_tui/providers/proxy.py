@@ -29,8 +29,8 @@ def proxy_for(url: str, setting: str | None, provider: str) -> str | None:
     if found is not None and not _is_usable(found):
         raise AIError(
             ErrorCode.BAD_REQUEST,
-            "The proxy that the environment names is none that can be used.",
-            hint="It has to be like http://proxy.example:3128: see HTTP_PROXY, HTTPS_PROXY and "
+            "The proxy that the environment names is not usable.",
+            hint="It must be like http://proxy.example:3128: see HTTP_PROXY, HTTPS_PROXY and "
             f"ALL_PROXY.{_without(provider)}",
             provider=provider or None,
         )

@@ -1,6 +1,7 @@
 """The providers of one runtime, by name."""
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 
 
@@ -11,6 +12,7 @@ class ProviderRegistry:
         self._adapters: dict[str, ProviderAdapter] = {}
         self._priorities: dict[str, int] = {}
         self._aliases: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
         self._default: str | None = None
 
     def register(self, adapter: ProviderAdapter, *, priority: int = 0) -> None:
@@ -32,8 +34,10 @@ class ProviderRegistry:
         """Give the adapter of this name or alias."""
         return self._adapters.get(name) or self._adapters.get(self._aliases.get(name, ""))
 
-    def register_alias(self, alias: str, name: str) -> None:
+    def register_alias(self, alias: str, name: str, *, is_shown: bool = False) -> None:
         """Let `alias` mean the provider `name`, which may be registered later.
+
+        An alias that `is_shown` stands for the provider in `shown_address`.
 
         Raises:
             AIError: BAD_REQUEST when a provider already has that name.
@@ -43,6 +47,14 @@ class ProviderRegistry:
                 ErrorCode.BAD_REQUEST, f"{alias!r} is a provider and cannot be another's alias."
             )
         self._aliases[alias] = self._aliases.get(name, name)
+        if is_shown:
+            self._shown[self._aliases[alias]] = alias
+
+    def shown_address(self, ref: ModelRef) -> str:
+        """Give a model's address as people write it, such as `ollama://qwen3:8b`."""
+        alias = self._shown.get(ref.provider)
+        is_meant = alias is not None and self._aliases.get(alias) == ref.provider
+        return str(ModelRef(alias, ref.model) if alias and is_meant else ref)
 
     def set_default(self, name: str) -> None:
         """Choose the provider that is meant when none is named.

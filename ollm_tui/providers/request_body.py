@@ -26,7 +26,7 @@ async def encoded_body(body: JsonMapping, place: Place) -> bytes:
     except (RecursionError, ValueError) as error:
         raise place.error(
             ErrorCode.BAD_REQUEST,
-            f"The request holds something that JSON cannot: {error}.",
+            f"The request cannot be written as JSON: {error}.",
             None,
             fault="request",
         ) from error

@@ -1,7 +1,7 @@
 """From what a person calls a model to the provider that has it.
 
 `provider://model` goes straight to that provider. `local://model` means this machine: Ollama if
-it has the model, else the embedded engine, and with neither the error of connecting to Ollama.
+it has the model, else the built-in engine, and with neither the error of connecting to Ollama.
 A bare name is looked for in the listings of all providers, by priority; services on the internet
 are not asked for it.
 """
@@ -215,7 +215,9 @@ class Router:
             hint += f" No answer from: {', '.join(silent)}."
         asked_by_name = [p for p in self._registry.list() if p in self._catalog.services]
         if asked_by_name:
-            hint += f" Asked only by name: {', '.join(f'{p}://{name}' for p in asked_by_name)}."
+            hint += (
+                f" Searched only by address: {', '.join(f'{p}://{name}' for p in asked_by_name)}."
+            )
         if near:
             hint += f" Did you mean {' or '.join(near)}?"
         return AIError(ErrorCode.MODEL_NOT_FOUND, f"{message}.", hint=hint)

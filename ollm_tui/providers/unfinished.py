@@ -31,5 +31,5 @@ def unfinished(place: Place, bad: str | None, *, is_empty: bool) -> AIError:
     error.retryable = False  # the server has answered
     if not is_empty:
         error.code = ErrorCode.STREAM_INCOMPLETE
-        error.hint = "What came is kept; ask again for the rest."
+        error.hint = "What arrived is kept; try again for the rest."
     return error

@@ -1,7 +1,7 @@
 """What a request may ask for that no adapter does yet: refused before anything is sent; pure.
 
 Whatever is added to the vocabulary is refused here until an adapter does it: the fields that are
-acted on are listed, and every other one has to be left at its default.
+acted on are listed, and every other one must be left at its default.
 """
 
 from collections.abc import Collection, Mapping
@@ -162,7 +162,7 @@ def _check_word(word: str, known: Collection[str], what: str) -> None:
         raise AIError(
             ErrorCode.BAD_REQUEST,
             f"There is no {what} {word!r}.",
-            hint=f"There are: {', '.join(known)}.",
+            hint=f"Available: {', '.join(known)}.",
         )
 
 

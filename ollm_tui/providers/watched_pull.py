@@ -26,7 +26,7 @@ Give: TypeAlias = Callable[[PullProgress], Awaitable[None]]
 class WatchedPull(AsyncIterator[PullProgress]):
     """The progress of a download; use it as an async context manager.
 
-    Without the block it has to be read to its end, or closed with `aclose`, by one task. `work`
+    Without the block it must be read to its end, or closed with `aclose`, by one task. `work`
     does the download; the `AIError` that it raises comes after what it gave.
     """
 

@@ -136,7 +136,7 @@ class ChatMaker:
         """
         latest = await self.store.latest() if self.store is not None else None
         if latest is None:
-            raise AIError(ErrorCode.BAD_REQUEST, "There is no saved chat to go on with.")
+            raise AIError(ErrorCode.BAD_REQUEST, "There is no saved chat to continue.")
         return await self.open(latest.id)
 
     def tool_mode(self, model: str, info: ModelInfo | None) -> ToolMode | None:
@@ -286,4 +286,4 @@ def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
 
 def _nearest_tool(name: str, known: Sequence[str]) -> str:
     near = nearest(name, known)
-    return f"Did you mean {near}?" if near else f"There are: {', '.join(known)}."
+    return f"Did you mean {near}?" if near else f"Available: {', '.join(known)}."

@@ -14,7 +14,7 @@ from ollm_tui.config.schema import ProviderSettings
 from ollm_tui.library.starter import starter_path
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
     SupportsCopy,
@@ -42,7 +42,7 @@ PATIENCE_S = 1.6
 """What all servers together may take to list their models."""
 GRACE_S = 0.3
 """For writing down who did not."""
-_SLOW = "It may be busy, or hang: look at its log, or start it again."
+_SLOW = "It may be busy, or hang: check its log, or restart it."
 State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
 """With models to chat with, without, not running and not asked for, or out of order."""
 _OFFERS: tuple[tuple[str, type], ...] = (
@@ -101,6 +101,8 @@ class Checkup:
     """Folders of other programs with models."""
     model: str | None
     """What a new chat would begin with; None keeps one from chatting."""
+    shown_model: str | None
+    """Its address as people write it."""
     reason: str
     """Why this model, or why none."""
     advice: str | None
@@ -122,6 +124,7 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
     listings = _listings(runtime)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
     model, reason, advice, is_own_advice = await _first(runtime, listings)
+    ref = ModelRef.parse(model or "")
     return Checkup(
         providers=tuple(
             _check(
@@ -143,6 +146,7 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
         starter_fetched=starter is not None,
         others=others,
         model=model,
+        shown_model=runtime.catalog.shown_address(ref) if ref is not None else None,
         reason=reason,
         advice=advice,
         is_own_advice=is_own_advice,
@@ -210,7 +214,7 @@ async def _first(
     except AIError as error:
         return None, error.message, error.hint, False
     except TimeoutError:
-        return None, "The provider to begin with does not answer in time.", None, True
+        return None, "The default provider does not answer in time.", None, True
     return (str(first.ref) if first.ref else None), first.reason, first.advice, True
 
 
@@ -327,8 +331,8 @@ def _how_to_fill(check: ProviderCheck) -> str | None:
     match check.engine or check.label:
         case "Ollama":
             pull = f"ollm models pull {check.name}://qwen3:4b"
-            return f"It has no model to chat with: `{pull}` fetches one."
-        case "Embedded":
+            return f"It has no model to chat with: `{pull}` downloads one."
+        case "Built-in engine":
             return None  # the engine and its starter model have lines of their own
         case _:
             return "It has no model to chat with: load one there."

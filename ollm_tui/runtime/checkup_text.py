@@ -23,7 +23,7 @@ def provider_lines(found: Checkup) -> Iterator[str]:
         yield from _provider(check)
     if found.quiet:
         names = ", ".join(f"{label} ({address})" for label, address in found.quiet)
-        yield f"   Nobody answers for: {names}"
+        yield f"   No answer for: {names}"
 
 
 def _provider(check: ProviderCheck) -> Iterator[str]:
@@ -79,10 +79,10 @@ def engine_lines(found: Checkup) -> Iterator[str]:
         yield "-- engine: not installed"
         yield "   -> `pip install xllamacpp` adds one that needs no server."
     if found.starter_fetched:
-        yield "ok starter model: fetched"
+        yield "ok starter model: downloaded"
     else:
-        yield "-- starter model: not fetched"
-        yield "   -> `ollm models starter` fetches a small one."
+        yield "-- starter model: not downloaded"
+        yield "   -> `ollm models starter` downloads a small one."
     for folder in found.others.folders:
         listed = ", which are listed" if folder.is_listed and folder.models else ""
         sign = "ok" if listed or not folder.models else "--"
@@ -96,6 +96,6 @@ def result_lines(found: Checkup) -> Iterator[str]:
     if found.model is None:
         yield f"!! You cannot chat yet: {found.reason.rstrip('.')}."
     else:
-        yield f"ok A new chat begins with {found.model}, {found.reason}."
+        yield f"ok New chats use {found.shown_model}, {found.reason}."
     if found.advice:
         yield f"   -> {found.advice}"

@@ -18,6 +18,7 @@ from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.named import named_by
 from ollm_tui.config.origin import in_short
 from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.config.presets import BUILT_IN_ALIASES
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
@@ -287,7 +288,7 @@ async def open_runtime(
             registry.register(adapter, priority=config.providers[adapter.name].priority)
         for alias, name in config.aliases.items():
             if alias not in registry.list():
-                registry.register_alias(alias, name)
+                registry.register_alias(alias, name, is_shown=BUILT_IN_ALIASES.get(alias) == name)
         # A name that leads nowhere must not keep the program from opening: asking says it.
         registry.set_default(
             named if registry.resolve(named := config.provider or LOCAL) else LOCAL

@@ -59,7 +59,7 @@ def _hindered(deed: Deed, adapter: ProviderAdapter, info: ModelInfo) -> str | No
     if deed == "load" and isinstance(problem, str):
         return f"{info.name} cannot be used: {problem}."
     if deed == "load" and info.loaded is True and not isinstance(adapter, SupportsLoadFor):
-        return f"{info.name} is loaded already."
+        return f"{info.name} is already loaded."
     if deed == "unload" and info.loaded is False:
         return f"{info.name} is not loaded."
     return None

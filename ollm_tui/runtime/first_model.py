@@ -20,7 +20,7 @@ START_SERVER = (
     "For better models start Ollama (ollama.com), LM Studio, llama.cpp or another server, "
     "or put GGUF files into the folder that `ollm config path --of models` names."
 )
-FETCH_STARTER = "`ollm models starter` fetches a small model to begin with."
+FETCH_STARTER = "`ollm models starter` downloads a small model to start with."
 ADD_ENGINE = (
     "`pip install xllamacpp` adds an engine that runs models without a server, and "
     "`ollm models starter` a small model for it."
@@ -120,7 +120,7 @@ def problem_of(listings: Sequence[Listing], named: Named) -> AIError | None:
     return AIError(
         ErrorCode.MODEL_NOT_FOUND,
         f"{labels} {'has' if len(listings) == 1 else 'have'} no model to chat with.",
-        hint="`ollm models pull NAME` fetches one; --provider names another provider.",
+        hint="`ollm models pull NAME` downloads one; --provider names another provider.",
     )
 
 
@@ -153,12 +153,12 @@ def _ways_on(provider: str, named: Named) -> str | None:
     origin = named.origin_of(provider)
     if origin is None:
         return None
-    place = f"It is named by {origin}, so nobody else is asked"
+    place = f"It is named by {origin}, so no other provider is used"
     if origin.kind != "environment":
         return f"{place}."
     others = [name for name in named.providers if name != provider]
     another = f"`--provider {others[0]}`" if others else "--provider or --model"
-    return f"{place}: {another} asks another, or unset {origin.name}."
+    return f"{place}: {another} uses another, or unset {origin.name}."
 
 
 def passed_over(last: str | None, named: Named) -> ModelRef | None:

@@ -89,7 +89,7 @@ def until_of(info: ModelInfo) -> str | None:
 def _too_slow(listing: Listing, within_s: float) -> AIError:
     return AIError(
         ErrorCode.TIMEOUT,
-        f"{listing.label} did not tell within {within_s:g} s which models are loaded.",
+        f"{listing.label} did not list the loaded models within {within_s:g} s.",
         provider=listing.provider,
         retryable=True,
     )

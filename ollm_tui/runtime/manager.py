@@ -145,7 +145,7 @@ class Manager:
         return ModelRef(adapter.name, copied)
 
     async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
-        """Bring a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` for ever.
+        """Bring a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
 
         Raises:
             AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep.
@@ -221,6 +221,6 @@ class Manager:
             return AIError(
                 ErrorCode.SERVICE_UNAVAILABLE, f"{found.place} does not answer.", hint=hint
             )
-        hint = "`ollm models list` shows what there is."
+        hint = "`ollm models list` lists all models."
         message = f"{found.place} has no model named {found.ref.model!r}."
         return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint=hint)

@@ -43,7 +43,7 @@ class ModelManager(Protocol):
         ...
 
     async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
-        """Bring a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` for ever.
+        """Bring a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
 
         Raises:
             AIError: it is not loaded.

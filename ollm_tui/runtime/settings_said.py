@@ -73,7 +73,7 @@ class SettingsSaid:
             yield _said(OLLAMA_NAMES.get(name, name), value, MODEL_FILE, "model")
 
     def _of_app(self) -> Iterator[EffectiveValue]:
-        """What this app fills in for a file of the embedded engine."""
+        """What this app fills in for a file of the built-in engine."""
         own = MODEL_DEFAULTS.get(self._ref.model) if self._kind == EMBEDDED else None
         if own is None:
             return
@@ -86,7 +86,7 @@ class SettingsSaid:
         for name, value in _table(self._info.details, "server_defaults"):
             yield _said(name, value, "as the server was started", "engine")
         for name, value in _table(self._info.details, "load_config"):
-            yield _said(name, value, "as it is loaded", "engine")
+            yield _said(name, value, "as loaded", "engine")
         if self._kind != EMBEDDED:
             return
         engine = self._loaded.config.embedded

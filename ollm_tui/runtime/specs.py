@@ -10,7 +10,7 @@ from ollm_tui.runtime.presets import is_service
 
 PRESET_LABELS = {
     "local": "Ollama",
-    "embedded": "Embedded",
+    "embedded": "Built-in engine",
     "vllm": "vLLM",
     "lmstudio": "LM Studio",
     "localai": "LocalAI",
@@ -57,7 +57,7 @@ def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIErr
     return AIError(
         ErrorCode.BAD_REQUEST,
         f"{problem.message.rstrip('.')}{place}.",
-        hint=problem.advice or "Mend the settings: `ollm config check` lists what is wrong.",
+        hint=problem.advice or "Fix the settings: `ollm config check` lists what is wrong.",
         provider=provider,
     )
 

@@ -4,7 +4,7 @@ from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue
 from ollm_tui.tokens.limits import choose_window
 
-ASSUMED = "assumed, as nobody says"
+ASSUMED = "assumed: not reported"
 
 
 def context_facts(
@@ -42,10 +42,10 @@ def context_facts(
 
 def _engines_word(info: ModelInfo, asked: EffectiveValue | None) -> str:
     if info.loaded:
-        return "as it is loaded"
+        return "as loaded"
     if asked is not None and asked.layer in ("model", "engine") and _number(asked) == info.context:
         return asked.source
-    return "as the server says"
+    return "as reported by the server"
 
 
 def _number(value: EffectiveValue | None) -> int | None:

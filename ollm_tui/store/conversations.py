@@ -273,7 +273,7 @@ async def look_through(path: Path) -> tuple[bool, str]:
     try:
         await anyio.Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):
-        return True, "no chat is saved yet"
+        return True, "no saved chats yet"
     except OSError:
         pass  # opening it says why it cannot be read
     Instances(path, "").note_damage()

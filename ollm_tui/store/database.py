@@ -205,7 +205,7 @@ class Database:
             return
         try:
             self._background.run(self.write_now)
-        except Exception:  # the thread must live: without it every caller would wait for ever
+        except Exception:  # the thread must live: without it every caller would wait forever
             logger.exception("Saving in the background failed unexpectedly")
 
 

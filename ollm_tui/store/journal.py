@@ -180,7 +180,7 @@ class ConversationJournal:
             raise AIError(
                 ErrorCode.CONFLICT,
                 "Not saved: this chat was deleted.",
-                hint="Begin a new chat to have what follows saved.",
+                hint="Start a new chat to have what follows saved.",
                 details={"reason": "deleted"},
             )
 

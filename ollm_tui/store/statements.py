@@ -73,7 +73,7 @@ def write_rows(
     """Write messages, and the conversations of those that are the first.
 
     Raises:
-        ConversationGone: a conversation in `known` is not there any more.
+        ConversationGone: a conversation in `known` no longer exists.
     """
     for row in rows:
         _make_conversation(connection, row, known)

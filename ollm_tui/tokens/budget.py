@@ -60,7 +60,7 @@ class DropAttachments:
 
 @dataclass(frozen=True, slots=True)
 class SendEverything:
-    """Send again what was left out: the way back from the other two."""
+    """Send everything again: the way back from the other two."""
 
 
 WayOut: TypeAlias = LeaveOutTurns | RaiseWindow | DropAttachments | SendEverything

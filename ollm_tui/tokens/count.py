@@ -100,7 +100,7 @@ class TokenCounter:
     def recount(self, request: Request, base: TokenCount, base_estimate: int) -> int:
         """Count at once what a request has become since `base`, which was estimated so then.
 
-        Give what `count` would give by now where nobody has to be asked for it: what was learned
+        Give what `count` would give by now where nobody must be asked for it: what was learned
         of the model since then counts for all of the request, not for what came after it alone.
         """
         estimate = self.estimate(request)

@@ -80,6 +80,6 @@ def exceeded(verdict: Verdict, hint: str | None = None) -> AIError:
     return AIError(
         ErrorCode.CONTEXT_LENGTH_EXCEEDED,
         f"The conversation has {about}{verdict.used:,} tokens; the model holds {verdict.limit:,}.",
-        hint=hint or "Begin a new chat, or choose a model with a larger window.",
+        hint=hint or "Start a new chat, or choose a model with a larger window.",
         details={"prompt_tokens": verdict.used, "context_tokens": verdict.limit},
     )

@@ -66,7 +66,7 @@ def _check_pattern(
     from jsonschema.exceptions import ValidationError
 
     if isinstance(instance, str) and not regex.search(pattern, instance, timeout=_PATTERN_SECONDS):
-        yield ValidationError(f"has to match {pattern}")
+        yield ValidationError(f"must match {pattern}")
 
 
 def _sentence(fault: "ValidationError") -> str:
@@ -79,9 +79,9 @@ def _sentence(fault: "ValidationError") -> str:
             return f"{where} may not hold {_unknown(fault)}."
         case "type":
             kinds = " or ".join(asked) if isinstance(asked, list) else asked
-            return f"{where} has to be {kinds}, not {_shown(value)}."
+            return f"{where} must be {kinds}, not {_shown(value)}."
         case "enum":
-            return f"{where} has to be one of {_shown(asked, 400)}, not {_shown(value)}."
+            return f"{where} must be one of {_shown(asked, 400)}, not {_shown(value)}."
         case "anyOf" | "oneOf":
             return f"{where} cannot be {_shown(value)}."
         case keyword:

@@ -65,7 +65,7 @@ def tool(
     if effect not in typing.get_args(ToolEffect):
         raise TypeError(f"{effect!r} is no effect; use one of {typing.get_args(ToolEffect)}")
     if not (math.isfinite(timeout_s) and timeout_s > 0):
-        raise TypeError("timeout_s has to be a number of seconds above zero")
+        raise TypeError("timeout_s must be a number of seconds above zero")
 
     def decorate(function: ToolFunction) -> FunctionTool:
         tool_name = name or str(getattr(function, "__name__", ""))

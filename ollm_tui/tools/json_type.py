@@ -118,7 +118,7 @@ def _equal(one: object, other: object) -> bool:
 
 def _choice(values: Sequence[JsonValue], results: Sequence[object]) -> JsonType:
     if not values or not all(isinstance(v, str | int | None) for v in values):
-        raise TypeError("choices have to be strings, whole numbers, true, false or null")
+        raise TypeError("choices must be strings, whole numbers, true, false or null")
 
     def find(value: JsonValue) -> object:
         return next(

@@ -94,7 +94,9 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         if os.getpgrp() == os.getsid(0):  # nobody could continue it
             self.bell()
             if isinstance(self.screen, ChatScreen):
-                self.screen.hints.flash("No shell started ollm, so it cannot be suspended", FLASH_S)
+                self.screen.hints.flash(
+                    "ollm was not started from a shell, so it cannot be suspended", FLASH_S
+                )
             return
         self._suspend_signal()
         os.killpg(0, signal.SIGTSTP)

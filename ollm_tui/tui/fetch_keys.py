@@ -12,36 +12,36 @@ def _key(name: str, keys: str, action: str, description: str) -> Binding:
 
 
 FIND_MODELS_KEYS: Final[tuple[Binding, ...]] = (
-    _key("find_models.choose", "enter", "choose", "Choose what of it to fetch"),
-    _key("find_models.up", "up", "move(-1)", "The model above"),
-    _key("find_models.down", "down", "move(1)", "The model below"),
-    _key("find_models.page_up", "pageup", "move(-10)", "Further up"),
-    _key("find_models.page_down", "pagedown", "move(10)", "Further down"),
-    _key("find_models.purpose", "f4", "next_purpose", "Only models for one purpose"),
-    _key("find_models.again", "f5", "ask_again", "Ask the hub again"),
-    _key("find_models.rate", "f6", "rate", "Say how good it is: what is liked is found first"),
-    _key("find_models.downloads", "tab", "to_downloads", "Go to the downloads"),
+    _key("find_models.choose", "enter", "choose", "Choose a file to download"),
+    _key("find_models.up", "up", "move(-1)", "Previous model"),
+    _key("find_models.down", "down", "move(1)", "Next model"),
+    _key("find_models.page_up", "pageup", "move(-10)", "Page up"),
+    _key("find_models.page_down", "pagedown", "move(10)", "Page down"),
+    _key("find_models.purpose", "f4", "next_purpose", "Filter by purpose"),
+    _key("find_models.again", "f5", "ask_again", "Refresh"),
+    _key("find_models.rate", "f6", "rate", "Rate it; higher-rated models come first"),
+    _key("find_models.downloads", "tab", "to_downloads", "Go to downloads"),
     _key("find_models.help", "f1", "help", "Help"),
     _key("find_models.close", "escape,ctrl+c", "close", "Back"),
 )
 
 VARIANT_KEYS: Final[tuple[Binding, ...]] = (
-    _key("variant.choose", "enter", "choose", "Fetch it"),
-    _key("variant.up", "up,k", "move(-1)", "A better quality"),
-    _key("variant.down", "down,j", "move(1)", "A smaller one"),
-    _key("variant.context", "c,right", "context(1)", "Judge for a larger context"),
-    _key("variant.context_less", "C,left", "context(-1)", "Judge for a smaller context"),
-    _key("variant.cache", "v", "cache", "Judge for another kind of cache"),
-    _key("variant.place", "w", "place", "Choose where to"),
-    _key("variant.projector", "p", "projector", "Take along what it sees pictures by, or not"),
-    _key("variant.close", "escape,ctrl+c,q", "close", "Fetch nothing"),
+    _key("variant.choose", "enter", "choose", "Download"),
+    _key("variant.up", "up,k", "move(-1)", "Better quality"),
+    _key("variant.down", "down,j", "move(1)", "Smaller file"),
+    _key("variant.context", "c,right", "context(1)", "Fit for a larger context"),
+    _key("variant.context_less", "C,left", "context(-1)", "Fit for a smaller context"),
+    _key("variant.cache", "v", "cache", "Fit for another KV cache type"),
+    _key("variant.place", "w", "place", "Choose the destination"),
+    _key("variant.projector", "p", "projector", "Include the image encoder, or not"),
+    _key("variant.close", "escape,ctrl+c,q", "close", "Cancel"),
 )
 
 FETCH_LABELS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "find_models.choose": "choose",
         "find_models.purpose": "purpose",
-        "find_models.again": "ask again",
+        "find_models.again": "refresh",
         "find_models.rate": "rate",
         "find_models.downloads": "downloads",
         "find_models.help": "help",

@@ -84,7 +84,7 @@ def count(number: int) -> str:
 
 
 def popularity(number: int | None, noun: str, when: str = "") -> str:
-    """Write how often a model was fetched or liked: `12k downloads a month`, `1 like`."""
+    """Write how often a model was fetched or liked: `12k downloads/month`, `1 like`."""
     return "" if number is None else f"{count(number)} {plural(number, noun)}{when}"
 
 
@@ -115,19 +115,19 @@ def finish_note(reason: "FinishReason", no_answer: "NoAnswer | None" = None) -> 
     """Say what is special about the end of an answer; nothing for an ordinary one."""
     match reason:
         case "length":
-            return "The answer was cut at its length limit; ask for more, or raise max_tokens."
+            return "The answer reached its length limit. Ask for more, or raise max_tokens."
         case "content_filter" | "refusal":
-            return "The server ended the answer for its content."
+            return "The server's content filter stopped the answer."
         case "pause":
-            return "The server made a pause; ask it to go on."
+            return "The server paused the answer. Ask it to continue."
         case _:
             return no_answer.message if no_answer is not None else ""
 
 
 def left_out_note(count: int, model: str) -> str:
     """Say that pictures of the chat stay behind."""
-    them = "a picture of this chat is" if count == 1 else f"{count} pictures of this chat are"
-    return f"{model} reads only text: {them} not sent."
+    them = "1 picture of this chat is" if count == 1 else f"{count} pictures of this chat are"
+    return f"{model} accepts text only: {them} not sent."
 
 
 def picture_figures(picture: "ImageContent") -> str:

@@ -19,7 +19,7 @@ _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
     {
         "stopped": ("Stopped", "stopped"),
         "failed": ("The answer failed here.", "warning"),
-        "interrupted": ("The program ended before the answer did.", "warning"),
+        "interrupted": ("ollm quit before the answer was complete.", "warning"),
     }
 )
 
@@ -57,7 +57,7 @@ class HistoryPainter:
 
     def _user(self, message: Message, position: int) -> None:
         if message.metadata.get("correction"):
-            self._note("The model was told that its tool call could not be read.")
+            self._note("The model was asked to repeat a malformed tool call.")
             return
         pictures = tuple(each for each in message.content if isinstance(each, ImageContent))
         text = prompt_words(message.content)

@@ -5,7 +5,7 @@ a lone Esc, and swallows every key after a paste that is never closed. Does no i
 has no clock of its own: `feed` and `tick` are told the time, `deadline` says when to call `tick`.
 
     keys  --start mark-->  paste  --end mark-->  pasted  --pause-->  keys
-                             |-- pause without an end mark ----------^
+                             |-- pause without an end marker ----------^
 
 `pasted` exists because a text may contain the end mark: the terminal sends the last one, so all
 that arrives in one go up to the last mark is text. Nothing in a paste can therefore press a key.
@@ -34,7 +34,7 @@ LONE_ESCAPE_S: Final = 0.02
 SEQUENCE_S: Final = 0.1
 """How long a sequence that has begun may stay unfinished."""
 PASTE_PAUSE_S: Final = 1.0
-"""After this silence a paste without an end mark is over."""
+"""After this silence a paste without an end marker is over."""
 PASTED_PAUSE_S: Final = 0.02
 """After this silence an end mark was the last one."""
 PASTED_LIMIT_S: Final = 0.1

@@ -87,7 +87,7 @@ def _web(scheme: str, text: str) -> LinkTarget | LinkRefusal:
         port = int(port_found[1] or port)
     host = read_host(server)
     if host is None or port >= _MOST_PORTS:
-        return LinkRefusal("The address does not name its host in a way that can be trusted.")
+        return LinkRefusal("The address has no host that can be trusted.")
     shown_port = None if port == _DEFAULT_PORTS[scheme] else port
     rest = quote(path or "/", safe=_IN_PATH)
     rest += "" if query is None else "?" + quote(query, safe=_IN_QUERY)
@@ -107,7 +107,7 @@ def _mail(text: str) -> LinkTarget | LinkRefusal:
         person, _at, server = one.rpartition("@")
         host = read_host(server)
         if not person or host is None:
-            return LinkRefusal("The address does not name its recipient as name@host.")
+            return LinkRefusal("The address has no recipient of the form name@host.")
         hosts.append(host)
         people.append(f"{quote(person, safe=_IN_USER)}@{host.ascii}")
     rest = mark + quote(fields, safe=_IN_QUERY)

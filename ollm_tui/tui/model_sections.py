@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 
 _SOURCES: Final[Mapping[Source, str]] = {
-    "known": "the engine says so",
-    "set": "you set it",
+    "known": "reported by the engine",
+    "set": "set by you",
     "assumed": "assumed from its name",
 }
 _WORDS: Final[Mapping[str, str]] = {
@@ -41,10 +41,10 @@ def sections_of(details: "ModelDetails", now: datetime) -> list[Section]:
         Section(id="summary", title="Summary", facts=tuple(_summary(details, now))),
         Section(id="capabilities", title="Capabilities", facts=tuple(_abilities(details))),
         Section(id="context", title="Context", facts=tuple(_windows(details.context))),
-        Section(id="settings", title="Settings that count", facts=_settings(details.settings)),
-        Section(id="parameters", title="Parameters it brings", facts=_pairs(details.parameters)),
+        Section(id="settings", title="Effective settings", facts=_settings(details.settings)),
+        Section(id="parameters", title="Model parameters", facts=_pairs(details.parameters)),
         Section(id="fit", title="Memory on this machine", facts=tuple(fit_facts(details.fit))),
-        Section(id="system", title="System prompt it brings", text=details.system or ""),
+        Section(id="system", title="Model system prompt", text=details.system or ""),
         Section(id="template", title="Template", text=details.template or "", words=False),
         Section(id="modelfile", title="Modelfile", text=modelfile, words=False),
         Section(id="licence", title="Licence", text=details.licence or ""),
@@ -67,9 +67,9 @@ def left_words(until: str | None, now: datetime) -> str:
     except (ValueError, TypeError, OverflowError):
         return ""
     if left > 10 * 365 * 86_400:
-        return "stays until it is dropped"
+        return "stays until unloaded"
     if left <= 0:
-        return "leaves now"
+        return "unloading"
     minutes = round(left / 60)
     return f"for {minutes} min more" if minutes < 120 else f"for {minutes // 60} h more"
 
@@ -119,7 +119,7 @@ def _abilities(details: "ModelDetails") -> Iterator[Fact]:
             value = "yes" if fact.value else "no"
             yield Fact(name=name, value=value, note=_SOURCES[fact.source])
         else:
-            yield Fact(name=name, value="unknown", note="nobody says")
+            yield Fact(name=name, value="unknown", note="not known")
     if info.capability is not None:
         for word, kinds in (("takes", info.capability.input), ("gives", info.capability.output)):
             if kinds:

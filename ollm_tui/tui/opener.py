@@ -48,12 +48,12 @@ class SystemOpener:
         if not address.startswith(_BEGINNINGS):
             raise ValueError("only http, https and mailto addresses are opened")
         if any(self._environment.get(name) for name in _REMOTE):
-            return "A link cannot be opened from a remote session."
+            return "Links cannot be opened from a remote session."
         if self._platform == "win32":
             return await anyio.to_thread.run_sync(_start_file, address)
         has_display = any(self._environment.get(name) for name in _DISPLAYS)
         if self._platform != "darwin" and not has_display:
-            return "A link cannot be opened without a graphical screen."
+            return "Links cannot be opened without a graphical screen."
         command = "open" if self._platform == "darwin" else "xdg-open"
         return await anyio.to_thread.run_sync(self._run, command, address, abandon_on_cancel=True)
 

@@ -58,14 +58,14 @@ def _refusal(key_id: str, names: str, known: Mapping[str, Key]) -> RefusedKey | 
     written = [name.strip() for name in names.split(",")]
     if wrong := next((name for name in written if not is_key(name)), None):
         usual = "Keys are written as in ctrl+l, alt+up or f4."
-        what = f"[keymap] gives {key_id} a key that there is not: {clean_name(wrong[:40])}."
+        what = f"[keymap] gives {key_id} an unknown key: {clean_name(wrong[:40])}."
         return RefusedKey(key_id, what, lambda: _meant(nearest_key(wrong)) or usual)
     if not all(written):
-        return RefusedKey(key_id, f"[keymap] gives {key_id} no key.", lambda: "Take the line out.")
+        return RefusedKey(key_id, f"[keymap] gives {key_id} no key.", lambda: "Remove the line.")
     scope = known[key_id].scope
     typed = next((name for name in written if is_typed(name)), None)
     if typed is not None and scope in _WHERE_ONE_TYPES and key_id not in LETTERS:
-        what = f"[keymap] cannot give {display(typed)} to {key_id}: it could not be typed any more."
+        what = f"[keymap] cannot give {display(typed)} to {key_id}: it could no longer be typed."
         return RefusedKey(key_id, what, lambda: f"Add a modifier, as in alt+{typed}.")
     return None
 

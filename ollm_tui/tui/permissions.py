@@ -13,13 +13,13 @@ _NEXT: Final[Mapping[PermissionMode, PermissionMode]] = MappingProxyType(
     {"ask": "reads", "reads": "all", "all": "ask"}
 )
 _SHORT: Final[Mapping[PermissionMode, str]] = MappingProxyType(
-    {"ask": "", "reads": " reads free", "all": " all free"}
+    {"ask": "", "reads": ", auto-approve reads", "all": ", auto-approve all"}
 )
 _WORDS: Final[Mapping[PermissionMode, str]] = MappingProxyType(
     {
-        "ask": "Every tool call asks first.",
-        "reads": "Tools that only read run without asking, in this chat.",
-        "all": "All tools run without asking, in this chat.",
+        "ask": "Every tool call needs approval.",
+        "reads": "Read-only tools run without asking in this chat.",
+        "all": "All tools run without asking in this chat.",
     }
 )
 

@@ -63,8 +63,8 @@ SAME_AGAIN: Final = frozenset(
 _CHARS_PER_TOKEN = 4
 _FEWEST_DELTAS = 4
 """Fewer are no stream whose speed could be told."""
-WHOLE = "The answer comes in one piece."
-ELSEWHERE = "Another server is asked."
+WHOLE = "Streaming is not available; the answer comes all at once."
+ELSEWHERE = "Trying another server."
 
 
 class TurnPresenter:
@@ -293,16 +293,16 @@ class TurnPresenter:
             return
         if isinstance(event, Retrying):
             at_once = WHOLE if event.error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
-            again = f"Trying again in {seconds(event.wait_s)}." if event.wait_s else at_once
+            again = f"Retrying in {seconds(event.wait_s)}." if event.wait_s else at_once
             self.note(f"{event.why} {event.instead or again}", "warning")
             return
         self._status.show_room(event.used, event.limit)
         if not self._warned:
             self._warned = True
             about = "about " if event.estimated else ""
-            text = f"The chat fills {about}{event.used:,} of the model's {event.limit:,} tokens."
+            text = f"The chat uses {about}{event.used:,} of the model's {event.limit:,} tokens."
             if event.used > event.limit:  # only a window that nobody has named lets it through
-                text = f"The chat has {about}{event.used:,} tokens, which may be more than fits."
+                text = f"The chat has {about}{event.used:,} tokens, which may not fit the window."
             self.note(text, "warning", self._hints.context or None)
 
     def _leave_out(self, count: int, model: str) -> None:
@@ -336,7 +336,8 @@ class TurnPresenter:
             self._status.show_usage(event.usage)
         if event.reason == "max_turns":
             self.can_go_on = True
-            text = f"The model used {counted(event.turn, 'turn')} and wants to go on."
+            turns = counted(event.turn, "turn")
+            text = f"The limit of {turns} with tools was reached; the model wants to continue."
             self.note(text, "warning", self._hints.go_on or None)
         elif text := finish_note(event.reason, self._no_answer):
             self.note(text, "warning")

@@ -59,7 +59,7 @@ async def _main(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> i
         is_animated=early.animations,
     )
     app.redact = redact
-    # around everything that has to be closed in order when a signal ends the app
+    # around everything that must be closed in order when a signal ends the app
     with exit_signals(app):
         async with opening(flags) as opened:
             await app.run_async(mouse=early.mouse)

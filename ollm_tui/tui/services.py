@@ -78,6 +78,10 @@ class Catalog(Protocol):
         """Give what is known without asking."""
         ...
 
+    def shown_address(self, ref: "ModelRef") -> str:
+        """Give a model's address as people write it, such as `ollama://qwen3:8b`."""
+        ...
+
     def forget(self, provider: str | None = None) -> None:
         """Ask one provider anew next time, or everybody."""
         ...

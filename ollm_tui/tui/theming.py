@@ -141,6 +141,6 @@ class ThemeShelf:
         if path is None:
             near = nearest(name, self.names())
             known = ", ".join(self.names()[:_MOST_NAMED])
-            hint = f"Did you mean {near}?" if near else f"There are: {known}."
+            hint = f"Did you mean {near}?" if near else f"Available: {known}."
             raise ThemeProblem(Path(name), "there is none of that name", hint)
         return read_theme(path)

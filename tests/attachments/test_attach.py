@@ -63,14 +63,14 @@ def test_a_picture_is_encoded_whole_however_many_pieces_that_takes() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (bmp(), "is a BMP file. Models take PNG, JPEG, WebP and GIF; convert it first."),
+        (bmp(), "is a BMP file. Models accept PNG, JPEG, WebP and GIF; convert it first."),
         (heic(), "is a HEIC file."),
         (b"\0\0\0\x18ftypavif" + bytes(9), "is an AVIF file."),
         (b"II*\0" + bytes(9), "is a TIFF file."),
         (b"\0\0\1\0\1\0", "is an icon file."),
         (b"%PDF-1.7", "is a PDF file."),
         (b'<?xml version="1.0"?>\n<svg width="4"/>', "is an SVG file."),
-        (png(30_000, 30_000), "has 30,000 x 30,000 pixels; 50 million are the most."),
+        (png(30_000, 30_000), "has 30,000 x 30,000 pixels; 50 million is the limit."),
         (b"", "is empty."),
         (b"\x89PNG\r\n\x1a\n", "is neither a picture nor text."),
         (b"a\0b", "is neither a picture nor text."),
@@ -92,7 +92,7 @@ async def test_only_a_picture_will_do_where_one_is_asked_for(tmp_path: Path) -> 
 async def test_a_file_of_any_size_is_refused_without_being_read(tmp_path: Path) -> None:
     path = write(tmp_path, png())
     os.truncate(path, 50_000_000_000)
-    assert "has 50,000.0 MB; 20 MB is the most." in await refused(path)
+    assert "has 50,000.0 MB; 20 MB is the limit." in await refused(path)
 
 
 async def test_pipes_devices_folders_and_links_in_a_circle_are_refused(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ async def test_pipes_devices_folders_and_links_in_a_circle_are_refused(tmp_path:
     assert "belongs to the system" in await refused(Path("/dev/zero"))
     assert "belongs to the system" in await refused(Path("/proc/self/environ"))
     assert "is a folder" in await refused(tmp_path)
-    assert "in a circle" in await refused(tmp_path / "circle")
+    assert "form a loop" in await refused(tmp_path / "circle")
     assert "does not exist" in await refused(tmp_path / "none")
     assert "not a folder" in await refused(write(tmp_path, b"x") / "below")
 
@@ -147,7 +147,7 @@ async def test_of_several_readings_the_disk_decides(tmp_path: Path) -> None:
     assert await existing(escaped) == (Path(plain),)
     assert await existing(f"{tmp_path}/none.png") == ()
     assert await named("none at all.png") == (Path("none"), Path("at"), Path("all.png"))
-    with pytest.raises(AIError, match="is no path"):
+    with pytest.raises(AIError, match="is not a path"):
         await named("\0")
 
 

@@ -1,4 +1,4 @@
-"""A chat client with all that it works with in a test's hands, and what has to hold of it.
+"""A chat client with all that it works with in a test's hands, and what must hold of it.
 
 The test takes steps (`send`, `give`, `leave` ...) and lets everything settle after each; `check`
 then says whether the promises still hold, `check_ended` those that hold between prompts.
@@ -231,7 +231,7 @@ class Bench:
     def messages(self) -> list[Message]:
         return self.conversation.messages
 
-    # What has to hold
+    # What must hold
 
     def check(self) -> None:
         """Hold what is true at every moment."""

@@ -263,7 +263,7 @@ async def test_going_back_is_refused_while_an_answer_comes_and_beyond_the_end() 
 
 async def test_retry_before_any_question_is_refused() -> None:
     client = client_over(ScriptedProvider())
-    with pytest.raises(AIError, match="Nothing was asked"):
+    with pytest.raises(AIError, match="No messages yet"):
         async with client.retry():
             pass
 

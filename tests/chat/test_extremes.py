@@ -126,7 +126,7 @@ async def talk_and_read_again(
         assert read == talk.messages
         again = Conversation(model="p://m", tools=("look",), messages=[*read])
         for other in (client, ChatClient(parts, again)):
-            assert isinstance((await ask(other, "go on"))[-1], Finish)
+            assert isinstance((await ask(other, "continue"))[-1], Finish)
         sent = [request.body for request in server.received if is_chat(request)]
     assert sent[-1] == sent[-2]
     sent[-1].decode("utf-8")
@@ -179,7 +179,7 @@ async def test_of_a_thousand_calls_sixty_four_run_and_all_have_a_result(
     assert len(set(ids)) == 1000
     refused = [e for e in events if isinstance(e, ToolCallResult) and e.result.is_error]
     assert len(refused) == 936
-    assert all("only 64 calls" in event.result.content for event in refused)
+    assert all("64 calls in one turn" in event.result.content for event in refused)
 
 
 ROUNDS = 6

@@ -37,7 +37,7 @@ async def test_a_field_that_was_left_out_is_one_line_before_the_answer() -> None
         wait_s=0,
         error=REFUSAL,
         turn=1,
-        instead="The answer is made without `top_k`.",
+        instead="The answer was requested without `top_k`.",
     )
     assert [type(event).__name__ for event in rest] == ["TextDelta", "TurnComplete", "Finish"]
     assert client.conversation.last_answer() == "Hello"

@@ -238,7 +238,7 @@ class ChatMachine(RuleBasedStateMachine):
     def time_goes_by(self, seconds: float) -> None:
         self.bench.skip(seconds)
 
-    # What has to hold
+    # What must hold
 
     @invariant()
     def promises_hold(self) -> None:

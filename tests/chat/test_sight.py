@@ -183,5 +183,5 @@ async def test_nothing_but_a_refused_picture_ends_that_prompt_and_no_later_one()
     client = client_over(provider)
     end = (await ask(client, PICTURE))[-1]
     assert isinstance(end, chat_events.ErrorEvent)
-    assert "nothing but a picture" in end.error.message
+    assert "has only a picture" in end.error.message
     assert isinstance((await ask(client, TextContent("Hello")))[-1], chat_events.Finish)

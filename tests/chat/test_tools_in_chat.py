@@ -216,7 +216,7 @@ async def test_the_call_over_the_limit_is_refused_with_a_reason() -> None:
     assert len(tools.ended) == 64
     [refused] = [r for r in results if r.is_error]
     assert refused.call_id == "c64"
-    assert "only 64 calls" in refused.content
+    assert "64 calls in one turn" in refused.content
 
 
 async def test_a_signal_in_the_tools_stops_all_and_every_call_has_one_result() -> None:

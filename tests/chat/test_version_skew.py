@@ -109,19 +109,19 @@ SHAPES: Mapping[str, Shape] = {
         '"temperature"',
         400,
         error("'temperature' does not support 0.5", param="temperature", code="unsupported_value"),
-        "The answer is made without `temperature`.",
+        "The answer was requested without `temperature`.",
     ),
     "groq without top_k": Shape(
         '"top_k"',
         400,
         error("property 'top_k' is unsupported", type="invalid_request_error"),
-        "The answer is made without `top_k`.",
+        "The answer was requested without `top_k`.",
     ),
     "an older service without top_k": Shape(
         '"top_k"',
         400,
         error("Unrecognized request argument supplied: top_k", param=None, code=None),
-        "The answer is made without `top_k`.",
+        "The answer was requested without `top_k`.",
     ),
 }
 
@@ -201,7 +201,7 @@ async def test_vllm_without_a_tool_parser_runs_tools_that_were_described_in_text
 
 
 OTHERS: Mapping[str, object] = {
-    "a bad schema": error("Invalid schema for function 'weather': type has to be 'object'."),
+    "a bad schema": error("Invalid schema for function 'weather': type must be 'object'."),
     "a tool that is missing": error("Tool 'x' in tool_choice was not found in tools."),
     "too many tools": error("Invalid 'tools': array too long. Expected at most 128."),
     "another feature": error('"tool-model" does not support thinking'),

@@ -128,18 +128,18 @@ def test_check_lists_every_problem_and_its_code_tells(ollm: Ollm, tmp_path: Path
     done = ollm("config", "check", "--config", str(file))
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
-        f"error: {file}:1: `theme` has to be text in quotes.",
+        f"error: {file}:1: `theme` must be text in quotes.",
         f"error: {file}:4: `providers.w.api_key_env` names NOPE, which is not set.",
     ]
     file.write_text("")
     done = ollm("config", "check", "--config", str(file))
-    assert (done.returncode, done.stdout) == (0, f"{file}: nothing is wrong.\n")
+    assert (done.returncode, done.stdout) == (0, f"{file}: no problems found.\n")
 
 
 def test_models_are_listed_with_what_is_known(ollm: Ollm, fake: FakeOllama) -> None:
     done = ollm("models", "list", "--host", fake.url)
     assert done.returncode == 0
-    assert "local://tiny:1b  1.2 MB" in done.stdout
+    assert "ollama://tiny:1b  1.2 MB" in done.stdout
     listed = json.loads(ollm("models", "list", "--json", "--host", fake.url).stdout)
     ours = next(entry for entry in listed if entry["provider"] == "local")
     assert (ours["model"], ours["size_bytes"]) == ("local://tiny:1b", 1_234_567)
@@ -149,7 +149,7 @@ def test_no_models_at_all_is_an_error_with_the_reason(ollm: Ollm) -> None:
     done = ollm("models", "list", "--host", "http://127.0.0.1:1")
     assert done.returncode == 1
     assert "does not answer" in done.stderr
-    assert "No model was found." in done.stderr
+    assert "No models found." in done.stderr
 
 
 def test_a_wheel_that_is_not_there_is_one_line(ollm: Ollm, tmp_path: Path) -> None:

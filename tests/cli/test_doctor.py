@@ -66,7 +66,7 @@ def test_what_answers_is_told_with_all_that_it_can_do(
     text = ollm("doctor", **{**home, "OLLAMA_HOST": fake.url})
     assert text.returncode == 0
     assert f"ok local: Ollama 0.12.0 at localhost:{port}" in text.stdout
-    assert "A new chat begins with local://tiny:1b" in " ".join(text.stdout.split())
+    assert "New chats use ollama://tiny:1b" in " ".join(text.stdout.split())
 
 
 def test_what_is_missing_has_a_next_step_and_the_exit_code_says_so(
@@ -77,7 +77,7 @@ def test_what_is_missing_has_a_next_step_and_the_exit_code_says_so(
     words = " ".join(done.stdout.split())
     assert "!! local: Ollama at localhost:9" in done.stdout
     assert "-> Start it with `ollama serve`" in words
-    assert "`ollm models starter` fetches a small one." in words
+    assert "`ollm models starter` downloads a small one." in words
     assert "You cannot chat yet" in words
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stderr == ""
@@ -250,7 +250,7 @@ def test_hostile_servers_side_by_side_cost_little_and_drive_no_terminal(
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert {provider(found, name)["state"] for name in HOSTILE} <= {"failed", "empty"}
     assert "Another program answers" in provider(found, "page")["advice"]
-    assert "look at its log" in provider(found, "silent")["advice"]
+    assert "check its log" in provider(found, "silent")["advice"]
 
 
 def test_a_broken_settings_file_is_part_of_the_report(
@@ -270,4 +270,4 @@ def test_a_data_folder_that_cannot_be_written_keeps_one_from_chatting(
     done = ollm("doctor", **environ)
     assert done.returncode == 1
     assert "!! data:" in done.stdout
-    assert "mend its permissions" in done.stdout
+    assert "check its permissions" in done.stdout

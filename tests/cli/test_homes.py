@@ -51,7 +51,7 @@ def test_folders_that_are_named_need_no_home(
     for kind in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path))
     assert main(["config", "check"]) == OK
-    assert "nothing is wrong" in capsys.readouterr().out
+    assert "no problems found" in capsys.readouterr().out
 
 
 def home(path: str) -> dict[str, str]:
@@ -95,7 +95,7 @@ def test_folders_of_the_settings_out_of_reach_are_told(
     (tmp_path / "c.toml").write_text(settings)
     done = ollm("--config", "c.toml", "config", "check")
     assert done.stderr == ""
-    assert "is not there" in done.stdout
+    assert "does not exist" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["circle", "gone", "pipe", "a" * 300, "~nobody-of-that-name/m"])

@@ -54,7 +54,7 @@ def test_a_model_that_reads_only_text_gets_none_and_that_is_said(
     (tmp_path / "one.png").write_bytes(png())
     done = ollm(*local(fake), "-p", "What?", "--image", "one.png")
     assert (done.stdout, done.returncode) == ("Hello there.\n", 0)
-    assert done.stderr == "ollm: tiny:1b reads only text: a picture is not sent.\n"
+    assert done.stderr == "ollm: tiny:1b accepts text only: a picture is not sent.\n"
     assert "images" not in fake.requests[-1]["messages"][-1]
     assert "[image" not in json.dumps(fake.requests[-1]).casefold()
     assert "one.png" not in json.dumps(fake.requests[-1])
@@ -76,7 +76,7 @@ def test_what_cannot_be_sent_is_a_wrong_usage_in_one_sentence(
         "none.png": "none.png does not exist.",
         "a.bmp": "a.bmp is a BMP file.",
         "a.txt": "a.txt is not a picture.",
-        "large.png": "20 MB is the most.",
+        "large.png": "20 MB is the limit.",
         "pipe": "pipe is no file",
         ".": "is a folder.",
         "": "--image needs the path of a file.",
@@ -95,8 +95,8 @@ def test_too_many_pictures_and_pictures_without_a_prompt_are_refused(
     (tmp_path / "a.png").write_bytes(png())
     for arguments, said in {
         ("-p", "x", *["--image", "a.png"] * 21): "21 pictures are too many; 20 are the most.",
-        ("--image", "a.png"): "--image goes with a prompt.",
-        ("--image", "a.png", "models", "list"): "--image does not go with `models`.",
+        ("--image", "a.png"): "--image needs a prompt.",
+        ("--image", "a.png", "models", "list"): "`models` does not take --image.",
     }.items():
         done = ollm(*local(seeing), *arguments)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr

@@ -57,7 +57,7 @@ def test_a_fault_of_the_program_is_one_line_and_a_traceback_in_the_log(
     with logging_to(path):
         assert Output().guard(work) == ERROR
     said = capfd.readouterr().err
-    assert said == "ollm: Something went wrong inside the program (ZeroDivisionError).\n"
+    assert said == "ollm: Internal error (ZeroDivisionError).\n"
     kept = path.read_text("utf-8")
     assert 'File "' in kept
     assert "ZeroDivisionError" in kept
@@ -99,7 +99,7 @@ def test_a_compiled_file_that_a_full_disk_left_is_named(
     said = capsys.readouterr().err
     assert said == (
         f"ollm: A file of the program is damaged, as after a full disk: {compiled}. "
-        "Delete it; Python writes it anew.\n"
+        "Delete it; Python recreates it.\n"
     )
     compiled.unlink()
     assert Output().guard(work) == OK

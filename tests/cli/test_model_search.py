@@ -107,7 +107,7 @@ def test_a_hub_that_cannot_be_asked_is_a_line_and_the_rest_is_shown(
     assert (code, listed(out)[0]) == (0, "phi-4")
     assert err.splitlines() == [
         "ollm: It is away. Try later.",
-        "ollm: What is built in, remembered and installed was searched.",
+        "ollm: Searched the built-in list, the cache and the installed models.",
     ]
 
 
@@ -122,7 +122,7 @@ def test_a_purpose_leaves_all_others_out(models: Run) -> None:
 def test_nothing_found_is_said_and_is_an_error(models: Run) -> None:
     code, out, err = models("search", "no such thing at all", "--offline")
     assert (code, out) == (1, "")
-    assert err == "ollm: No model was found. Fewer words find more.\n"
+    assert err == "ollm: No models found. Try fewer words.\n"
 
 
 def test_many_models_are_cut_and_it_is_said(models: Run) -> None:
@@ -156,9 +156,9 @@ def test_a_model_that_only_a_server_knows_is_rated_by_its_address(models: Run) -
     ("arguments", "code", "sentence"),
     [
         (["rate", "phi", "3"], 1, "no model named 'phi'. Near it: phi-4"),
-        (["rate", "zzzqqq", "3"], 1, "`ollm models search` lists what there is."),
+        (["rate", "zzzqqq", "3"], 1, "`ollm models search` lists all models."),
         (["rate", "ggerganov/whisper.cpp", "3"], 2, "Say which: whisper-tiny"),
-        (["rate", "phi-4", "6"], 2, "STARS does not take '6'. There are: 1, 2, 3, 4, 5, none."),
+        (["rate", "phi-4", "6"], 2, "STARS does not take '6'. Available: 1, 2, 3, 4, 5, none."),
         (["rate", "phi-4"], 2, "STARS"),
         (["search", "--purpose", "coding"], 2, "Did you mean 'code'?"),
     ],

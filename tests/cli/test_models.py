@@ -69,7 +69,7 @@ def test_a_model_is_pulled_with_plain_lines_where_nobody_watches(
     lines = err.splitlines()
     assert lines[0] == "ollm: new: pulling manifest"
     assert "ollm: new: 39 %  400 kB of 1.0 MB" in lines
-    assert lines[-1] == "ollm: new is there (1.0 MB)."
+    assert lines[-1] == "ollm: Downloaded new (1.0 MB)."
     assert len(lines) < 15
     assert "\r" not in err
     assert "new:latest" in server.models
@@ -94,7 +94,7 @@ def test_a_failed_pull_says_why_and_the_next_one_goes_on(models: Run) -> None:
     code, out, err = models("pull", "broken")
     assert (code, out) == (1, "")
     assert "no such host" in err
-    assert "goes on from there" in err
+    assert "the download resumes" in err
     code, out, err = models("pull", "broken")
     assert (code, out) == (0, "local://broken\n")
     assert "60 %" in err
@@ -109,7 +109,7 @@ def test_a_model_is_shown_with_all_that_is_known(models: Run) -> None:
     code, out, _err = models("show", "tiny")
     rows = dict(line.split(maxsplit=1) for line in out.splitlines() if len(line.split()) > 1)
     assert code == 0
-    assert rows["MODEL"] == "local://tiny:latest"
+    assert rows["MODEL"] == "ollama://tiny:latest"
     assert (rows["SIZE"], rows["CAN"], rows["LOADED"]) == ("1 kB", "tools, JSON", "yes")
     assert "PARAMETERS: stop     <end>" in out
     shown = json.loads(models("show", "tiny", "--json")[1])
@@ -127,11 +127,11 @@ def test_a_model_is_shown_with_all_that_is_known(models: Run) -> None:
 def test_a_model_gets_a_second_name_is_loaded_listed_unloaded_and_deleted(
     models: Run, server: OllamaServer
 ) -> None:
-    assert models("cp", "tiny", "other")[::2] == (0, "ollm: tiny:latest is other too.\n")
+    assert models("cp", "tiny", "other")[::2] == (0, "ollm: Copied tiny:latest to other.\n")
     assert models("load", "other")[::2] == (0, "ollm: other:latest is loaded.\n")
     code, out, _err = models("ps")
     assert code == 0
-    assert "local://other:latest  2 kB    50 %    4096     now    Ollama at http://" in out
+    assert "ollama://other:latest  2 kB    50 %    4096     now    Ollama at http://" in out
     running = json.loads(models("ps", "--json")[1])
     assert {entry["name"] for entry in running} == {"tiny:latest", "other:latest"}
     for name in ("other", "tiny"):
@@ -139,7 +139,7 @@ def test_a_model_gets_a_second_name_is_loaded_listed_unloaded_and_deleted(
     assert models("ps")[1:] == ("", "ollm: No model is loaded.\n")
     code, _out, err = models("rm", "other", "--yes")
     assert code == 0
-    assert "other:latest was deleted from Ollama at http://127.0.0.1:" in err
+    assert "Deleted other:latest from Ollama at http://127.0.0.1:" in err
     assert "other:latest" not in server.models
 
 
@@ -165,14 +165,14 @@ def test_nothing_is_deleted_where_nobody_can_be_asked(models: Run, server: Ollam
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["pull", "embedded://x"], 1, "Embedded cannot pull models."),
+        (["pull", "embedded://x"], 1, "Built-in engine cannot pull models."),
         (["rm", "embedded://x", "--yes"], 1, "There is no model file x.gguf"),
-        (["cp", "embedded://x", "y"], 1, "Embedded cannot copy models."),
+        (["cp", "embedded://x", "y"], 1, "Built-in engine cannot copy models."),
         (["load", "embedded://x"], 1, "cannot keep a model loaded"),
         (["pull", "nowhere://x"], 1, "no provider named 'nowhere'"),
         (["pull", " "], 2, "The model's name is empty."),
         (["show", ""], 2, "The model's name is empty."),
-        (["cp", "tiny", ""], 2, "The second name is empty."),
+        (["cp", "tiny", ""], 2, "The new name is empty."),
         (["cp", "tiny", "embedded://x"], 2, "only be copied on its own server"),
         (["rm", "gone", "--yes"], 1, "model 'gone:latest' not found"),
         (["rm", "local://gone", "--yes"], 1, "'gone:latest' not found"),
@@ -219,7 +219,7 @@ def test_a_file_of_the_own_folder_is_deleted_and_any_other_kept_for_a_reason(
     assert models("rm", "embedded://a", "--yes")[0] == 0
     ended, _, err = models("rm", "embedded://b", "--yes")
     assert ended == 1
-    assert f"It lies in {theirs}" in err
+    assert f"It is in {theirs}" in err
     assert list(own.iterdir()) == []
     assert [path.name for path in theirs.iterdir()] == ["b.gguf"]
 
@@ -320,7 +320,7 @@ def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_lis
         more = ["--yes"] if deed[0] == "rm" else []
         code = main(["models", deed[0], f"{name}://{deed[1]}", *more])
         assert (code, said := capsys.readouterr().err) == (0, said)
-    assert f"tiny:latest was deleted from Ollama ({name[7:]}) at {served.url}." in said
+    assert f"Deleted tiny:latest from Ollama ({name[7:]}) at {served.url}." in said
     assert server.loaded == {"thinker:latest"}
     assert set(server.models) == {"thinker:latest", "new:latest"}
 
@@ -338,7 +338,7 @@ def test_an_old_server_is_a_line_and_the_rest_is_done(capsys: pytest.CaptureFixt
         listed = main(["models", "ps", "--host", running.url]), capsys.readouterr().err
         pulled = main(["models", "pull", "m", "--host", running.url]), capsys.readouterr().err
     assert listed[0] == 0
-    assert "cannot tell which models are loaded" in listed[1]
+    assert "cannot list the loaded models" in listed[1]
     assert pulled[0] == 1
     assert "cannot pull models: it does not know the request" in pulled[1]
 
@@ -364,9 +364,7 @@ def test_a_signal_stops_a_pull_leaves_the_server_and_says_how_it_goes_on(
         process.send_signal(number)
         out, err = process.communicate(timeout=10)
         assert process.returncode == code
-    assert err.decode().splitlines()[-1] == (
-        "ollm: Stopped. The same command goes on where it stopped."
-    )
+    assert err.decode().splitlines()[-1] == ("ollm: Stopped. Repeat the command to resume.")
     assert len(served.disconnects) == 1
     if as_json:
         ended = json.loads(out.decode().splitlines()[-1])
@@ -384,7 +382,7 @@ def test_a_person_sees_one_line_that_changes_and_stops_it_with_ctrl_c(
         session.write(b"\x03")
         assert session.exit_status() == 130
         shown = [line.strip() for line in session.screen_text().splitlines() if line.strip()]
-    assert shown[-1] == "ollm: Stopped. The same command goes on where it stopped."
+    assert shown[-1] == "ollm: Stopped. Repeat the command to resume."
     assert "39 %" not in session.screen_text()
 
 
@@ -398,7 +396,7 @@ def test_a_person_is_asked_with_size_and_place_before_a_model_is_gone(
 ) -> None:
     argv = [*OLLM, "models", "rm", "tiny", "--host", served.url]
     with PtySession(argv, own_home(tmp_path / "home"), tmp_path, size=(120, 12)) as session:
-        question = f"Delete tiny:latest (1 kB) from Ollama at {served.url} for good? [y/N]"
+        question = f"Delete tiny:latest (1 kB) from Ollama at {served.url} permanently? [y/N]"
         session.wait_for(question, timeout=20)
         session.write(answer)
         assert session.exit_status() == code
@@ -430,7 +428,9 @@ def test_the_line_is_drawn_ten_times_a_second_at_most_and_taken_away() -> None:
     report.tick()
     assert err.getvalue().split("\r")[1:] == drawn, "nothing is new"
     report.done()
-    assert err.getvalue().endswith(f"\r{' ' * len(drawn[-1])}\rollm: m is there (1.0 MB).\n")
+    assert err.getvalue().endswith(
+        f"\r{' ' * (len(drawn[-1]) + 2)}\rollm: Downloaded m (1.0 MB).\n"
+    )
     assert out.getvalue() == "local://m\n"
 
 
@@ -501,7 +501,7 @@ def test_what_a_server_says_of_memory_and_time_is_not_trusted() -> None:
     now = datetime(2026, 1, 2, tzinfo=UTC)
     soon = (now + timedelta(minutes=4)).isoformat()
     texts = [soon, "2318-01-01T00:00:00Z", "2020-01-01T00:00:00Z", "soon", "2026-01-02", 7, None]
-    expected = ["in 4 min 0 s", "for ever", "now", "", "", "", ""]
+    expected = ["in 4 min 0 s", "forever", "now", "", "", "", ""]
     assert [until_text(text, now) for text in texts] == expected
     shares: list[tuple[int, JsonValue]] = [(100, 50), (100, 200), (0, 5), (100, "x"), (100, -5)]
     infos = [ModelInfo(name="m", size_bytes=s, details={"size_vram": v}) for s, v in shares]

@@ -46,11 +46,11 @@ def test_a_list_is_filtered_by_all_words_and_sorted(models: Run) -> None:
     assert code == 0
     head, *rows = [line.split() for line in out.splitlines()]
     assert head == ["MODEL", "SIZE", "QUANT", "CONTEXT", "CAN", "LOADED", "MODIFIED"]
-    assert [row[0] for row in rows] == ["local://tiny:latest", "local://thinker:latest"]
-    assert models("list", "q4_0", "THINK")[1].splitlines()[1].startswith("local://thinker:latest")
+    assert [row[0] for row in rows] == ["ollama://tiny:latest", "ollama://thinker:latest"]
+    assert models("list", "q4_0", "THINK")[1].splitlines()[1].startswith("ollama://thinker:latest")
     assert len(models("list", "q4_0", "THINK")[1].splitlines()) == 2
     named = models("list", "--sort", "name")[1].splitlines()[1:]
-    assert [row.split()[0] for row in named] == ["local://thinker:latest", "local://tiny:latest"]
+    assert [row.split()[0] for row in named] == ["ollama://thinker:latest", "ollama://tiny:latest"]
     assert models("list", "nosuch") == (1, "", "ollm: No model fits 'nosuch'.\n")
     assert models("list", "--sort", "beauty")[0] == 2
 
@@ -158,7 +158,7 @@ def test_a_text_that_a_provider_does_not_tell_is_said_to_be_missing(
         said = capsys.readouterr()
         both = main(["models", "show", "lab://tiny", "--license", "--template"])
     assert (code, said.out) == (1, "")
-    assert said.err == "ollm: lab://tiny does not tell its licence.\n"
+    assert said.err == "ollm: tiny has no license.\n"
     assert both == 2
 
 
@@ -169,14 +169,14 @@ def test_a_model_is_loaded_for_as_long_as_somebody_wants(models: Run, server: Ol
         sent.append(server.kept["thinker:latest"])
     assert sent == ["10m", -1]
     row = next(line for line in models("ps")[1].splitlines() if "thinker" in line)
-    assert "2 kB    50 %    4096     for ever  Ollama at http://127.0.0.1:" in row
+    assert "2 kB    50 %    4096     forever  Ollama at http://127.0.0.1:" in row
     told = json.loads(models("ps", "--json")[1])
     assert {entry["gpu_share"] for entry in told} == {0.5}
     assert all(entry["place"].startswith("Ollama at ") for entry in told)
     code, _out, err = models("load", "tiny", "--keep-alive", "soon")
     assert (code, err) == (
         1,
-        "ollm: 'soon' is no length of time. Give seconds, text like 10m, or -1 for ever.\n",
+        "ollm: 'soon' is not a valid duration. Give seconds, text like 10m, or -1 forever.\n",
     )
 
 

@@ -35,7 +35,7 @@ def test_a_server_without_room_is_told_of_and_another_one_answers(
             done = ollm(*asked, "--model", "vllm://tiny", TEAM_KEY="k-1")
             assert (done.returncode, done.stdout) == (0, "Hello, world!\n")
             told += done.stderr
-    assert "The queue is full. Another server is asked." in told
+    assert "The queue is full. Trying another server." in told
 
 
 def test_a_dead_server_keeps_nobody_from_models_and_answers(ollm: Ollm, tmp_path: Path) -> None:

@@ -53,10 +53,10 @@ def test_where_nobody_can_be_asked_the_recommended_quantization_is_taken(models:
     code, out, err = models("pull", SMALL)
     assert (code, out) == (0, "embedded://Small-1.7B-Q8_0\n")
     lines = err.splitlines()
-    assert lines[0].startswith("ollm: Q8_0 of 5 is taken: ")
+    assert lines[0].startswith("ollm: Using Q8_0 of 5: ")
     assert lines[0].endswith("--quant NAME chooses another.")
     assert lines[1] == f"ollm: {SMALL} is under the licence apache-2.0."
-    assert lines[-1] == "ollm: Small-1.7B-Q8_0 is there (300 kB)."
+    assert lines[-1] == "ollm: Downloaded Small-1.7B-Q8_0 (300 kB)."
     assert [path.name for path in library().rglob("*.gguf")] == ["Small-1.7B-Q8_0.gguf"]
 
 
@@ -108,8 +108,8 @@ def test_a_file_of_this_machine_or_of_any_server_comes_into_the_library(
 @pytest.mark.parametrize(
     ("written", "code", "sentence"),
     [
-        ([SMALL, "--quant", "Q99"], 1, "has nothing Q99. There are: Q8_0, Q6_K"),
-        (["nobody/none"], 1, "named with it: local://nobody/none."),
+        ([SMALL, "--quant", "Q99"], 1, "has nothing Q99. Available: Q8_0, Q6_K"),
+        (["nobody/none"], 1, "named with it: ollama://nobody/none."),
         (
             ["another/Gated-8B-GGUF", "--quant", "Q4_K_M"],
             1,
@@ -145,7 +145,7 @@ def test_a_provider_that_is_named_gets_the_name_as_it_is(
 def test_downloads_are_listed_and_one_is_cancelled_by_a_part_of_its_name(
     models: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert models("downloads") == (0, "", "ollm: There are no downloads.\n")
+    assert models("downloads") == (0, "", "ollm: No downloads.\n")
     for quantization in ("Q4_K_M", "Q8_0"):
         assert models("pull", f"another/Gated-8B-GGUF:{quantization}")[0] == 1
     monkeypatch.setenv("HF_TOKEN", TOKEN)
@@ -156,7 +156,7 @@ def test_downloads_are_listed_and_one_is_cancelled_by_a_part_of_its_name(
         ["failed", "Gated-8B-Q8_0"],
     ]
     assert models("downloads", "cancel")[0] == 2
-    assert "Several downloads are called so" in models("downloads", "cancel", "Gated")[2]
+    assert "Several downloads match" in models("downloads", "cancel", "Gated")[2]
     assert "There is no download 'x9'" in models("downloads", "cancel", "x9")[2]
     assert models("downloads", "cancel", "Q4_K_M")[::2] == (
         0,
@@ -230,7 +230,7 @@ def test_a_download_that_was_stopped_goes_on_with_the_same_command(
     if number != signal.SIGKILL:
         assert json.loads(out.splitlines()[-1])["reason"] == "abort"
         assert err.decode().splitlines()[-1] == (
-            "ollm: Paused. The same command goes on where it stopped, or the app does: F3."
+            "ollm: Paused. Repeat the command to resume, or resume it in the app (F3)."
         )
         listed = subprocess.run(
             command("models", "downloads", "--json"),
@@ -265,7 +265,7 @@ def test_a_person_chooses_from_a_short_list_and_sees_a_bar(hub: FakeHub, tmp_pat
         session.write(b"77\r")
         session.write(b"4\r")
         assert session.exit_status() == 0
-        assert "Small-1.7B-Q4_K_M is there" in session.screen_text()
+        assert "Downloaded Small-1.7B-Q4_K_M" in session.screen_text()
 
 
 def test_the_bar_names_amount_rate_and_time_left() -> None:

@@ -42,11 +42,11 @@ def test_the_list_tells_abilities_and_the_windows_of_loaded_models(
     code, out, _ = run(capsys, ["models", "list"])
     assert code == 0
     rows = {line.split()[0]: line for line in out.splitlines()[1:]}
-    assert "chat tools " in rows["local://go-tool:latest"]
-    assert "chat thinking " in rows["local://go-think:latest"]
-    assert "chat  " in rows["local://scripted:latest"]
-    assert "2048" in rows["local://par:latest"]
-    assert "Q8_0" in rows["local://par:latest"]
+    assert "chat tools " in rows["ollama://go-tool:latest"]
+    assert "chat thinking " in rows["ollama://go-think:latest"]
+    assert "chat  " in rows["ollama://scripted:latest"]
+    assert "2048" in rows["ollama://par:latest"]
+    assert "Q8_0" in rows["ollama://par:latest"]
 
 
 def test_a_model_is_shown_with_what_its_template_can_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +79,7 @@ def test_an_answer_is_printed(reply: str, words: str, capsys: pytest.CaptureFixt
     ("reply", "words"),
     [
         ("error-option-type", 'option "temperature" must be of type float32'),
-        ("error-file-damaged", "delete the model and fetch it again"),
+        ("error-file-damaged", "delete the model and download it again"),
         ("overflow-history-refused", "exceeds the available context size (2048 tokens)"),
         ("killed-runner", "an error was encountered while running the model"),
         ("killed-server", "cut off"),

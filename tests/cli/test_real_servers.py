@@ -66,7 +66,7 @@ def test_a_router_is_listed_with_its_sizes_and_keeps_files_of_its_folder(
     }
     assert sizes["tiny-random"] == (218368, "F16")
     assert removed.returncode != 0
-    assert "tiny-random is not deleted from here." in removed.stderr
+    assert "tiny-random cannot be deleted from here." in removed.stderr
     assert not [one for one in server.asked if one.method == "DELETE"]
 
 
@@ -77,7 +77,7 @@ def test_doctor_is_not_content_with_an_open_list_where_a_key_is_missing(ollm: Ol
     with in_thread(server) as running:
         report = ollm("--host", running.url, "doctor").stdout
     assert "!! local: llama.cpp router" in report
-    assert "llama.cpp router asks for an API key" in report
+    assert "llama.cpp router requires an API key" in report
     assert "-> Set api_key_env below [providers.local]." in report
 
 
@@ -86,5 +86,5 @@ def test_models_ps_of_vllm_names_what_it_was_started_with(ollm: Ollm) -> None:
     cases = ("models", "key-missing-root-paths-version")
     with in_thread(replaying(*(REPLIES[f"{folder}/{case}"] for case in cases))) as running:
         shown = ollm("--host", running.url, "models", "ps")
-    assert "local://tiny-scripted" in shown.stdout
+    assert "ollama://tiny-scripted" in shown.stdout
     assert "No model is loaded" not in shown.stderr

@@ -186,11 +186,11 @@ def test_a_reader_that_has_seen_enough_ends_the_run_quietly(fake: FakeOllama) ->
         (["--model", "nowhere://m", "-p", "x"], 1, "nowhere"),
         (["--provider", "lcal", "-p", "x"], 2, "Did you mean `local`?"),
         (["--host", "ftp://x", "-p", "x"], 2, "http://"),
-        (["--provider", "embedded", "--host", "x", "-p", "x"], 2, "means nothing to `embedded`"),
+        (["--provider", "embedded", "--host", "x", "-p", "x"], 2, "does not apply to `embedded`"),
         (["--config", "none.toml", "-p", "x"], 2, "There is no file"),
         (["-p", ""], 2, "The prompt is empty."),
-        (["--json"], 2, "--json goes with a prompt."),
-        (["-p", "x", "config", "path"], 2, "does not go with"),
+        (["--json"], 2, "--json needs a prompt."),
+        (["-p", "x", "config", "path"], 2, "does not take a prompt"),
         ([], 2, "needs a terminal"),
         (["confg"], 2, "Did you mean 'config'?"),
         (["why"], 2, 'To ask something: ollm -p "..."'),
@@ -215,7 +215,7 @@ def test_who_answers_is_said_on_standard_error_where_it_was_not_named(
     for chosen in (["--host", fake.url], ["--host", fake.url, "--provider", "ollama"]):
         done = ollm(*chosen, "-p", "x")
         assert (done.stdout, done.returncode) == ("Hello there.\n", 0)
-        assert done.stderr.startswith("ollm: local://")
+        assert done.stderr.startswith("ollm: ollama://")
         assert len(done.stderr.splitlines()) == 1
 
 
@@ -265,7 +265,7 @@ def test_a_broken_settings_file_is_said_and_the_answer_comes(
     file.write_text('them = "x"\n')
     done = ollm(*local(fake), "--config", str(file), "-p", "x")
     assert (done.stdout, done.returncode) == ("Hello there.\n", 0)
-    assert f"{file}:1: There is no setting `them`. Did you mean `theme`?" in done.stderr
+    assert f"{file}:1: Unknown setting `them`. Did you mean `theme`?" in done.stderr
 
 
 @pytest.mark.parametrize("handler", ["strict", "surrogateescape"])

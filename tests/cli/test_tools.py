@@ -75,7 +75,7 @@ def test_another_form_of_the_request_is_one_line_beside_the_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     error = AIError(ErrorCode.BAD_REQUEST, "Unknown parameter: 'top_k'")
-    instead = "The answer is made without `top_k`."
+    instead = "The answer was requested without `top_k`."
     ShowText(Output()).event(Retrying(attempt=1, wait_s=0, error=error, turn=1, instead=instead))
     seen = capsys.readouterr()
     assert seen.out == ""

@@ -15,7 +15,7 @@ async def run(host: RecordingHost, text: str) -> tuple[str, ...]:
 
 async def test_files_are_attached_listed_and_removed() -> None:
     host = RecordingHost()
-    assert "Nothing is attached" in (await run(host, "/attach"))[1]
+    assert "No attachments" in (await run(host, "/attach"))[1]
     for name in ("a.png", "my cat.png"):
         await run(host, f"/attach {name}")
     listing = (await run(host, "/attach"))[1]

@@ -51,10 +51,10 @@ async def run(text: str, host: RecordingHost | None = None) -> RecordingHost:
         ("/theme", ("show", "themes")),
         ("/theme LIGHT", ("set_theme", "light")),
         ("/theme terminal", ("set_theme", "Terminal")),
-        ("/theme pink", ("error", "There is no theme pink. There are dark, light, Terminal.")),
+        ("/theme pink", ("error", 'No theme "pink". Available: dark, light, Terminal.')),
         ("/quit", ("quit",)),
         ("/bye", ("quit",)),
-        ("/copy", ("info", "There is no answer to copy yet.")),
+        ("/copy", ("info", "There is no answer to copy.")),
     ],
 )
 async def test_a_command_asks_its_host_for_one_thing(text: str, asked: tuple[str, ...]) -> None:

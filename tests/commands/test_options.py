@@ -61,7 +61,7 @@ def test_an_option_refuses_what_is_not_of_its_form(name: str, text: str) -> None
 def test_a_word_for_nothing_clears_an_option(word: str) -> None:
     options, sentence = change_option(GenerationOptions(seed=1, top_k=2), "seed", word)
     assert options == GenerationOptions(top_k=2)
-    assert sentence == "seed is back to the model's default."
+    assert sentence == "seed is reset to the model's default."
 
 
 @pytest.mark.parametrize("name", sorted(OPTION_FORMS))

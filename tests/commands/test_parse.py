@@ -50,9 +50,9 @@ def test_a_path_an_escape_and_plain_text_are_prompts(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("/modle x", "There is no command /modle. Did you mean /model?"),
-        ("/mod", "There is no command /mod. Did you mean /model?"),
-        ("/zzzz", "There is no command /zzzz. /help lists the commands."),
+        ("/modle x", "Unknown command: /modle. Did you mean /model?"),
+        ("/mod", "Unknown command: /mod. Did you mean /model?"),
+        ("/zzzz", "Unknown command: /zzzz. /help lists the commands."),
         ("/", "A command has a name: /help lists them."),
     ],
 )
@@ -66,7 +66,7 @@ def test_an_unknown_command_names_the_nearest(text: str, sentence: str) -> None:
 def test_a_command_that_people_expect_is_refused_with_what_to_do_instead(name: str) -> None:
     parsed = parse(f"/{name} x", COMMANDS)
     assert isinstance(parsed, UnknownCommand), "it is there now: take it off the list"
-    assert parsed.sentence == f"There is no command /{name}. {NOT_THERE[name]}"
+    assert parsed.sentence == f"Unknown command: /{name}. {NOT_THERE[name]}"
     for other in re.findall(r"(?<!\S)/(\w+)", NOT_THERE[name]):
         assert isinstance(parse(f"/{other}", COMMANDS), CommandCall)
 
@@ -76,7 +76,7 @@ async def test_an_unknown_command_is_said_as_an_error() -> None:
     parsed = parse("/modle", COMMANDS)
     assert parsed is not None
     await run_command(parsed, host)
-    assert host.asked == [("error", "There is no command /modle. Did you mean /model?")]
+    assert host.asked == [("error", "Unknown command: /modle. Did you mean /model?")]
 
 
 async def test_what_a_command_cannot_do_is_said_with_its_next_step() -> None:

@@ -40,8 +40,8 @@ async def test_think_sets_what_is_said_and_shows_it(
     said = await run(host, f"/think {word}")
     assert host.talk.should_think == wanted
     assert type(host.talk.should_think) is type(wanted)
-    what = said.removeprefix("From the next answer on the model shall ")
-    assert (await run(host, "/think")).startswith(f"The model shall {what.rstrip('.')}")
+    mode = said.removeprefix("Reasoning from the next answer: ")
+    assert (await run(host, "/think")).startswith(f"Reasoning: {mode}")
 
 
 @pytest.mark.parametrize("word", ["first", "last", "DEEP"])
@@ -56,7 +56,7 @@ async def test_think_none_leaves_it_to_the_model(host: RecordingHost) -> None:
     await run(host, "/think high")
     await run(host, "/think none")
     assert host.talk.should_think is None
-    assert "as it likes" in await run(host, "/think")
+    assert "model default" in await run(host, "/think")
 
 
 async def test_think_refuses_another_word_and_changes_nothing(host: RecordingHost) -> None:
@@ -70,7 +70,7 @@ async def test_think_refuses_another_word_and_changes_nothing(host: RecordingHos
 
 async def test_a_mode_of_another_kind_is_named(host: RecordingHost) -> None:
     host.talk.should_think = ThinkingConfig(mode="deep", effort="low")
-    assert await run(host, "/think") == "The model shall reason in the mode deep."
+    assert await run(host, "/think") == "Reasoning: deep."
 
 
 async def test_tools_alone_lists_them_with_effect_and_state(host: RecordingHost) -> None:
@@ -104,13 +104,13 @@ async def test_an_unknown_tool_changes_nothing(host: RecordingHost) -> None:
     host.talk.tools = ("clock",)
     said = await run(host, "/tools clock nothing")
     assert (host.asked[-1][0], host.talk.tools) == ("error", ("clock",))
-    assert said == "There is no tool nothing. There are clock, shell."
+    assert said == 'No tool "nothing". Available: clock, shell.'
 
 
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("clok", "There is no tool clok. Did you mean clock? There are clock, shell."),
+        ("clok", 'No tool "clok". Did you mean clock? Available: clock, shell.'),
         ("clock off", "Write /tools off alone, or only the names of tools."),
         ("on ALL", "Write /tools on alone, or only the names of tools."),
     ],
@@ -128,8 +128,7 @@ def test_tools_of_a_saved_chat_that_are_gone_are_named() -> None:
     assert missing_tools(("clock",), tools) is None
     line = missing_tools(("clock", "shell\u202e", *"abcdef"), tools)
     assert line == (
-        "This chat had tools switched on that are not available now:"
-        " shell⟦U+202E⟧, a, b, c, d and 2 more."
+        "This chat had tools that are no longer available: shell⟦U+202E⟧, a, b, c, d and 2 more."
     )
 
 
@@ -144,7 +143,7 @@ async def test_a_listed_tool_takes_one_row(host: RecordingHost) -> None:
 
 async def test_no_tools_at_all_is_said(host: RecordingHost) -> None:
     host.tools = ()
-    assert await run(host, "/tools on") == "There are no tools here."
+    assert await run(host, "/tools on") == "No tools are available."
 
 
 async def test_foreign_names_are_spelled_out(host: RecordingHost) -> None:
@@ -172,7 +171,8 @@ def test_arguments_are_completed(host: RecordingHost, draft: str, first: str | N
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"), [("native", "calls tools itself"), ("react", "told in text"), (None, "")]
+    ("mode", "said"),
+    [("native", "calls tools natively"), ("react", "described to it in text"), (None, "")],
 )
 async def test_tools_says_how_the_model_gets_them(
     host: RecordingHost, mode: Literal["native", "react"] | None, said: str

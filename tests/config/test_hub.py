@@ -119,7 +119,7 @@ def test_a_hub_that_cannot_be_meant_is_not_replaced_by_another(
 def test_a_token_that_no_header_can_hold_is_left_out(load: Load) -> None:
     loaded = load("", {"HF_TOKEN": "a b"})
     assert token_of(loaded) is None
-    assert said(loaded) == ["HF_TOKEN: `hub.token` holds signs that no token has."]
+    assert said(loaded) == ["HF_TOKEN: `hub.token` has characters that no token has."]
 
 
 def test_a_variable_that_is_named_and_not_set_is_told(load: Load) -> None:

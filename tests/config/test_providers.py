@@ -88,8 +88,8 @@ def test_own_variables_reach_any_key_of_a_provider_whose_name_has_a_dash(load: L
     [
         ("OLLM_THME", "There is no setting for OLLM_THME. Did you mean OLLM_THEME?"),
         ("OLLM_UI__MOSE", "Did you mean `mouse`?"),
-        ("OLLM_OPTIONS__STOP", "`options.stop` has to be a list"),
-        ("OLLM_PROVIDERS__VLLM__HEADERS", "has to hold JSON"),
+        ("OLLM_OPTIONS__STOP", "`options.stop` must be a list"),
+        ("OLLM_PROVIDERS__VLLM__HEADERS", "must hold JSON"),
     ],
 )
 def test_a_variable_that_means_nothing_is_named(name: str, problem: str, load: Load) -> None:
@@ -166,7 +166,7 @@ def test_a_bad_address_closes_the_provider_instead_of_sending_its_key_to_the_def
     load: Load,
 ) -> None:
     loaded = load('[providers.lmstudio]\nbase_url = 5\napi_key = "sk-1"\n')
-    assert "has to be text" in closed(loaded)["lmstudio"]
+    assert "must be text" in closed(loaded)["lmstudio"]
 
 
 def test_a_bad_timeout_leaves_the_provider_open(load: Load) -> None:
@@ -278,9 +278,9 @@ def test_a_certificate_file_begins_at_the_settings_file_and_has_to_be_there(
 
 
 def test_a_configured_name_takes_the_alias_of_that_name(load: Load) -> None:
-    assert load().config.aliases == {"ollama": "local"}
+    assert load().config.aliases == {"ollama": "local", "built-in": "embedded"}
     config = load('[providers.ollama]\nbase_url = "box"\n[aliases]\nw = "ollama"\n').config
-    assert config.aliases == {"w": "ollama"}
+    assert config.aliases == {"built-in": "embedded", "w": "ollama"}
     assert (config.providers["ollama"].kind, config.providers["ollama"].base_url) == (
         "ollama",
         "http://box:11434",
@@ -307,7 +307,7 @@ def test_host_goes_to_the_chosen_provider(flags: Flags, name: str, load: Load) -
 
 def test_a_host_for_the_embedded_engine_means_nothing(load: Load) -> None:
     problems = load(flags=Flags(host="box", provider="embedded")).problems
-    assert [str(p) for p in problems] == ["--host: --host means nothing to `embedded`."]
+    assert [str(p) for p in problems] == ["--host: --host does not apply to `embedded`."]
 
 
 def test_a_provider_on_the_command_line_speaks_against_a_configured_model(load: Load) -> None:
@@ -328,3 +328,15 @@ def test_a_key_in_a_file_that_others_can_read_is_a_warning(load: Load, tmp_path:
     assert "sk-1" not in str(problem)
     file.write_text(file.read_text().replace("sk-1", "${K}"))
     assert load(environ={"K": "x"}).problems == ()
+
+
+@pytest.mark.parametrize("address", ["ollama://tiny:1b", "local://tiny:1b"])
+def test_a_model_of_the_settings_may_be_named_by_an_alias(address: str, load: Load) -> None:
+    loaded = load(f'[models."{address}"]\ncontext = 777\n')
+    assert loaded.config.models["local://tiny:1b"].context == 777
+    assert loaded.origin_of('models."local://tiny:1b".context').line == 2
+
+
+def test_the_name_of_the_provider_wins_over_its_alias(load: Load) -> None:
+    text = '[models."local://m"]\ncontext = 1\n[models."ollama://m"]\ncontext = 2\n'
+    assert load(text).config.models["local://m"].context == 1

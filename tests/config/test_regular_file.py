@@ -40,7 +40,7 @@ NO_FILES: Mapping[str, tuple[Callable[[Path], object], str]] = {
     "a folder": (Path.mkdir, "it is a folder"),
     "a socket": (a_socket, "it is a socket, not a file"),
     "a device": (lambda path: path.symlink_to("/dev/zero"), "it is a device, not a file"),
-    "a link to itself": (lambda path: path.symlink_to(path), "links that lead in a circle"),
+    "a link to itself": (lambda path: path.symlink_to(path), "its links form a loop"),
     "a link to nowhere": (lambda path: path.symlink_to(path.with_name("gone")), "does not exist"),
     "nothing": (lambda _path: None, "it does not exist"),
 }

@@ -78,7 +78,7 @@ def scripted_bytes() -> bytes:
 async def embedded_rig() -> AsyncIterator[Rig]:
     """Give the embedded provider with its engine running."""
     if not engine_available():
-        pytest.skip("the embedded engine (xllamacpp) is not installed")
+        pytest.skip("the built-in engine (xllamacpp) is not installed")
     settings = replace(SETTINGS, idle_unload_s=None)
     with TemporaryDirectory() as folder:
         (Path(folder) / f"{MODEL}.gguf").write_bytes(scripted_bytes())

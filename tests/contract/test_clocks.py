@@ -94,7 +94,7 @@ async def test_a_server_that_takes_no_connection_runs_into_the_clock_to_connect(
         _, error = await error_of(provider)
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
-    assert "did not react in time" in error.message
+    assert "did not respond in time" in error.message
     assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, True)
 
 

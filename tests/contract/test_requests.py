@@ -1,6 +1,6 @@
 """Every adapter tells its server the same conversations, each in the words that server knows.
 
-A body has to be what was written by hand, and what the server's own client would take: nothing in
+A body must be what was written by hand, and what the server's own client would take: nothing in
 it may be unknown to the client's request types.
 """
 
@@ -52,14 +52,14 @@ def known_to_openai(body: JsonObject) -> None:
 
 
 def known_to_vllm(body: JsonObject) -> None:
-    """Fields of OpenAI's are checked by its client; the others have to be vLLM's own."""
+    """Fields of OpenAI's are checked by its client; the others must be vLLM's own."""
     own = set(VllmOptions.model_fields) - set(OPENAI_FIELDS)
     known_to_openai({key: value for key, value in body.items() if key not in own})
     VllmOptions.checked({key: body[key] for key in own & set(body)})
 
 
 def known_with(*own: str) -> "Check":
-    """Fields of OpenAI's are checked by its client; the others have to be these."""
+    """Fields of OpenAI's are checked by its client; the others must be these."""
 
     def check(body: JsonObject) -> None:
         known_to_openai({key: value for key, value in body.items() if key not in own})

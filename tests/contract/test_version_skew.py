@@ -40,7 +40,7 @@ class Skew:
     thinking: str = ""
     calls: Sequence[tuple[str, JsonObject]] = ()
     says: str | None = None
-    """Part of the error, where there has to be one."""
+    """Part of the error, where there must be one."""
     code: ErrorCode | None = None
     asked: int = 1
     """How often the server is asked."""

@@ -1,6 +1,6 @@
 """Every sentence of the README is held by a test: none stands there that nothing would contradict.
 
-A sentence that is changed has to be entered anew, with the tests that hold it as it is now.
+A sentence that is changed must be entered anew, with the tests that hold it as it is now.
 """
 
 import ast
@@ -54,28 +54,32 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/runtime/test_compose.py::"
         "test_a_key_makes_a_service_available_and_nobody_asks_it_unasked",
     ),
-    "On a machine with Python 3.11 or later": (f"{DOCS}::test_make_targets_shown_exist",),
-    "That makes a virtual environment in": (
+    "You need Python 3.11 or later": (f"{HERE}::test_the_package_gives_the_commands_and_extras",),
+    "Clone this repository, then run:": (f"{DOCS}::test_make_targets_shown_exist",),
+    "This creates a virtual environment in": (
         f"{HERE}::test_make_run_does_what_the_readme_says",
         f"{STARTER}::test_the_real_starter_is_the_published_one",
     ),
     "Later runs need no network.": (f"{STARTER}::test_a_second_run_does_nothing",),
-    "The starter model is there so that": (
+    "The starter model is there so that you can chat": (
         "tests/tui/screens/test_find_models.py::"
         "test_a_machine_without_models_is_offered_the_starter_first",
     ),
-    "For better ones press F3 and Ctrl+F": (
+    "For a better model, press F3": (
         KEYS,
         "tests/runtime/test_first_model.py::test_advice_fits_what_is_there",
     ),
-    "As a command of its own": (f"{HERE}::test_the_package_gives_the_commands_and_extras",),
-    "`uv tool install": (f"{HERE}::test_the_package_gives_the_commands_and_extras",),
-    "Without `[embedded]` it works with": (
+    "To install the commands `ollm`": (f"{HERE}::test_the_package_gives_the_commands_and_extras",),
+    "Without `[embedded]`, the program works": (
         "tests/providers/embedded/test_provider.py::"
         "test_without_the_engine_the_way_to_install_it_is_told",
         f"{HERE}::test_the_package_gives_the_commands_and_extras",
     ),
-    "| embedded llama.cpp |": (
+    'With `".[embedded,images]"`, it shows': (
+        f"{HERE}::test_the_package_gives_the_commands_and_extras",
+        "tests/tui/painters/test_picture.py::test_the_space_is_there_before_the_picture",
+    ),
+    "| built-in engine (llama.cpp) |": (
         "tests/providers/embedded/test_supervisor.py::"
         "test_an_idle_model_is_unloaded_after_the_time_set",
         f"{NEWCOMER}::test_a_kill_leaves_no_engine_behind",
@@ -95,29 +99,43 @@ HELD: dict[str, tuple[str, ...]] = {
         f"{PROVIDERS}::test_variables_of_the_engines_configure_them",
         LINKS,
     ),
-    "A model is called `provider://name`": (
+    "Refer to a model as `provider://name`": (
         "tests/providers/test_router.py::"
         "test_an_address_goes_straight_to_its_provider_without_a_listing",
+    ),
+    "A bare name is looked up in all engines": (
         "tests/providers/test_router.py::test_a_bare_name_is_found_in_any_provider",
         "tests/providers/test_router.py::test_a_bare_name_is_never_looked_for_at_a_service",
     ),
-    "F3 lists the models of every engine": (
+    "F3 lists the models of all engines.": (
+        "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
+    ),
+    "It shows what each one can do": (
         "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
         "tests/cli/test_models_shown.py::test_a_fit_is_a_verdict_with_its_numbers",
         "tests/tui/screens/test_model_judge.py::"
         "test_the_built_in_engine_gets_no_graphics_card_that_it_does_not_use",
     ),
-    "Load, unload, copy and delete them": (
+    "You can load, unload, copy and delete": (
         f"{DEEDS}::test_the_menu_does_what_is_chosen",
         f"{DEEDS}::test_the_details_show_the_model_and_what_is_chosen_there_is_done",
     ),
-    "Ctrl+F in the list finds new ones": (
+    "Press Ctrl+F in the list to find new": (
         "tests/cli/test_model_search.py::"
         "test_offline_nobody_is_asked_and_what_was_said_before_is_found",
-        "tests/library/downloads/test_queue.py::test_pause_stops_and_resume_goes_on",
-        "tests/library/downloads/test_kill.py::test_a_killed_download_is_gone_on_with",
         "tests/tui/screens/test_find_models.py::"
         "test_what_is_typed_is_found_at_once_and_at_the_hub_after_a_pause",
+    ),
+    "You see which quantizations fit": (
+        "tests/tui/modals/test_pick_variant.py::"
+        "test_each_quantization_has_its_size_and_verdict_and_one_is_recommended",
+    ),
+    "Downloads run in one queue": (
+        "tests/library/downloads/test_queue.py::test_pause_stops_and_resume_goes_on",
+    ),
+    "It continues while you chat": (
+        "tests/tui/screens/test_fetching.py::test_it_goes_on_beside_an_answer",
+        "tests/library/downloads/test_kill.py::test_a_killed_download_is_gone_on_with",
     ),
     "See the guides on": (LINKS,),
     "| Enter / Ctrl+J |": (KEYS,),
@@ -152,17 +170,19 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/cli/test_run.py::test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code",
     ),
     "More in [the guides]": (LINKS,),
-    "A command or an option that is not there": (
+    "Unsupported commands and options": (
         FIELDS,
         "tests/commands/test_parse.py::"
         "test_a_command_that_people_expect_is_refused_with_what_to_do_instead",
     ),
-    "As of today there is none of:": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
-    "Tools that write, run programs": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
-    "A search over all saved chats": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
+    "The following do not exist yet:": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
+    "Tools that write files, run programs": (
+        f"{HERE}::test_what_is_said_to_be_missing_is_missing",
+    ),
+    "Search over all saved chats": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
     "Shell commands with `!`": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
-    "Speech, drawing, films and music": (FIELDS,),
-    "Audio and video as attachments": (
+    "Generating speech, images, video": (FIELDS,),
+    "Audio and video attachments": (
         FIELDS,
         "tests/tui/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
@@ -173,7 +193,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/providers/embedded/test_provider.py::"
         "test_settings_beside_a_model_file_are_said_to_be_unread",
     ),
-    "Graphics cards for the built-in engine": (
+    "GPU support in the built-in engine": (
         "tests/library/test_machine_probe.py::"
         "test_a_graphics_card_counts_for_the_engine_only_where_the_engine_uses_it",
     ),
@@ -187,7 +207,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/providers/test_llamacpp_server.py::"
         "test_a_real_server_answers_lists_its_window_refuses_and_stops",
     ),
-    "A cut answer is never shown as complete.": (
+    "A truncated answer is never shown as complete.": (
         "tests/contract/test_cuts.py::test_a_connection_cut_at_some_bytes_is_told_and_closed",
         "tests/contract/test_cuts.py::test_a_recording_cut_at_any_byte_is_told_to_be_cut",
         "tests/cli/test_run.py::test_a_stream_that_breaks_keeps_its_text_and_exits_with_1",
@@ -214,24 +234,24 @@ HELD: dict[str, tuple[str, ...]] = {
         "test_thousands_of_mutated_headers_crash_and_hang_nothing",
         "tests/config/test_broken_files.py::test_the_first_frame_comes_whatever_the_file_holds",
     ),
-    "No wrong or half file is ever taken": (
+    "No wrong or incomplete file": (
         "tests/library/downloads/test_faulty_transfers.py::"
         "test_faulty_transfers_end_in_the_right_file_or_none",
         f"{DEEDS}::test_deleting_names_what_and_where_and_no_is_the_default",
         "tests/cli/test_models.py::test_nothing_is_deleted_where_nobody_can_be_asked",
     ),
-    "Your terminal is always given back.": (
+    "Your terminal is always restored.": (
         "tests/tui/test_driver_pty.py::"
         "test_stopping_and_continuing_gives_the_terminal_back_and_takes_it_again",
         "tests/tui/test_crash.py::test_a_crash_shows_one_sentence_and_exits_with_one",
         f"{NEWCOMER}::test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind",
     ),
-    "What you saw saved is not lost": (
+    "Saved messages are never lost": (
         "tests/store/test_kill.py::"
         "test_a_kill_loses_nothing_that_was_saved_and_a_moment_of_the_stream",
         "tests/store/test_backlog.py::test_writes_keep_their_distance",
     ),
-    "No tool runs without your leave": (
+    "No tool runs without your permission": (
         f"{APPROVE}::test_it_shows_every_argument_with_every_character",
         f"{APPROVE}::test_what_was_not_shown_cannot_be_allowed",
         f"{APPROVE}::test_no_other_key_answers",
@@ -245,21 +265,21 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/runtime/test_named.py::"
         "test_a_model_that_was_shown_is_not_replaced_by_a_file_of_its_name",
     ),
-    "A connection with anything left over": (
+    "A connection with unread data": (
         "tests/providers/test_connections.py::test_what_is_left_over_is_not_the_next_answer",
         "tests/providers/test_connections.py::test_a_download_is_never_what_was_left_over",
     ),
-    "Two windows that write one chat": (
+    "When two windows write to one chat": (
         "tests/store/test_two_writers.py::"
         "test_nothing_that_two_programs_were_told_is_saved_is_lost_or_hidden",
     ),
-    "`make help` lists the targets:": (f"{DOCS}::test_make_targets_shown_exist",),
+    "`make help` lists the targets.": (f"{DOCS}::test_make_targets_shown_exist",),
     "`make test` runs the tests in three": (
         f"{DOCS}::test_make_targets_shown_exist",
         f"{HERE}::test_make_run_does_what_the_readme_says",
-        LINKS,
     ),
-    "The shape is explained in": (
+    "For speed and comparisons, see": (LINKS,),
+    "The architecture is explained in": (
         LINKS,
         "tests/architecture/test_imports.py::"
         "test_the_vocabulary_and_the_decoders_load_the_standard_library_only",

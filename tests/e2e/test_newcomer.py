@@ -1,4 +1,4 @@
-"""From the first start to the shell again, on the embedded engine."""
+"""From the first start to the shell again, on the built-in engine."""
 
 import os
 import signal
@@ -76,7 +76,7 @@ def test_the_chosen_model_is_used_again_on_the_next_start(
     with start(home_with_model) as session:
         ready(session)
         ask(session, "/model embedded://another")
-        session.wait_for("another answers from now on")
+        session.wait_for("Now using another")
         ask(session, "/quit")
         session.exit_status()
     with start(home_with_model) as session:

@@ -81,6 +81,6 @@ def test_a_model_that_reads_only_text_is_sent_none_after_a_yes(start: Start, hom
         ask(session, "echo what")
         session.wait_for("y send without pictures", timeout=10)
         session.write(b"y")
-        session.wait_for("reads only text: a picture of this chat is not sent.", timeout=10)
+        session.wait_for("accepts text only: 1 picture of this chat is not sent.", timeout=10)
         session.wait_for("   what")
         assert pictures(server) == [[]]

@@ -27,7 +27,7 @@ def test_an_answer_outlives_a_program_that_is_killed(start: Start, home: Path) -
             assert session.exit_status() == -signal.SIGKILL
             assert wait_until(lambda: not session.processes())
         with start(home, "-c", env=env) as session:
-            session.wait_for("The program ended before the answer did", timeout=20)
+            session.wait_for("ollm quit before the answer was complete", timeout=20)
             session.wait_for("word50")
             ready(session)
             session.write(b"\x1b[1;5H")

@@ -91,7 +91,7 @@ def test_an_unknown_model_is_one_sentence_with_who_was_asked(start: Start, home:
     with in_thread(fake_ollama) as server, _started(start, home, server.url) as session:
         session.wait_for("no model named 'nonesuch'", timeout=20)
         ask(session, "/model local://tiny:latest")
-        session.wait_for("answers from now on", timeout=10)
+        session.wait_for("Now using", timeout=10)
         ask(session, "hello")
         session.wait_for("first token", timeout=10)
 

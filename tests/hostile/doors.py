@@ -1,6 +1,6 @@
-"""Every way by which foreign text comes to a screen: a new one has to be entered here.
+"""Every way by which foreign text comes to a screen: a new one must be entered here.
 
-A door is tried with all payloads in one session of the real program; `Shows` says what has to be
+A door is tried with all payloads in one session of the real program; `Shows` says what must be
 seen of them. `READERS` names the modules that take something in from outside, so that a new one is
 noticed.
 """
@@ -25,7 +25,7 @@ BENIGN = 15
 
 
 class Shows(Enum):
-    """What has to be seen of a payload."""
+    """What must be seen of a payload."""
 
     TEXT = "all of it, between its marks"
     NAME = "its beginning, strictly spelled, after its number"

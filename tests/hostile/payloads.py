@@ -1,4 +1,4 @@
-"""Texts that drive a terminal or a markup parser if anybody lets them, and what has to be seen."""
+"""Texts that drive a terminal or a markup parser if anybody lets them, and what must be seen."""
 
 import re
 from collections.abc import Sequence

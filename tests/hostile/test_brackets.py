@@ -117,7 +117,7 @@ async def test_names_with_brackets_in_the_frame_are_shown_as_they_are(tmp_path: 
             assert f"about {name} ." in header, name
             assert f"hint {name}".rstrip() in rest, name
             assert f"/theme {name}".rstrip() in rest, name
-            assert f"{name} answers from now on." in rest, name
+            assert f"Now using {name}." in rest, name
             stage.chat.composer.stash()
             desk.new_chat()
             await stage.settle()

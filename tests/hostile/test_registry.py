@@ -1,4 +1,4 @@
-"""A module that begins to read from outside or to write there has to be entered in `doors`."""
+"""A module that begins to read from outside or to write there must be entered in `doors`."""
 
 import ast
 from collections.abc import Iterator

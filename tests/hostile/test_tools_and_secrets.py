@@ -409,7 +409,7 @@ async def test_a_folder_does_not_name_places_of_secrets(home: Home) -> None:
         "[.: 5 entries, 4 not named that may hold passwords or keys]"
     )
     assert await home.told("list_directory") == (
-        "notes.txt 24\n[.: 1 entries, 7 hidden, 1 not named that may hold passwords or keys]"
+        "notes.txt 24\n[.: 1 entry, 7 hidden, 1 not named that may hold passwords or keys]"
     )
     assert await home.told("list_directory", path=".config") == (
         "[.config: 0 entries, 1 not named that may hold passwords or keys]"

@@ -67,7 +67,7 @@ def test_a_broken_file_is_listed_with_the_reason_and_can_do_nothing(tmp_path: Pa
         "problem": "it does not begin with GGUF",
         "folder": str(tmp_path),
         "path": str(tmp_path / "bad.gguf"),
-        "why_kept": f"It lies in {tmp_path}, which the app only reads; delete it there.",
+        "why_kept": f"It is in {tmp_path}, which the app only reads; delete it there.",
     }
     assert info.capability == ModelCapability()
 
@@ -333,7 +333,7 @@ def test_a_file_behind_a_linked_folder_is_not_deleted(tmp_path: Path, scripted: 
     (own / "linked").symlink_to(real.parent)
     with pytest.raises(AIError) as caught:
         FolderLibrary([own], own=own).delete("m")
-    assert caught.value.hint == f"It lies in {real.parent}; delete it there."
+    assert caught.value.hint == f"It is in {real.parent}; delete it there."
     assert real.is_file()
 
 
@@ -343,7 +343,7 @@ def test_files_of_other_folders_are_kept_for_a_reason(tmp_path: Path, scripted: 
     put(theirs / "b.gguf", scripted)
     others = [ModelFolder(path=theirs, owner="LM Studio")]
     library = FolderLibrary([mine], own=tmp_path / "own", others=others)
-    for name, words in (("a", f"It lies in {mine}"), ("b", "It belongs to LM Studio")):
+    for name, words in (("a", f"It is in {mine}"), ("b", "It belongs to LM Studio")):
         with pytest.raises(AIError) as caught:
             library.delete(name)
         assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE

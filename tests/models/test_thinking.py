@@ -61,10 +61,10 @@ def test_the_request_chooses_among_the_declared_modes(
         (True, NOTHING, "This model does not think. Leave thinking off"),
         ("deep", NOTHING, "This model does not think."),
         (True, ThinkingSupport(modes=frozenset(("off",))), "This model does not think."),
-        (False, ALWAYS, "This model always thinks: it cannot be switched off. It knows: deep."),
+        (False, ALWAYS, "This model always thinks: it cannot be switched off. Available: deep."),
         (False, DEFAULT_ONLY, "This model always thinks"),
-        ("last", SWITCH, "does not know the thinking mode 'last'. It knows: deep, off."),
-        (ThinkingConfig(mode="last"), DEFAULT_ONLY, "'last'. It knows: first."),
+        ("last", SWITCH, "does not know the thinking mode 'last'. Available: deep, off."),
+        (ThinkingConfig(mode="last"), DEFAULT_ONLY, "'last'. Available: first."),
     ],
 )
 def test_an_undeclared_mode_is_refused_with_what_there_is(

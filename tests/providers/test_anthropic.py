@@ -201,7 +201,7 @@ def test_reasons_are_told_in_our_words_and_kept_in_theirs(said: str, meant: str)
         ("api_error", ErrorCode.INTERNAL_ERROR, 500, "Said so"),
         (
             *("authentication_error", ErrorCode.AUTH_FAILED, 401),
-            "Server asks for an API key: Said so",
+            "Server requires an API key: Said so",
         ),
         ("invalid_request_error", ErrorCode.BAD_REQUEST, 400, "Said so"),
     ],

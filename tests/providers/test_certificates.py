@@ -211,9 +211,7 @@ async def test_a_server_that_never_shakes_hands_runs_into_the_clock() -> None:
         with anyio.fail_after(5):
             error = await error_of(spec_for(f"https://127.0.0.1:{port}", connect_timeout_s=0.2))
         group.cancel_scope.cancel()
-    assert error.message == (
-        f"localhost:{port} does not take connections: it did not react in time."
-    )
+    assert error.message == (f"localhost:{port} cannot be reached: it did not respond in time.")
     assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, True)
 
 

@@ -60,7 +60,7 @@ async def test_nobody_there_is_nobody() -> None:
         pass
     sighting = await probe(server.url)
     assert (sighting.engine, sighting.latency_s) == (None, None)
-    assert sighting.failure == "nobody answers"
+    assert sighting.failure == "no answer"
 
 
 @pytest.mark.parametrize("unheard", PATHS)

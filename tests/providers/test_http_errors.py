@@ -151,10 +151,10 @@ def test_a_path_that_is_missing_is_not_a_model_that_is(said: str) -> None:
 
 def test_a_refused_key_is_told_with_the_provider() -> None:
     for place, message, hint in (
-        (PLACE, "Server asks for an API key: Unauthorized", "Set api_key_env below [providers.p]."),
+        (PLACE, "Server requires an API key: Unauthorized", "Set api_key_env below [providers.p]."),
         (
             Place("p", "Server", "example.com", "", has_key=True),
-            "Server does not take this API key: Unauthorized",
+            "Server rejected the API key: Unauthorized",
             "Check the API key of provider p.",
         ),
     ):
@@ -380,7 +380,7 @@ def test_a_full_window_is_told_by_codes(body: dict[str, Any]) -> None:
         ),
         (429, "Daily token limit exceeded.", "rate_limit"),
         (400, "max_tokens is too large: 99999. At most 16384 completion tokens.", "bad_request"),
-        (400, "n_ctx has to be a positive number", "bad_request"),
+        (400, "n_ctx must be a positive number", "bad_request"),
         (500, "model runner crashed unexpectedly", "server"),
         (503, "Service unavailable", "overloaded"),
         (500, "cudaMalloc failed: out of memory for this context size", "out_of_memory"),

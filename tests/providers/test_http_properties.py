@@ -247,7 +247,7 @@ async def test_a_refused_key_is_said_to_be_one(
     assert isinstance(only, ErrorEvent)
     assert only.error.status == status
     assert only.error.code in (ErrorCode.AUTH_FAILED, ErrorCode.PERMISSION_DENIED)
-    told = "does not take this API key" if key else "asks for an API key"
+    told = "rejected the API key" if key else "requires an API key"
     assert (f" {told}: " in only.error.message) is (status == 401)
     own = "Check the API key of provider p." if key else "Set api_key_env below [providers.p]."
     assert only.error.hint == (own if status == 401 else "Check the API key of this provider.")

@@ -144,7 +144,7 @@ async def test_its_refusals_are_told_in_its_words() -> None:
     assert isinstance(stranger, ErrorEvent)
     assert (
         stranger.error.message
-        == "KoboldCpp asks for an API key: Authentication key is missing or invalid."
+        == "KoboldCpp requires an API key: Authentication key is missing or invalid."
     )
     assert stranger.error.code == ErrorCode.AUTH_FAILED
 

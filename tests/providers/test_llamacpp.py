@@ -211,7 +211,7 @@ async def test_a_router_fetches_and_deletes() -> None:
         assert steps[-1].status == "success"
         await provider.delete_model("user/new:Q4")
         assert "user/new:Q4" not in fake.statuses
-        with pytest.raises(AIError, match="could not fetch nosuch"):
+        with pytest.raises(AIError, match="could not download nosuch"):
             _ = [progress async for progress in provider.pull_model("nosuch")]
     async with routing(FakeLlamaCpp(router=True, older=True)) as (provider, _):
         with pytest.raises(AIError) as caught:
@@ -269,7 +269,7 @@ async def test_a_router_keeps_what_it_did_not_fetch_itself() -> None:
             await provider.delete_model("mine")
         await provider.delete_model("user/new:Q4")
         await provider.dispose()
-    assert caught.value.message == "mine is not deleted from here."
+    assert caught.value.message == "mine cannot be deleted from here."
     assert caught.value.hint == models["mine"].details["why_kept"]
     assert "why_kept" not in models["user/new:Q4"].details
     deleted = [request.path for request in server.received if request.method == "DELETE"]

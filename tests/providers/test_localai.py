@@ -156,7 +156,7 @@ async def test_an_answer_waits_until_the_server_has_started() -> None:
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        (401, "LocalAI asks for an API key: HTTP 401 Unauthorized"),
+        (401, "LocalAI requires an API key: HTTP 401 Unauthorized"),
         (404, "LocalAI at localhost:PORT does not know this path: HTTP 404 Not Found"),
         (500, "LocalAI failed: HTTP 500 Internal Server Error"),
         (503, "HTTP 503 Service Unavailable"),

@@ -234,7 +234,7 @@ async def test_what_an_old_server_does_not_know_is_off_and_the_rest_works() -> N
     async with ollama(old_ollama) as provider:
         listed = await provider.list_models()
         shown = await provider.show_model("tiny")
-        with pytest.raises(AIError, match="cannot tell which models are loaded") as caught:
+        with pytest.raises(AIError, match="cannot list the loaded models") as caught:
             await provider.list_running()
         with pytest.raises(AIError, match="cannot tell its version"):
             await provider.server_version()

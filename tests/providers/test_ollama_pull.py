@@ -141,7 +141,7 @@ async def test_layers_come_side_by_side_and_success_ends_the_pull() -> None:
         ("broken", ErrorCode.SERVICE_UNAVAILABLE, "no such host"),
         ("cut", ErrorCode.STREAM_INCOMPLETE, "cut off"),
         ("half", ErrorCode.STREAM_INCOMPLETE, "cut off"),
-        ("stuck", ErrorCode.TIMEOUT, "download stopped: Ollama sent nothing for 0.2 s"),
+        ("stuck", ErrorCode.TIMEOUT, "download stalled: Ollama sent nothing for 0.2 s"),
     ],
 )
 async def test_without_success_it_has_failed_and_the_connection_is_closed(

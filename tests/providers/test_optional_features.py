@@ -186,7 +186,7 @@ DEEDS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
     "load_model": (loader, "load models"),
     "load_model_for": (keeper, "be told how long to keep a model"),
     "unload_model": (unloader, "unload models"),
-    "list_running": (runner, "tell which models are loaded"),
+    "list_running": (runner, "list the loaded models"),
 }
 
 

@@ -162,7 +162,7 @@ async def test_a_variable_that_names_no_usable_proxy_is_a_sentence(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", value)
     error = await error_of(spec_for("http://llm.example"))
-    assert error.message == "The proxy that the environment names is none that can be used."
+    assert error.message == "The proxy that the environment names is not usable."
     assert '`proxy = "none"` below [providers.p]' in (error.hint or "")
     assert error.code == ErrorCode.BAD_REQUEST
     async with serve(fake_ollama) as server:
@@ -203,7 +203,7 @@ async def test_a_proxy_gets_its_own_name_and_password_and_the_server_does_not(
     assert "proxy-authorization" not in server.received[0].headers
     shown = proxy.url.removeprefix("http://").replace("127.0.0.1", "localhost")
     for failure in (error, wrong):
-        assert failure.message == f"The proxy at {shown} wants a name and a password."
+        assert failure.message == f"The proxy at {shown} requires a user name and a password."
         assert PASSWORD not in f"{failure!r}{failure}{failure.details}"
 
 
@@ -212,7 +212,7 @@ async def test_a_proxy_that_refuses_a_tunnel_is_told_as_such() -> None:
     async with serve_proxy({}, refusal=refusal) as proxy:
         error = await error_of(spec_for("https://llm.example", proxy=proxy.url))
     shown = proxy.url.removeprefix("http://").replace("127.0.0.1", "localhost")
-    assert error.message == f"The proxy at {shown} does not let through to llm.example."
+    assert error.message == f"The proxy at {shown} does not allow connections to llm.example."
 
 
 def test_the_setting_is_read_closed_when_wrong_and_shown_without_its_password(

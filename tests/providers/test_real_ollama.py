@@ -149,7 +149,7 @@ async def test_a_damaged_model_file_has_a_way_out() -> None:
         end = (await asked(provider))[-1]
     assert isinstance(end, ErrorEvent)
     assert end.error.hint is not None
-    assert "fetch it again" in end.error.hint
+    assert "download it again" in end.error.hint
 
 
 async def pull(provider: OllamaProvider) -> None:

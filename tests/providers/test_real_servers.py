@@ -163,7 +163,7 @@ def test_an_error_of_a_real_server_is_of_the_right_kind(reply: RecordedReply) ->
         assert category == OTHERS.get(reply.id, CATEGORIES.get(reply.status, "server"))
     assert error.retryable == (category == "server" and reply.id not in NOT_ASKED_AGAIN)
     if category == "auth":
-        assert "Server asks for an API key: " in error.message
+        assert "Server requires an API key: " in error.message
         assert error.hint == "Set api_key_env below [providers.p]."
     if "image" in reply.case:
         assert error.code == ErrorCode.UNSUPPORTED_MODALITY

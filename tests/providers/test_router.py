@@ -150,7 +150,7 @@ async def test_a_bare_name_is_never_looked_for_at_a_service() -> None:
         registry.register(provider)
     catalog = ModelCatalog(registry, services={"openai"})
     found = Router(registry, catalog)
-    with pytest.raises(AIError, match=r"Asked only by name: openai://gpt-9") as caught:
+    with pytest.raises(AIError, match=r"Searched only by address: openai://gpt-9") as caught:
         await found.resolve("gpt-9")
     assert caught.value.code == ErrorCode.MODEL_NOT_FOUND
     assert (service.listed, server.listed) == (0, 1)

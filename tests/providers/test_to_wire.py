@@ -172,7 +172,7 @@ def test_tools_are_offered_and_a_forced_one_is_forced_or_refused() -> None:
     asked = replace(ASK, tools=(WEATHER, CLOCK), tool_choice=ToolName("clock"))
     no_parameters = {"type": "object", "properties": {}}
     clock = {"type": "function", "function": {"name": "clock", "parameters": no_parameters}}
-    with pytest.raises(AIError, match="has to be called") as caught:
+    with pytest.raises(AIError, match="must be called") as caught:
         ollama.chat_body(asked)
     assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
     body = openai.chat_body(asked)

@@ -620,7 +620,7 @@ async def test_a_server_that_takes_no_connection_is_given_up() -> None:
         error = await error_of(replace(spec_for(f"http://127.0.0.1:{port}"), connect_timeout_s=0.2))
         for one in waiting:
             one.close()
-    assert "did not react in time" in error.message
+    assert "did not respond in time" in error.message
     assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, True)
 
 

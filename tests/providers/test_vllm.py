@@ -199,7 +199,7 @@ async def test_a_value_of_the_wrong_type_is_one_sentence_and_no_request(name: st
         (end,) = await answer(provider, with_extra(**extra))
     assert isinstance(end, ErrorEvent)
     assert end.error.code == ErrorCode.BAD_REQUEST
-    assert end.error.message == f"The vLLM option `{name}` has to be {kind}."
+    assert end.error.message == f"The vLLM option `{name}` must be {kind}."
     assert server.received == []
 
 

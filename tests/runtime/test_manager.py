@@ -158,7 +158,7 @@ async def test_the_window_of_the_chat_counts_for_whoever_loads_with_it_by_any_na
     windows = [in_chat(details, asked).context for details in (named, fixed)]
     assert [window and window.source for window in windows] == [
         "/set in this chat",
-        "as it is loaded",
+        "as loaded",
     ]
 
 
@@ -178,13 +178,13 @@ async def test_each_backend_tells_what_it_knows(paths: AppPaths) -> None:
             await manager.show(ModelRef("fast", "gone"))
     assert lab.context is not None
     assert (lab.context.trained, lab.context.loaded) == (32768, 4096)
-    assert value(lab, "flash_attention") == ("true", "as it is loaded")
-    assert value(lab, "num_ctx") == ("4096", "as it is loaded")
+    assert value(lab, "flash_attention") == ("true", "as loaded")
+    assert value(lab, "num_ctx") == ("4096", "as loaded")
     assert one.template is not None
     assert one.context is not None
-    assert one.context.source == "as it is loaded"
+    assert one.context.source == "as loaded"
     assert fast.context is not None
-    assert fast.context.source == "as it is loaded"
+    assert fast.context.source == "as loaded"
     assert fast.template is None
 
 

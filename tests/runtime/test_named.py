@@ -54,7 +54,7 @@ def _ways() -> dict[str, Way]:
     for about, address, says in (
         ("is dead", NOBODY, "does not answer"),
         ("cannot be resolved", UNKNOWN, "no-such-host.invalid"),
-        ("is no address", "foo bar", "no blanks"),
+        ("is no address", "foo bar", "cannot have spaces"),
         ("has a wrong scheme", "ftp://x", "http://"),
         ("has a port too high", "127.0.0.1:99999", "A port is a number"),
         ("has no number as its port", "127.0.0.1:abc", "A port is a number"),
@@ -86,10 +86,10 @@ def _ways() -> dict[str, Way]:
         "--host is blank": Way("--host is empty", Flags(host="  ")),
         "--model is empty": Way("--model is empty", Flags(model="")),
         "--provider is empty": Way("--provider is empty", Flags(provider="")),
-        "--host means nothing there": Way("means nothing", Flags(host="x", provider="embedded")),
-        "--provider is unknown": Way("not there", Flags(provider="gone")),
-        "OLLM_PROVIDER is unknown": Way("not there", environ={"OLLM_PROVIDER": "gone"}),
-        "provider = is unknown": Way("not there", text='provider = "gone"\n'),
+        "--host means nothing there": Way("does not apply", Flags(host="x", provider="embedded")),
+        "--provider is unknown": Way("unknown provider", Flags(provider="gone")),
+        "OLLM_PROVIDER is unknown": Way("unknown provider", environ={"OLLM_PROVIDER": "gone"}),
+        "provider = is unknown": Way("unknown provider", text='provider = "gone"\n'),
         "--provider is off": Way("named", Flags(provider="named"), text=off),
         "--provider is a preset nobody runs": Way("does not answer", Flags(provider="kobold")),
         "--provider has no address": Way("no address", Flags(provider="openai-compatible")),
@@ -284,10 +284,10 @@ async def test_a_bare_name_is_looked_for_where_a_host_was_named_before_anywhere_
 @pytest.mark.parametrize(
     ("environ", "ways_on"),
     [
-        ({"OLLAMA_HOST": NOBODY}, "--provider or --model asks another, or unset OLLAMA_HOST."),
+        ({"OLLAMA_HOST": NOBODY}, "--provider or --model uses another, or unset OLLAMA_HOST."),
         (
             {"OLLAMA_HOST": NOBODY, "VLLM_HOST": "DECOY"},
-            "`--provider vllm` asks another, or unset OLLAMA_HOST.",
+            "`--provider vllm` uses another, or unset OLLAMA_HOST.",
         ),
     ],
 )

@@ -16,7 +16,7 @@ def test_only_a_model_in_memory_has_a_loaded_window(is_loaded: bool | None) -> N
     facts = context_facts(info, None, None, requested=True)
     assert facts.loaded == (8192 if is_loaded else None)
     assert (facts.tokens, facts.told) == (8192, 8192)
-    assert facts.source == ("as it is loaded" if is_loaded else "as the server says")
+    assert facts.source == ("as loaded" if is_loaded else "as reported by the server")
 
 
 def test_what_a_person_says_counts_most_and_what_nobody_says_is_assumed() -> None:

@@ -40,7 +40,7 @@ COLOUR: JsonObject = {
 }
 
 needs_engine = pytest.mark.skipif(
-    not engine_available(), reason="the embedded engine (xllamacpp) is not installed"
+    not engine_available(), reason="the built-in engine (xllamacpp) is not installed"
 )
 
 

@@ -26,7 +26,7 @@ EVERY_KIND = SSE_KINDS | {"ollama"}
 
 @dataclass(frozen=True)
 class Flood:
-    """What comes, and for which kinds; `says` has to be part of the error that ends it."""
+    """What comes, and for which kinds; `says` must be part of the error that ends it."""
 
     pieces: Callable[[str], Pieces]
     says: str
@@ -217,7 +217,7 @@ FLOODS: Mapping[str, Flood] = {
     "an error of 200 MB": Flood(_refusal, "the engine died"),
     "a list of 200 MB": Flood(_reply, "a reply of more than", asked="list"),
     "a list of 8 MB of empty objects": Flood(_dense_reply, "over 100000 objects", asked="list"),
-    "a chunk with a name of 5 MB": Flood(_chunk_extension, "framed"),
+    "a chunk with a name of 5 MB": Flood(_chunk_extension, "framing"),
 }
 
 

@@ -139,6 +139,9 @@ class ScriptedCatalog:
         self.forgotten = 0
         self.described: list[ModelRef] = []
 
+    def shown_address(self, ref: ModelRef) -> str:
+        return str(ref)
+
     def cached(self) -> tuple[Listing, ...]:
         return self._known
 

@@ -133,7 +133,8 @@ SCRIPTS: Mapping[str, tuple[Step, ...]] = {
 
 def steps_for(prompt: str) -> Iterator[Step]:
     """Give the steps of the script that a prompt chooses; `forever` never ends."""
-    word, _, rest = prompt.strip().partition(" ")
+    # the name of an attached file stands on a line of its own before the prompt
+    word, _, rest = prompt.strip().rpartition("\n")[2].partition(" ")
     match word:
         case "echo":
             return iter((Text(rest), End()))

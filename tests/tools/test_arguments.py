@@ -36,8 +36,8 @@ def test_arguments_that_fit_have_no_faults() -> None:
     ("args", "sentence"),
     [
         ({}, 'The arguments object lacks "path".'),
-        ({"path": 5}, "path has to be string, not 5."),
-        ({"path": "a", "mode": "x"}, 'mode has to be one of ["fast", "slow"], not "x".'),
+        ({"path": 5}, "path must be string, not 5."),
+        ({"path": "a", "mode": "x"}, 'mode must be one of ["fast", "slow"], not "x".'),
         (
             {"path": "a", "file": 1},
             'The arguments object may not hold "file"; it takes path, mode, edits, either.',
@@ -45,7 +45,7 @@ def test_arguments_that_fit_have_no_faults() -> None:
         ({"path": "a", "edits": [{}]}, 'edits[0] lacks "line", "text".'),
         (
             {"path": "a", "edits": [{"line": True, "text": ""}]},
-            "edits[0].line has to be integer or null, not true.",
+            "edits[0].line must be integer or null, not true.",
         ),
         ({"path": "a", "either": "x"}, 'either cannot be "x".'),
         ({"path": "A"}, 'path breaks the rule pattern: "^[a-z/]+$"; it is "A".'),
@@ -57,7 +57,7 @@ def test_a_fault_is_a_sentence_with_the_way_to_it(args: JsonObject, sentence: st
 
 def test_only_the_first_faults_are_told_and_the_rest_counted() -> None:
     told = faults({"path": "a", "edits": [1, 2, 3, 4, 5]})
-    assert told[0] == "edits[0] has to be object, not 1."
+    assert told[0] == "edits[0] must be object, not 1."
     assert told[3:] == ["And 2 more of the kind."]
 
 

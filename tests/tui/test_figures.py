@@ -74,7 +74,7 @@ def test_an_ordinary_end_needs_no_note() -> None:
     assert finish_note("stop") == ""
     assert finish_note("stop", nothing) == nothing.message
     assert finish_note("refusal", nothing) == finish_note("content_filter", nothing)
-    assert "go on" in finish_note("pause")
+    assert "continue" in finish_note("pause")
 
 
 @pytest.mark.parametrize(

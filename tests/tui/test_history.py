@@ -65,7 +65,7 @@ def test_every_kind_of_message_has_its_place() -> None:
     [
         ("stopped", "Stopped"),
         ("failed", "The answer failed here."),
-        ("interrupted", "The program ended before the answer did."),
+        ("interrupted", "ollm quit before the answer was complete."),
         ("in some new way", None),
     ],
 )

@@ -14,11 +14,11 @@ def test_a_new_chat_asks_for_everything() -> None:
 
 def test_the_modes_go_round_and_say_what_they_mean() -> None:
     permissions = Permissions()
-    assert "only read" in permissions.cycle()
+    assert "Read-only" in permissions.cycle()
     assert [permissions.allows("x", effect) for effect in EFFECTS] == [True, False, False, False]
     assert "All tools" in permissions.cycle()
     assert all(permissions.allows("x", effect) for effect in EFFECTS)
-    assert "asks first" in permissions.cycle()
+    assert "needs approval" in permissions.cycle()
     assert not any(permissions.allows("x", effect) for effect in EFFECTS)
 
 

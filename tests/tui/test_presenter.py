@@ -251,8 +251,8 @@ def test_warnings_and_retries_are_notes(stage: Stage) -> None:
     stage.presenter.apply(Retrying(attempt=1, wait_s=2, error=error, turn=1))
     stage.presenter.apply(ContextWarning(used=3900, limit=4096, estimated=True, turn=1))
     assert [note[1] for note in stage.transcript.notes] == [
-        "Ollama does not answer. Trying again in 2.0 s.",
-        "The chat fills about 3,900 of the model's 4,096 tokens.",
+        "Ollama does not answer. Retrying in 2.0 s.",
+        "The chat uses about 3,900 of the model's 4,096 tokens.",
     ]
     assert stage.transcript.notes[1] == ("warning", stage.transcript.notes[1][1], "Press F6.")
     assert stage.status.room == (3900, 4096)
@@ -267,14 +267,14 @@ def test_a_retry_without_a_wait_says_what_is_different_this_time(stage: Stage) -
     for error in (dead, whole):
         stage.presenter.apply(Retrying(attempt=1, wait_s=0, error=error, turn=1))
     assert [note[1] for note in stage.transcript.notes] == [
-        "vLLM does not answer at gpu1:8000. Another server is asked.",
-        "It cannot stream. The answer comes in one piece.",
+        "vLLM does not answer at gpu1:8000. Trying another server.",
+        "It cannot stream. Streaming is not available; the answer comes all at once.",
     ]
 
 
 def test_what_is_done_otherwise_stands_beside_the_reason(stage: Stage) -> None:
     error = AIError(ErrorCode.BAD_REQUEST, "Unknown parameter: 'top_k'.")
-    instead = "The answer is made without `top_k`."
+    instead = "The answer was requested without `top_k`."
     stage.presenter.apply(Retrying(attempt=1, wait_s=0, error=error, turn=1, instead=instead))
     assert stage.transcript.notes == [("warning", f"{error.message} {instead}", None)]
 
@@ -282,7 +282,7 @@ def test_what_is_done_otherwise_stands_beside_the_reason(stage: Stage) -> None:
 def test_a_window_that_is_not_known_is_not_named(stage: Stage) -> None:
     stage.presenter.apply(ContextWarning(used=39331, limit=4096, estimated=False, turn=1))
     [note] = stage.transcript.notes
-    assert note[1] == "The chat has 39,331 tokens, which may be more than fits."
+    assert note[1] == "The chat has 39,331 tokens, which may not fit the window."
 
 
 def test_a_question_is_no_running_tool_and_changes_nothing_after_the_end(stage: Stage) -> None:
@@ -417,7 +417,7 @@ def test_a_stop_ends_the_tools_that_run(stage: Stage) -> None:
 def test_running_out_of_turns_says_how_to_go_on(stage: Stage) -> None:
     assert not stage.presenter.can_go_on
     stage.presenter.apply(Finish(reason="max_turns", turn=10))
-    said = "The model used 10 turns and wants to go on."
+    said = "The limit of 10 turns with tools was reached; the model wants to continue."
     assert stage.transcript.notes == [("warning", said, "Press g.")]
     assert stage.presenter.can_go_on
     stage.presenter.go_on()
@@ -428,9 +428,9 @@ def test_running_out_of_turns_says_how_to_go_on(stage: Stage) -> None:
 
 
 def test_a_context_that_is_full_names_the_key_for_the_ways_out(stage: Stage) -> None:
-    error = AIError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, "Too long.", hint="Begin a new chat.")
+    error = AIError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, "Too long.", hint="Start a new chat.")
     stage.presenter.apply(ErrorEvent(error=error))
-    assert stage.transcript.notes[-1][2] == "Begin a new chat. Press F6."
+    assert stage.transcript.notes[-1][2] == "Start a new chat. Press F6."
 
 
 def test_the_next_prompt_starts_clean(stage: Stage) -> None:

@@ -84,7 +84,7 @@ def test_a_broken_theme_says_its_name_and_the_reason(
 
 
 def test_a_missing_theme_names_the_ones_there_are() -> None:
-    with pytest.raises(ThemeProblem, match="There are: contrast, dusk"):
+    with pytest.raises(ThemeProblem, match="Available: contrast, dusk"):
         ThemeShelf().load("nosuch")
 
 

@@ -17,8 +17,8 @@ from ollm_tui.library.downloads.part_state import PartState
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched
 
-CHANGED: Final = "changed on the server, starting again"
-NO_RANGES: Final = "the server cannot resume, starting again"
+CHANGED: Final = "changed on the server, starting over"
+NO_RANGES: Final = "the server cannot resume, starting over"
 LONGEST_WAIT_S: Final = 3600.0
 _STRONG: Final = re.compile(r'"[\x21\x23-\x7e]{1,250}"')
 _RANGE: Final = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
@@ -34,11 +34,11 @@ _STATUSES: Final[Mapping[int, ErrorCode]] = {
     429: ErrorCode.RATE_LIMITED,
 }
 _HINTS: Final[Mapping[int, str]] = {
-    401: "It wants to know who asks: set a token for it.",
+    401: "It requires authentication: set a token for it.",
     403: "Accept its terms on its page first, or use a token that may read it.",
     404: "Check the name and the revision.",
     410: "It was removed; choose another one.",
-    429: "Wait a little and go on with it.",
+    429: "Wait a moment and resume it.",
 }
 
 
@@ -157,9 +157,9 @@ def _promised(asked: Asked, answer: Fetched, total: int | None) -> tuple[int | N
     linked_sum = sum_of(answer.first_headers.get("x-linked-etag"))
     known = {size for size in (total, linked_size, asked.size) if size is not None}
     if len(known) > 1:
-        raise _unusable(asked, answer, f"is of another size: {_sizes(known)} were named")
+        raise _unusable(asked, answer, f"has a different size: {_sizes(known)} were named")
     if asked.sha256 is not None and linked_sum not in (None, asked.sha256):
-        raise _unusable(asked, answer, "has another sum than it was listed with")
+        raise _unusable(asked, answer, "has a different checksum than it was listed with")
     return next(iter(known), None), asked.sha256 or linked_sum
 
 
@@ -174,7 +174,7 @@ def _refusal(name: str, answer: Fetched) -> AIError:
     return AIError(
         code,
         f"{_host(answer)} does not give {clean_name(name)}: {_phrase(status)}.",
-        hint=_HINTS.get(status, "Try again later; if it stays so, the file may have moved."),
+        hint=_HINTS.get(status, "Try again later; if it persists, the file may have moved."),
         status=status,
         details={} if wait is None else {"retry_after_s": wait},
         retryable=status in (408, 429) or (status >= 500 and status != 501),
@@ -184,8 +184,8 @@ def _refusal(name: str, answer: Fetched) -> AIError:
 def _unusable(asked: Asked, answer: Fetched, what: str) -> AIError:
     return AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"{clean_name(asked.name)} cannot be had from {_host(answer)}: it {what}.",
-        hint="Look whether the file has changed there, or fetch it from somewhere else.",
+        f"{clean_name(asked.name)} cannot be downloaded from {_host(answer)}: it {what}.",
+        hint="Check whether it changed on the server, or download it from another source.",
         status=answer.status,
         details={"fault": "unusable"},
     )

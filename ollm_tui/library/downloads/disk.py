@@ -72,20 +72,20 @@ class Disk:
             case FileExistsError():
                 return AIError(
                     ErrorCode.CONFLICT,
-                    f"Another file is at {self.target} already.",
-                    hint="It was left as it is: rename or delete it to fetch this one.",
+                    f"Another file already exists at {self.target}.",
+                    hint="It was left as it is: rename or delete it to download this one.",
                 )
             case FileNotFoundError():
                 return AIError(
                     ErrorCode.CONFLICT,
-                    f"What had come of {name} was removed or replaced meanwhile.",
+                    f"What arrived of {name} was removed or replaced in the meantime.",
                     hint="Start it again.",
                 )
             case _:
                 return AIError(
                     ErrorCode.INTERNAL_ERROR,
                     f"{name} cannot be stored in {folder}: {error.strerror or error}.",
-                    hint="Look at the rights of that folder, or choose another one.",
+                    hint="Check the permissions of that folder, or choose another one.",
                     details={"fault": "disk", "path": str(folder)},
                 )
 

@@ -142,7 +142,7 @@ class Dispatcher:
         try:
             work = self._work_for(entry.job.origin)
         except AIError:
-            return  # what cannot be fetched any more has left nothing that could be found
+            return  # what cannot be downloaded any more has left nothing that could be found
         await _discard(work)
 
 
@@ -152,7 +152,7 @@ async def _discard(work: Work) -> None:
     except OSError as error:
         said = error.strerror or type(error).__name__
         raise AIError(
-            ErrorCode.INTERNAL_ERROR, f"What has come could not be removed: {said}."
+            ErrorCode.INTERNAL_ERROR, f"What arrived could not be removed: {said}."
         ) from error
 
 

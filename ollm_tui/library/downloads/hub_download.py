@@ -114,7 +114,7 @@ class HubDownload:
             raise AIError(
                 ErrorCode.CONFLICT,
                 f"{clean_name(gone.name)} was removed while the rest came.",
-                hint="Go on with the download to have it again, or cancel it.",
+                hint="Resume to download it again, or cancel it.",
             )
         write_provenance(targets[0], self._provenance(targets))
         for target in targets:
@@ -124,7 +124,7 @@ class HubDownload:
         owner, slash, name = self._origin.repo.partition("/")
         files = self._origin.files
         if not (slash and files) or len(files) > MOST_FILES:
-            raise AIError(ErrorCode.BAD_REQUEST, "There is nothing that could be fetched.")
+            raise AIError(ErrorCode.BAD_REQUEST, "There is nothing to download.")
         refuse_twins(file.path for file in files)
         return [checked_path(self._root, f"{owner}--{name}/{file.path}") for file in files]
 

@@ -32,7 +32,7 @@ class UrlFile:
 
     url: str
     sha256: str | None = None
-    """What the person says it has to be."""
+    """What the person says it must be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Job:
     """What is fetched, as a person calls it; not cleaned."""
     state: JobState = "queued"
     note: str = ""
-    """What happens now, or the line that matters: `checking the sum`, `resumed at 41 %`, ..."""
+    """What happens now, or the line that matters: `verifying the checksum`, `resumed at 41 %`."""
     completed: int = 0
     """Bytes that are there."""
     total: int | None = None

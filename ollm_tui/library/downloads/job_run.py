@@ -18,8 +18,8 @@ TELLS_PER_KEEP: Final = 20
 """How far it is, is kept every five seconds, for other programs and for the next start."""
 LONGEST_NOTE: Final = 300
 WENT_WRONG: Final = Trouble(
-    message="The download failed by a fault of this program.",
-    hint="What has come is kept. `ollm.log` in the state folder says more.",
+    message="The download failed because of an internal error.",
+    hint="What arrived is kept. `ollm.log` in the state folder says more.",
 )
 
 logger = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ def chosen_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
     """
     place = expanded(chosen)
     if real_path(place).is_relative_to(real_path(root)):
-        raise AIError(ErrorCode.CONFLICT, f"{clean_name(chosen.name)} is in the library already.")
+        raise AIError(ErrorCode.CONFLICT, f"{clean_name(chosen.name)} is already in the library.")
     if is_folder(place):
         found = [(file, f"{real_path(place).name}/{way}") for file, way in _below(place, "", 0)]
     elif is_file(place):
@@ -51,7 +51,7 @@ def _why_nothing(place: Path) -> str:
         return f"There is no file {clean_name(str(place))}."
     except (OSError, ValueError) as error:
         return f"{clean_name(str(place))} cannot be read: {why_unreadable(error)}."
-    return f"{clean_name(str(place))} is no file but a pipe, socket or device."
+    return f"{clean_name(str(place))} is not a file but a pipe, socket or device."
 
 
 def _below(folder: Path, way: str, depth: int) -> Iterator[tuple[Path, str]]:

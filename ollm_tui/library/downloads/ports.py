@@ -23,7 +23,7 @@ class Downloads(Protocol):
         One of the same that has not ended is given as it is; one that has failed begins again.
 
         Raises:
-            AIError: it cannot be fetched at all: a refused name, a provider that cannot pull, ...
+            AIError: it cannot be downloaded: a refused name, a provider that cannot pull, ...
         """
         ...
 
@@ -52,7 +52,7 @@ class Downloads(Protocol):
         ...
 
     async def dismiss(self, job_id: str) -> None:
-        """Take one that has ended off the list; its files stay. No change tells of that.
+        """Remove a finished download from the list; its files stay. No change tells of that.
 
         Raises:
             AIError: CONFLICT, as above.

@@ -10,7 +10,7 @@ from ollm_tui.library.downloads.pull_sum import PullSum
 from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.protocol.model import ModelRef, PullProgress
 
-GOES_ON: Final = "the server may go on by itself"
+GOES_ON: Final = "the server may continue"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,7 +118,7 @@ class DownloadQueue:
         that is over gives its place in the list to this one.
 
         Raises:
-            AIError: it cannot be fetched at all.
+            AIError: it cannot be downloaded at all.
         """
         await self._is_open.wait()
         origin = settled(origin)
@@ -191,7 +191,7 @@ class DownloadQueue:
                 await self._dispatcher.stop(entry, "cancel")
 
     async def dismiss(self, job_id: str) -> None:
-        """Take one that has ended off the list; its files stay.
+        """Remove a finished download from the list; its files stay.
 
         Raises:
             AIError: CONFLICT, as above.

@@ -6,7 +6,7 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
 
 def mapping(value: JsonValue, what: str) -> JsonMapping:
-    """Take a value that has to be a mapping."""
+    """Take a value that must be a mapping."""
     if not isinstance(value, Mapping):
         raise ValueError(f"no {what}")  # noqa: TRY004 -- one error for all that may be wrong
     return value

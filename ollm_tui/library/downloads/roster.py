@@ -176,6 +176,6 @@ class Roster:
 def _elsewhere(job: Job) -> AIError:
     return AIError(
         ErrorCode.CONFLICT,
-        f"Another running ollm has {job.title} in hand.",
-        hint="Do it there, or end that one.",
+        f"Another running ollm is downloading {job.title}.",
+        hint="Do it there, or quit that one.",
     )

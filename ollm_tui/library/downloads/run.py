@@ -34,8 +34,8 @@ BATCH_BYTES: Final = 1024 * 1024
 """What is in memory at most, besides what the fetcher has read ahead."""
 LONGEST_BATCH_S: Final = 0.2
 """A slow server's bytes are written, and told, after so long at the latest."""
-CHECKING: Final = "checking the sum"
-WRONG: Final = "its sum was wrong, starting again"
+CHECKING: Final = "verifying the checksum"
+WRONG: Final = "its checksum was wrong, starting over"
 
 
 class Run:
@@ -77,7 +77,7 @@ class Run:
             bodies = self._bodies
             await self._begin_anew(WRONG)
             if bodies < 2 or not self._attempts.may_begin_anew():
-                raise self._trouble("has another sum than was promised: it was not kept")
+                raise self._trouble("has a different checksum than promised and was not kept")
 
     async def _take_up(self) -> None:
         """Look whether what is there belongs to this file."""
@@ -101,7 +101,7 @@ class Run:
             await self._ask()
         except AskAnew as anew:
             if not self._attempts.may_begin_anew():
-                raise self._trouble("changes there all the time") from anew
+                raise self._trouble("keeps changing on the server") from anew
             await self._begin_anew(str(anew))
         except AIError as error:
             wait_s = self._attempts.wait_after(error, self._part.written, self._total)
@@ -156,7 +156,7 @@ class Run:
                 if body.size is not None and self._part.written + size > body.size:
                     gathered.clear()
                     await self._begin_anew("")
-                    raise self._trouble("is longer than was promised: it was not kept")
+                    raise self._trouble("is longer than promised and was not kept")
                 if size >= most or time.monotonic() - since >= LONGEST_BATCH_S:
                     batch, gathered = gathered, []
                     await self._store(batch)
@@ -169,7 +169,7 @@ class Run:
             raise AIError(
                 ErrorCode.STREAM_INCOMPLETE,
                 f"{clean_name(self._name)} was cut off: the connection ended in the middle.",
-                hint="What came is kept: go on with it.",
+                hint="What arrived is kept: resume it.",
             )
 
     async def _store(self, batch: list[bytes]) -> None:
@@ -209,7 +209,7 @@ class Run:
         return AIError(
             ErrorCode.SERVICE_UNAVAILABLE,
             f"{clean_name(self._name)} {what}.",
-            hint="Look whether the file has changed there, or fetch it from somewhere else.",
+            hint="Check whether it changed on the server, or download it from another source.",
             details={"fault": "unusable"},
         )
 
@@ -218,7 +218,7 @@ def checked(source: Source) -> Source:
     """Give a source whose sum is written as sums are compared.
 
     Raises:
-        AIError: BAD_REQUEST for what is no SHA-256.
+        AIError: BAD_REQUEST for what is not a SHA-256 checksum.
     """
     if source.sha256 is None:
         return source
@@ -226,8 +226,8 @@ def checked(source: Source) -> Source:
     if sha256 is None:
         raise AIError(
             ErrorCode.BAD_REQUEST,
-            f"{clean_name(source.sha256[:80])} is no SHA-256.",
-            hint="It has to be 64 hex digits.",
+            f"{clean_name(source.sha256[:80])} is not a SHA-256 checksum.",
+            hint="It must be 64 hex digits.",
         )
     return replace(source, sha256=sha256)
 
@@ -237,6 +237,6 @@ def _cause(error: AIError) -> str:
         case ErrorCode.STREAM_INCOMPLETE:
             return "the connection broke"
         case ErrorCode.TIMEOUT:
-            return "the server stands still"
+            return "the server stopped sending"
         case _:
             return "the server cannot be reached" if error.status is None else "the server is busy"

@@ -9,8 +9,8 @@ from ollm_tui.library.downloads.origin_record import same
 
 INTERRUPTED: Final = "interrupted"
 ADDRESS_LOST: Final = Trouble(
-    message="Its address holds what is not kept between runs: a name, a password or a query.",
-    hint="Add the whole address again; what has come is gone on with.",
+    message="Its address has a name, a password or a query, which is not saved.",
+    hint="Enter the whole address again to resume.",
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where a file comes from, and what it has to be as far as that is known."""
+    """Where a file comes from, and what it must be as far as that is known."""
 
     url: str = field(repr=False)
     """May hold a name, a password and a query; none of them is stored or shown."""

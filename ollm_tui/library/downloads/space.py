@@ -39,8 +39,8 @@ def full(folder: Path, needed: int | None, free: int | None) -> AIError:
         return AIError(
             ErrorCode.INTERNAL_ERROR,
             f"{folder} takes no more of it, although {in_units(free)} are free.",
-            hint="What came is kept: look for a quota, or a limit on the size of a file, "
-            "then go on with it.",
+            hint="What arrived is kept: look for a quota, or a limit on the size of a file, "
+            "then resume.",
             details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
         )
     known = [
@@ -54,7 +54,7 @@ def full(folder: Path, needed: int | None, free: int | None) -> AIError:
             part for part in (f"There is no space left in {folder}", ", ".join(known)) if part
         )
         + ".",
-        hint="What came is kept: make room, then go on with it.",
+        hint="What arrived is kept: free some space, then resume.",
         details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
     )
 

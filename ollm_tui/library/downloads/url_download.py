@@ -79,7 +79,7 @@ class UrlDownload:
         if not name:
             raise AIError(
                 ErrorCode.BAD_REQUEST,
-                "This is no address of a file.",
+                "This is not the address of a file.",
                 hint="Write it like https://example.com/model.gguf.",
             )
         if "/" in name:

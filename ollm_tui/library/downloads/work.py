@@ -28,7 +28,7 @@ class Work(Protocol):
     """One origin, to be fetched; what `run` opens is closed when it is left, by any road."""
 
     async def title(self) -> str:
-        """Give what a person calls it, and refuse what cannot be fetched at all.
+        """Give what a person calls it, and refuse what cannot be downloaded at all.
 
         Raises:
             AIError: a refused name, a provider that cannot pull, ...

@@ -71,7 +71,7 @@ def read_address(text: str, *, endpoint: str = HUGGING_FACE) -> Address:
     """
     text = text.strip().strip("\"'").strip()
     if not text or _CONTROL.search(text):
-        return NoAddress("A name, an address or a path is wanted.")
+        return NoAddress("Enter a name, an address or a path.")
     if found := _SCHEME.match(text):
         return _with_scheme(found[1].lower(), text, endpoint)
     return _without_scheme(text)
@@ -95,7 +95,7 @@ def shown_address(address: Address) -> str:
 
 def _without_scheme(text: str) -> Address:
     if text.lower().startswith("hf:"):
-        return _in_hub(text[3:]) or NoAddress("Behind `hf:` stands owner/name.")
+        return _in_hub(text[3:]) or NoAddress("Write it as hf:owner/name.")
     host, slash, rest = text.partition("/")
     if host.lower() in _HOSTS:
         return _from_page(rest) if slash else NoAddress(_NO_MODEL_PAGE)
@@ -112,7 +112,7 @@ def _with_scheme(scheme: str, text: str, endpoint: str) -> Address:
     rest = text[len(scheme) + 3 :]
     match scheme:
         case "hf":
-            return _in_hub(rest) or NoAddress("Behind `hf://` stands owner/name.")
+            return _in_hub(rest) or NoAddress("Write it as hf://owner/name.")
         case "file":
             host, slash, path = rest.partition("/")
             if host not in ("", "localhost"):
@@ -127,7 +127,7 @@ def _with_scheme(scheme: str, text: str, endpoint: str) -> Address:
 def _from_web(text: str, endpoint: str) -> Address:
     parts = split_web(text)
     if parts is None:
-        return NoAddress("This is no address of a web server.")
+        return NoAddress("This is not the address of a web server.")
     home = split_web(endpoint)
     if parts.hostname in _HOSTS:
         return _from_page(parts.path.lstrip("/"), parts.query)
@@ -199,5 +199,5 @@ def _quantization(tag: str) -> str | None:
 
 def _local(text: str) -> Address:
     if not text or "\x00" in text:
-        return NoAddress("This is no path.")
+        return NoAddress("This is not a path.")
     return LocalFiles(path=expanded(Path(text)))

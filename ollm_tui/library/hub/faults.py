@@ -114,7 +114,7 @@ def no_name(text: str) -> AIError:
     shown = clean_line(text)[:80]
     return AIError(
         ErrorCode.MODEL_NOT_FOUND,
-        f"`{shown}` is no name of a repository.",
+        f"`{shown}` is not the name of a repository.",
         hint="Write it as owner/name.",
     )
 
@@ -123,7 +123,7 @@ def _gated(asked: Question, status: int) -> AIError:
     account = " with the account of your token" if asked.has_token else ", then set HF_TOKEN"
     return _error(
         ErrorCode.AUTH_FAILED,
-        f"{asked.repo} is gated: its terms have to be accepted first.",
+        f"{asked.repo} is gated: its terms must be accepted first.",
         f"Accept its terms at {asked.page}{account}.",
         status,
     )
@@ -160,11 +160,11 @@ def _too_often(asked: Question, status: int, headers: Mapping[str, str], now: da
     if wait is None and (found := _RESET.search(headers.get("ratelimit", ""))):
         wait = float(found[1]) if float(found[1]) <= LONGEST_S else None
     when = "Wait a little" if wait is None else f"Wait {max(1, round(wait))} s"
-    more = "" if asked.has_token else "; with a token in HF_TOKEN it answers more often"
+    more = "" if asked.has_token else "; with a token in HF_TOKEN the limit is higher"
     return _error(
         ErrorCode.RATE_LIMITED,
-        f"{asked.place} was asked too often.",
-        f"{when} and ask again{more}.",
+        f"{asked.place} received too many requests.",
+        f"{when} and try again{more}.",
         status,
         wait,
     )
@@ -173,8 +173,8 @@ def _too_often(asked: Question, status: int, headers: Mapping[str, str], now: da
 def _troubled(asked: Question, status: int, headers: Mapping[str, str], now: datetime) -> AIError:
     return _error(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"{asked.place} has trouble of its own (HTTP {status}).",
-        f"Ask again later; {OFFLINE}.",
+        f"{asked.place} has a server error (HTTP {status}).",
+        f"Try again later; {OFFLINE}.",
         status,
         retry_after(headers, {}, now),
     )

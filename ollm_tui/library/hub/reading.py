@@ -66,7 +66,7 @@ async def ask(
     if len(body) > LARGEST_REPLY:
         raise faults.no_hub(asked.place, f"over {LARGEST_REPLY // 1024**2} MB")
     if body.count(b",") > MOST_VALUES:
-        raise faults.no_hub(asked.place, "more than anybody wants to know")
+        raise faults.no_hub(asked.place, "too much data")
     if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         raise faults.no_hub(asked.place, "packed data")
     link = next_page(headers.get("link", ""))
@@ -101,7 +101,7 @@ async def _understood(body: bytes, asked: Question, read: Callable[[JsonValue], 
         return await anyio.to_thread.run_sync(work) if large else work()
     except BadJson as error:
         is_page = body.lstrip()[:1] == b"<"
-        what = "a web page" if is_page else "something that is no JSON"
+        what = "a web page" if is_page else "something other than JSON"
         raise faults.no_hub(asked.place, what) from error
 
 

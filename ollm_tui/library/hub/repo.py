@@ -22,7 +22,7 @@ class HubModel:
     licence: str | None = None
     """The hub's short name: `apache-2.0`, `llama3.1`, `other`, ..."""
     gated: bool = False
-    """Whether its terms have to be accepted on the hub's page first."""
+    """Whether its terms must be accepted on the hub's page first."""
     tags: tuple[str, ...] = ()
     architecture: str | None = None
     parameters: int | None = None
@@ -54,7 +54,7 @@ class Variant:
     """As the file name says: `Q4_K_M`, `IQ3_XXS`, `BF16`, ..."""
     kind: FileKind = "model"
     problem: str | None = None
-    """Why it cannot be fetched: a part is missing, ..."""
+    """Why it cannot be downloaded: a part is missing, ..."""
 
     @property
     def size(self) -> int | None:

@@ -141,7 +141,7 @@ class ModelRegistry:
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND,
                 f"The registry has no entry {entry_id!r}.",
-                hint="`ollm models search` lists what there is.",
+                hint="`ollm models search` lists all models.",
             )
         if stars is not None and stars not in STARS:
             raise AIError(ErrorCode.BAD_REQUEST, "A rating is 1 to 5 stars.")

@@ -68,7 +68,7 @@ def search(
 ) -> Sequence[RegistryEntry]:
     """Give what fits a text and a purpose, the best first.
 
-    Every word has to be found somewhere. Letters that are merely scattered over a name count only
+    Every word must be found somewhere. Letters that are merely scattered over a name count only
     where nothing else was found.
     """
     asked = [one for one in entries if purpose is None or purpose in one.entry.purposes]

@@ -67,7 +67,7 @@ def as_llamacpp(body: JsonObject) -> JsonObject:
 
 
 def _with_the_tool_alone(body: JsonObject) -> JsonObject:
-    """Offer a tool that has to be called alone: the endpoint takes its name for "any"."""
+    """Offer a tool that must be called alone: the endpoint takes its name for "any"."""
     choice = as_object(body.get("tool_choice"))
     if choice.get("type") != "tool":
         return body

@@ -100,7 +100,7 @@ class AnthropicProvider:
         reply = as_object(told)
         tokens = positive(reply, "input_tokens")
         if tokens is None:
-            raise AIError(ErrorCode.ENGINE_ERROR, "The server answered without a number of tokens.")
+            raise AIError(ErrorCode.ENGINE_ERROR, "The server's reply has no token count.")
         return tokens
 
     async def list_models(self) -> Sequence[ModelInfo]:

@@ -1,1 +1,1 @@
-"""The embedded engine: llama.cpp in a supervised child process, one for each model."""
+"""The built-in engine: llama.cpp in a supervised child process, one for each model."""

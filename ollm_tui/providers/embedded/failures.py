@@ -18,7 +18,7 @@ _HINTS = {
 def not_installed() -> AIError:
     """The optional engine is absent."""
     return AIError(
-        ErrorCode.MODEL_NOT_LOADED, "The embedded engine is not installed.", hint=INSTALL_HINT
+        ErrorCode.MODEL_NOT_LOADED, "The built-in engine is not installed.", hint=INSTALL_HINT
     )
 
 
@@ -27,7 +27,7 @@ def unusable(name: str, reason: str) -> AIError:
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
         f"{name} is not a usable GGUF file: {reason}.",
-        hint="Fetch the file again, or choose another model.",
+        hint="Download the file again, or choose another model.",
     )
 
 
@@ -35,7 +35,7 @@ def not_for_chat(name: str, kind: str) -> AIError:
     """The model is of another kind: `kind` names what it makes, or its engine."""
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
-        f"{name} is a model of another kind ({kind}), which the embedded engine does not run.",
+        f"{name} is a model of another kind ({kind}), which the built-in engine cannot run.",
         hint="Choose a language model.",
     )
 
@@ -124,7 +124,7 @@ def not_understood() -> AIError:
 
 def closed() -> AIError:
     """Asked for after, or while, the provider was closed."""
-    return AIError(ErrorCode.ABORTED, "The embedded engine was closed.")
+    return AIError(ErrorCode.ABORTED, "The built-in engine was closed.")
 
 
 def aborted() -> AIError:

@@ -64,7 +64,7 @@ class EmbeddedProvider:
         defaults: Mapping[str, ModelDefaults] = MODEL_DEFAULTS,
     ) -> None:
         self.name = "embedded"
-        self.label = "Embedded"
+        self.label = "Built-in engine"
         self._library = library
         self._settings = settings or EmbeddedSettings()
         self._supervisor = supervisor or Supervisor(self._settings)
@@ -185,7 +185,7 @@ class EmbeddedProvider:
         """Bring a model into memory; it stays for this long, until an answer says otherwise.
 
         Raises:
-            AIError: it cannot be loaded, or `keep_alive` is no length of time.
+            AIError: it cannot be loaded, or `keep_alive` is not a valid duration.
         """
         idle_unload_s = self._settings.idle_unload_after(keep_alive)
         async with self._supervisor.lease(await self._plan(name), self._responds) as engine:

@@ -1,4 +1,4 @@
-"""What a person can choose about the embedded engine."""
+"""What a person can choose about the built-in engine."""
 
 import os
 import re
@@ -38,10 +38,10 @@ class EmbeddedSettings:
     def idle_unload_after(self, keep_alive: str | float | None) -> float | None:
         """Give the idle time after an answer: what its request says, else the usual one.
 
-        A request says it as Ollama has it: seconds or text like `1h30m`; below zero is for ever.
+        A request says it as Ollama has it: seconds or text like `1h30m`; below zero is forever.
 
         Raises:
-            AIError: BAD_REQUEST when it is no length of time.
+            AIError: BAD_REQUEST when it is not a valid duration.
         """
         if keep_alive is None:
             return self.idle_unload_s
@@ -57,6 +57,6 @@ def _seconds(said: str | float) -> float:
     except ValueError:
         raise AIError(
             ErrorCode.BAD_REQUEST,
-            "keep_alive is no length of time.",
+            "keep_alive is not a valid duration.",
             hint="Give seconds, text like 5m, or -1 to keep the model.",
         ) from None

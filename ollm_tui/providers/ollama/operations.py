@@ -48,7 +48,7 @@ async def listed(transport: Transport) -> JsonValue:
 
 async def running(transport: Transport) -> dict[str, ModelInfo]:
     """Give the models in memory by name."""
-    with _named(transport, "tell which models are loaded", names_model=False):
+    with _named(transport, "list the loaded models", names_model=False):
         reply = await transport.json("GET", "/api/ps", most_bytes=MAX_RUNNING_BYTES)
         return read_running(reply)
 
@@ -76,7 +76,7 @@ def _check(reply: JsonValue, transport: Transport, deed: str) -> None:
         raise transport.place.error(
             ErrorCode.ENGINE_ERROR,
             f"{transport.place.label} did not {deed} the model, and did not say why.",
-            "Look at the server's log.",
+            "Check the server's log.",
             fault="unended",
         )
 

@@ -33,7 +33,7 @@ _CAPABILITY = ModelCapability(
 )
 _PLACE = ("expires_at", "size_vram")
 _START_HINT = "Start it with `ollama serve`, or choose another server with --host."
-_MODEL_HINT = "Fetch it with `ollm models pull`, or choose another model."
+_MODEL_HINT = "Download it with `ollm models pull`, or choose another model."
 
 
 class OllamaProvider:

@@ -131,7 +131,7 @@ class _Download:
 def _stood_still(place: Place, seconds: float) -> AIError:
     return place.error(
         ErrorCode.TIMEOUT,
-        f"The download stopped: {place.label} sent nothing for {seconds:g} s.",
+        f"The download stalled: {place.label} sent nothing for {seconds:g} s.",
         AGAIN,
         fault="idle",
     )

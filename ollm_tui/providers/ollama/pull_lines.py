@@ -17,7 +17,7 @@ from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Place, too_long
 from ollm_tui.providers.unfinished import unfinished
 
-AGAIN = "Repeat it: what came is kept, and the download goes on from there."
+AGAIN = "Repeat it: what arrived is kept, and the download resumes."
 _SPELLING = "Check the spelling: the library has no model of this name and tag."
 _KNOWN_FAILURES = (
     (
@@ -33,7 +33,7 @@ _KNOWN_FAILURES = (
     (
         r"no space left|disk quota|not enough space",
         ErrorCode.INTERNAL_ERROR,
-        "Make room on the disk of that machine, then repeat it.",
+        "Free disk space on that machine, then repeat it.",
     ),
     (
         r"unauthorized|access denied|\b40[13]\b",
@@ -43,18 +43,18 @@ _KNOWN_FAILURES = (
     (
         r"tls: |x509: |server gave HTTP response to HTTPS",
         ErrorCode.SERVICE_UNAVAILABLE,
-        "Ollama fetches over https only; for a registry without it, run"
+        "Ollama downloads over https only; for a registry without it, run"
         " `ollama pull --insecure NAME` on that machine.",
     ),
     (
         r"digest mismatch",
         ErrorCode.INTERNAL_ERROR,
-        "Repeat it: that file is fetched again from its start.",
+        "Repeat it: that file is downloaded again.",
     ),
     (
         r"no such host|max retries|dial tcp|i/o timeout|connection (refused|reset)|\bEOF\b",
         ErrorCode.SERVICE_UNAVAILABLE,
-        "The machine that runs Ollama has to reach the library. " + AGAIN,
+        "The machine that runs Ollama must be able to reach the library. " + AGAIN,
     ),
 )
 _FINAL = frozenset(

@@ -21,13 +21,13 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
     """
     if error.code == ErrorCode.MODEL_NOT_FOUND:  # whose name may be about thinking too
         name = body.get("model")
-        error.hint = f"Fetch it with `ollm models pull {name}`, or choose another model."
+        error.hint = f"Download it with `ollm models pull {name}`, or choose another model."
     elif error.status == HTTPStatus.FORBIDDEN and "cloud" in error.message.lower():
-        error.hint = "That server is set to use no models of the cloud: choose one of its own."
+        error.hint = "That server uses no cloud models: choose a local one."
     elif _DAMAGED.search(error.message):
         error.retryable = False
         error.hint = (
-            "The model's file is damaged on that machine: delete the model and fetch it again."
+            "The model's file is damaged on that machine: delete the model and download it again."
         )
     elif body.get("think") is not None and "think" in error.message.lower():
         return _otherwise_thinking(body, error, say)

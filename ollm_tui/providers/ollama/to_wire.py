@@ -106,7 +106,7 @@ def _check_choice(request: Request) -> None:
     if choice == "required" or isinstance(choice, ToolName):
         raise AIError(
             ErrorCode.UNSUPPORTED_FEATURE,
-            "Ollama cannot be told that a tool has to be called.",
+            "Ollama cannot be told that a tool must be called.",
             hint="Leave the choice to the model, or choose another provider.",
         )
 

@@ -22,7 +22,7 @@ TEXTS_AT_ONCE = 32
 async def embed(transport: Transport, request: Request) -> Response:
     """Give an `EmbeddingContent` for each text of the request's input, in their order.
 
-    A model that has to be loaded first may take as long as one that is asked to write.
+    A model that must be loaded first may take as long as one that is asked to write.
 
     Raises:
         AIError: any failure; ABORTED by the request's signal; UNSUPPORTED_FEATURE for fields that

@@ -1,4 +1,4 @@
-"""KoboldCpp: one model, a window of its own to ask for, and generations that have to be stopped."""
+"""KoboldCpp: one model, a window of its own to ask for, and generations that must be stopped."""
 
 import secrets
 from collections.abc import AsyncIterator, Sequence

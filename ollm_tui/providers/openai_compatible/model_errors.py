@@ -30,7 +30,7 @@ def not_listed(place: Place, error: AIError) -> AIError:
     return AIError(
         error.code,
         f"{place.label} could not list its models: {said}",
-        hint=f"Name one, as in --model {place.provider}://NAME, or look at the server's log.",
+        hint=f"Name one, as in --model {place.provider}://NAME, or check the server's log.",
         status=error.status,
         provider=place.provider,
         details=error.details,
@@ -52,8 +52,8 @@ def not_pulled(place: Place, name: str, reason: str | None) -> AIError:
     """A download on the server's side failed."""
     return AIError(
         ErrorCode.ENGINE_ERROR,
-        f"{place.label} could not fetch {name}{_because(place, reason)}.",
-        hint="Ask again: it goes on where it stopped, where the server can.",
+        f"{place.label} could not download {name}{_because(place, reason)}.",
+        hint="Try again; the download resumes if the server supports it.",
         provider=place.provider,
     )
 
@@ -62,7 +62,7 @@ def not_removable(place: Place, name: str, reason: str) -> AIError:
     """The server lists the model, and it is not among those that it fetched itself."""
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,
-        f"{name} is not deleted from here.",
+        f"{name} cannot be deleted from here.",
         hint=reason,
         provider=place.provider,
     )

@@ -109,7 +109,7 @@ class OpenAICompatibleProvider:
         return with_default_keys(request, self._transport.spec.extra_body)
 
     def _preparation(self, request: Request) -> Preparation | None:
-        """Give what has to be found out before the body can be made, if anything has."""
+        """Give what must be found out before the body can be made, if anything has."""
         return None
 
     def _body(self, request: Request, say: Say = unsaid) -> JsonObject:

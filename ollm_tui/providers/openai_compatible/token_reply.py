@@ -31,4 +31,4 @@ def tokens_listed(reply: JsonValue, key: str) -> int:
 
 def uncounted() -> AIError:
     """The server answered, but not what was asked."""
-    return AIError(ErrorCode.ENGINE_ERROR, "The server answered without a number of tokens.")
+    return AIError(ErrorCode.ENGINE_ERROR, "The server's reply has no token count.")

@@ -1,7 +1,7 @@
 """The options that vLLM has beside OpenAI's: their types, and their names by version; pure.
 
 A constraint on the answer is `structured_outputs` since 0.12; before that each kind had a
-`guided_*` field of its own. vLLM ignores what it does not know, so the names have to be right.
+`guided_*` field of its own. vLLM ignores what it does not know, so the names must be right.
 Keys that stand nowhere here are passed on as they are: vLLM grows faster than this list.
 """
 
@@ -53,7 +53,7 @@ class _Options(BaseModel):
 
 
 class StructuredOutputs(_Options):
-    """What the answer has to be; one of the first six."""
+    """What the answer must be; one of the first six."""
 
     json_schema: Schema = Field(None, alias="json")
     regex: Text = None
@@ -170,6 +170,6 @@ def _wrong(place: tuple[int | str, ...]) -> AIError:
             name, kind = f"{name}.{place[1]}", inner.description
     return AIError(
         ErrorCode.BAD_REQUEST,
-        f"The vLLM option `{name}` has to be {kind}.",
+        f"The vLLM option `{name}` must be {kind}.",
         hint="Correct it in extra_body.",
     )

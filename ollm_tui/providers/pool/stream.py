@@ -25,7 +25,9 @@ from ollm_tui.providers.pool.faults import nobody
 from ollm_tui.providers.pool.health import Attempt
 from ollm_tui.providers.single_error import single_error
 
-_NO_END = ErrorEvent(AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark."))
+_NO_END = ErrorEvent(
+    AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
+)
 
 
 @asynccontextmanager

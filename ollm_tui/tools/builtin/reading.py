@@ -39,7 +39,7 @@ def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
             line_count: How many lines to give, at most 2000.
         """
         if start_line < 1 or line_count < 1:
-            raise ToolFailure("start_line and line_count have to be 1 or more.")
+            raise ToolFailure("start_line and line_count must be 1 or more.")
         with resolve_in_root(root, path, guard) as found:
             if found.is_folder:
                 raise ToolFailure(f"{found.shown} is a folder. Use list_directory for it.")

@@ -27,12 +27,12 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTT
 _REASONS = MappingProxyType(
     {
         errno.ENOENT: "does not exist",
-        errno.ENOTDIR: "goes through something that is not a folder",
-        errno.EACCES: "may not be read by this user",
-        errno.EPERM: "may not be read by this user",
+        errno.ENOTDIR: "has a part that is not a folder",
+        errno.EACCES: "cannot be read: permission denied",
+        errno.EPERM: "cannot be read: permission denied",
         errno.EINVAL: "is neither a file nor a folder but a pipe, socket or device",
         errno.ENXIO: "is neither a file nor a folder but a pipe, socket or device",
-        errno.ELOOP: "goes through links that lead in a circle or were changed meanwhile",
+        errno.ELOOP: "has links that form a loop or changed while reading",
         errno.ENAMETOOLONG: "has a name in it that is too long",
     }
 )
@@ -85,7 +85,7 @@ def resolve_in_root(root: Path, path: str, guard: FileGuard | None = None) -> It
 def open_child(folder_fd: int, name: str) -> tuple[int, os.stat_result]:
     """Open a file or folder in an open folder, never through a link and never waiting.
 
-    What is open has to be what the name still means: only then does the number of its names tell
+    What is open must be what the name still means: only then does the number of its names tell
     whether it has another one in a place that is not read.
 
     Raises:

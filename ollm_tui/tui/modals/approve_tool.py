@@ -35,7 +35,7 @@ _EFFECTS: Final[Mapping[ToolEffect, str]] = MappingProxyType(
         "network": "It can use the network.",
     }
 )
-_REASON: Final = "Enter says no with this reason · Esc says no without one"
+_REASON: Final = "Enter denies with this reason · Esc denies without one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class ApproveTool(ArmedDialog[Decision]):
     def keys(self) -> Content:
         """Name the keys that answer."""
         yes = [("y", "once"), ("a", f"{self._tool} for this chat")] if self.is_read else []
-        return named_keys(*yes, ("n", "or Esc no"), ("N", "no, and why"))
+        return named_keys(*yes, ("n", "or Esc no"), ("N", "no, with a reason"))
 
     @property
     def hears_itself(self) -> bool:
@@ -161,7 +161,7 @@ def passages_of(call: ToolCall) -> list[Passage]:
     if call.args is None:
         return [Passage("what the model wrote", call.raw_args)]
     if not call.args:
-        return [Passage("It is called without arguments.", "")]
+        return [Passage("Called without arguments.", "")]
     return [_passage(name, value) for name, value in call.args.items()]
 
 

@@ -29,7 +29,7 @@ _SCROLLS: Final[Mapping[str, int]] = MappingProxyType(
 )
 """Rows that a key goes."""
 _PAGES: Final[Mapping[str, int]] = MappingProxyType({"pageup": -1, "pagedown": 1})
-_TOO_SMALL: Final = "Too small to show what is asked. Make the window larger, or press n for no."
+_TOO_SMALL: Final = "Too small to show the question. Enlarge the window, or press n for no."
 
 
 class ArmedDialog(Dialog[ScreenResultType]):
@@ -184,7 +184,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
             self._scroll(event.key)
         elif event.character in self.CONSENTS and not self.may_consent:
             self._say_what_counts()
-            self.remark(f"{event.character} counts once every row was shown")
+            self.remark(f"{event.character} works once all rows were shown")
         elif not self.answer(event):
             self._wait_again(event.time)
 

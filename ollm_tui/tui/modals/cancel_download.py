@@ -20,9 +20,9 @@ class CancelDownload(YesNoDialog):
     def __init__(self, job: Job, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(
             "Cancel the download?",
-            "What has come of it is removed. Paused, it would be kept.",
+            "The part downloaded so far is deleted. Pausing keeps it.",
             Passage(amount(job.completed, job.total), title_of(job)),
-            yes="cancel it and remove what has come",
-            no="or Esc go on",
+            yes="cancel and delete the partial file",
+            no="or Esc keep downloading",
             clock=clock,
         )

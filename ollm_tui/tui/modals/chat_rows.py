@@ -11,7 +11,7 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import ChatSummary
 from ollm_tui.tui.widgets.chrome import cut, fit
 
-UNTITLED = "Nothing asked yet"
+UNTITLED = "Empty chat"
 LEAST_TITLE = 24
 """Cells that a title keeps before a column goes."""
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

@@ -26,10 +26,10 @@ from ollm_tui.tui.modals.dialog import Dialog
 NEW_CHAT: Final = "new"
 _SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
     {
-        "settings": "as the settings say",
-        "request": "as num_ctx asks for",
-        "engine": "as the engine has loaded the model",
-        "assumed": "a guess: nobody has said how large it is",
+        "settings": "set in the settings",
+        "request": "set by num_ctx",
+        "engine": "as loaded by the engine",
+        "assumed": "an assumption: its size is not known",
     }
 )
 Choice: TypeAlias = WayOut | Literal["new"] | None
@@ -109,7 +109,7 @@ def ways_content(ways: Mapping[str, WayOut]) -> Content:
     rows = [(key, _sentence(way)) for key, way in ways.items()]
     return Content("\n").join(
         Content.assemble((key, "bold $text-accent"), f"  {words}")
-        for key, words in (*rows, ("n", "Begin a new chat"))
+        for key, words in (*rows, ("n", "Start a new chat"))
     )
 
 
@@ -128,6 +128,6 @@ def _sentence(way: WayOut) -> str:
             them, freed = counted(way.count, "attachment"), counted(way.freed, "token")
             return f"Leave out {them} (about {freed}{rest})"
         case SendEverything():
-            return "Send again what was left out"
+            return "Send everything again"
         case _:
             assert_never(way)

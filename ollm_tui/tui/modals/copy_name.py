@@ -33,9 +33,7 @@ class CopyName(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the question."""
         with Vertical():
-            yield Static(
-                Content(f"A second name for {clean_name(self._first_name)}"), classes="title"
-            )
+            yield Static(Content(f"New name for {clean_name(self._first_name)}"), classes="title")
             yield TextField(placeholder="name, or name:tag", compact=True)
             yield Static(Content(_KEYS), id="about")
 
@@ -45,5 +43,5 @@ class CopyName(Dialog[str | None]):
         if name and name != self._first_name:
             self.dismiss(name)
         else:
-            words = "That is its name already." if name else "Write a name first."
+            words = "It already has this name." if name else "Enter a name first."
             self.query_one("#about", Static).update(Content(f"{words} {_KEYS}"))

@@ -26,15 +26,15 @@ class DeleteModel(YesNoDialog):
         known = info.size_bytes
         amount = size(known) if known and known > 0 else "size unknown"
         notes = [
-            "It answers in the open chat, which has no model then." if is_own else "",
+            "The open chat uses it and will have no model." if is_own else "",
             "It is loaded now." if is_loaded else "",
-            "Nothing brings it back but fetching it again.",
+            "To get it back you have to download it again.",
         ]
         super().__init__(
-            "Delete this model for good?",
+            "Delete this model permanently?",
             "\n".join(note for note in notes if note),
             Passage(f"{amount} · {clean_name(place)}", info.name),
             yes="delete",
-            no="or Esc keeps it",
+            no="or Esc keep it",
             clock=clock,
         )

@@ -25,8 +25,8 @@ class FilterList(Dialog[ScreenResultType]):
         Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True),
         Binding("down,ctrl+n", "move(1)", "Next", show=False, priority=True),
         Binding("up,ctrl+p", "move(-1)", "Previous", show=False, priority=True),
-        Binding("pagedown", "move(10)", "Further down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "Further up", show=False, priority=True),
+        Binding("pagedown", "move(10)", "Page down", show=False, priority=True),
+        Binding("pageup", "move(-10)", "Page up", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     FilterList {

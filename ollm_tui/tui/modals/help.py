@@ -43,7 +43,7 @@ class Help(Dialog[None]):
         elsewhere = _GOING_THROUGH | SCREENS.keys()
         self._keys = [key for key in keys if key.scope not in elsewhere]
         self._further = {
-            "While going through the chat": [key for key in keys if key.scope in _GOING_THROUGH],
+            "While browsing messages": [key for key in keys if key.scope in _GOING_THROUGH],
             **{head: [key for key in keys if key.scope == one] for one, head in SCREENS.items()},
         }
         self._editing = editing
@@ -88,7 +88,7 @@ def help_page(
             Content.styled("A line that begins with // is sent with one slash.", "$text-muted"),
             *(line for head, rows in further.items() for line in _section(head, rows, width)),
             Content(""),
-            Content.styled("While writing", "bold $primary"),
+            Content.styled("In the input", "bold $primary"),
             *_table(_key_rows(editing), width),
         ]
     )

@@ -14,11 +14,11 @@ class LeaveOutPictures(YesNoDialog):
     def __init__(
         self, model: str, count: int, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        them = "a picture that stays" if count == 1 else f"{count} pictures that stay"
+        them = "1 picture is" if count == 1 else f"{count} pictures are"
         super().__init__(
-            "The model reads only text",
-            f"This chat has {them} out of what is sent to this model."
-            " The chat itself keeps everything, and a model that sees gets it again.",
+            "This model accepts text only",
+            f"{them} not sent to it."
+            " The chat keeps everything, and a model with vision gets it again.",
             Passage("Model", clean_name(model)),
             yes="send without pictures",
             no="or Esc back to the input",

@@ -108,9 +108,9 @@ class OpenLink(ArmedDialog[LinkAnswer]):
 def _warnings(target: LinkTarget) -> Iterator[str]:
     """Sentences about what is easily taken for something else."""
     if target.user:
-        yield "What stands before the @ is not the host."
+        yield "The part before the @ is not the host."
     if any(host.is_international for host in target.hosts):
-        yield "The host has letters that may look like others."
+        yield "The host has look-alike letters."
     for place in dict.fromkeys(host.place for host in target.hosts if host.place):
         yield f"The host is in {place}." if " machine" not in place else f"It leads to {place}."
 

@@ -51,7 +51,7 @@ class PickChat(FilterList[str | None]):
         self._listed: list[ChatSummary] = []
         self._doomed: ChatSummary | None = None
         self._pasted_at = float("-inf")
-        self._word = "Reading the chats…"
+        self._word = "Loading chats…"
         """What is said until there is something to say about the list itself."""
 
     def on_mount(self) -> None:
@@ -104,7 +104,7 @@ class PickChat(FilterList[str | None]):
         if self._word:
             return self._word
         if not self._listed:
-            return "No chat is saved yet. Esc close"
+            return "No saved chats yet. Esc close"
         if not shown:
             return f"No chat matches {self.query_text!r}."
         keys = "Enter open · Ctrl+D delete · Esc close"
@@ -129,12 +129,12 @@ class PickChat(FilterList[str | None]):
         if chat is None:
             return
         if chat.id == self._current:
-            self.say("This chat is open. Begin another one, then delete it.")
+            self.say("This chat is open. Start another one, then delete it.")
             return
         self._doomed = chat
         self.set_focus(None)
         self.say(
-            f"Delete “{title_of(chat)}” ({count_of_all(chat)}) for good?\n"
+            f"Delete “{title_of(chat)}” ({count_of_all(chat)}) permanently?\n"
             "y delete · any other key keeps it"
         )
 

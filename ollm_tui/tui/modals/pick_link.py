@@ -22,7 +22,7 @@ _LOOKED_AT: Final = 2_000
 class PickLink(FilterList[str | None]):
     """Gives the address of the chosen link; asking before it is opened is the opener's business."""
 
-    HEADING = "Links of the newest answer"
+    HEADING = "Links in the last answer"
     DEFAULT_CSS = """
     PickLink > Vertical { width: 96; height: 22; }
     """
@@ -50,7 +50,7 @@ class PickLink(FilterList[str | None]):
         rows = [Option(Content(cut(label, width)), id=str(number)) for number, label in kept]
         self.fill(rows[:MOST])
         more = f"{len(kept) - MOST:,} more: type to find them · " if len(kept) > MOST else ""
-        self.say(f"{more}Enter look at it · Esc close" if kept else "No link matches.")
+        self.say(f"{more}Enter open · Esc close" if kept else "No link matches.")
 
     @on(OptionList.OptionSelected)
     def _choose(self, event: OptionList.OptionSelected) -> None:

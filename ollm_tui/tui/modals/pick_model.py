@@ -38,7 +38,7 @@ class PickModel(FilterList[ModelRef | None]):
 
     HEADING = "Choose a model"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f5", "ask_again", "Look again", show=False, priority=True)
+        Binding("f5", "ask_again", "Refresh", show=False, priority=True)
     ]
 
     def __init__(
@@ -123,14 +123,14 @@ class PickModel(FilterList[ModelRef | None]):
     def _about(self) -> str:
         lines = problem_lines(self._listings.values())
         if self._is_asking:
-            lines.append("Asking for models…")
+            lines.append("Loading models…")
         elif not self._shown:
             query = self.query_text
-            none = f"No model matches {query!r}." if query else "No model was found."
+            none = f"No model matches {query!r}." if query else "No models found."
             lines.append(f"{none} Esc close")
             lines += [clean_line(self._beside)] if self._beside and not query else []
         else:
-            lines.append("Enter use · F5 look again · Esc close · ● loaded · ? assumed · ! set")
+            lines.append("Enter use · F5 refresh · Esc close · ● loaded · ? assumed · ! set")
         return "\n".join(lines)
 
     @on(OptionList.OptionSelected)

@@ -47,7 +47,7 @@ _NOT_NOW: Final[Mapping[str, str]] = MappingProxyType(
         "variant.context": "Its context window is not known",
         "variant.cache": "Its context window is not known",
         "variant.place": "There is no other place for it",
-        "variant.projector": "It has no file to see pictures by",
+        "variant.projector": "It has no image encoder",
     }
 )
 ROOMY: Final = 32
@@ -109,13 +109,13 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     @work(exclusive=True)
     async def _ask(self) -> None:
-        self._say_trouble("Asking what there is…")
+        self._say_trouble("Loading the list of files…")
         try:
             self._repo = await self._hub.repo(self._offer.repo, revision=self._offer.revision)
         except AIError as error:
             self._say_trouble(f"{error.message} {error.hint or ''}")
         else:
-            self._say_trouble("" if self._listed() else "There is no model file in it.")
+            self._say_trouble("" if self._listed() else "It contains no model files.")
         went_to = self._marked if self._has_moved else None
         gone_to = went_to.quantization if went_to is not None else None
         self._show(first_marked(self._listed(), self._offer, gone_to))
@@ -153,7 +153,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         chosen = self._chosen
         where = [place_line(chosen)] if chosen is not None else []
         if chosen is not None and is_too_large(chosen):
-            where.append("There is not enough room for it.")
+            where.append("There is not enough disk space.")
         if (line := self._projector_line()) is not None:
             where.append(line)
         self._write("#where", "\n".join(where))
@@ -179,7 +179,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
             return None
         amount = f", {size(projector.size)}" if projector.size else ""
         taken = "With" if self._takes_projector else "Without"
-        return f"{taken} what it sees pictures by ({clean_name(projector.name)}{amount})"
+        return f"{taken} image encoder ({clean_name(projector.name)}{amount})"
 
     def _say_trouble(self, words: str) -> None:
         if not self.has_its_parts:
@@ -238,7 +238,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
             self._judge(lambda fits: fits.with_context(steps))
 
     def action_cache(self) -> None:
-        """Judge for another kind of cache."""
+        """Fit for another KV cache type."""
         if self._can("variant.cache"):
             self._judge(ModelFits.with_next_cache)
 
@@ -273,7 +273,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
             return
         variant = chosen.row.variant
         if chosen.place.provider is None and variant is not None and variant.problem:
-            self._say_trouble(f"It cannot be fetched: {variant.problem}")
+            self._say_trouble(f"It cannot be downloaded: {variant.problem}")
             return
         origins = origins_of(self._offer, self._repo, chosen)
         if origins:

@@ -23,11 +23,11 @@ class SaveCopy(YesNoDialog):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
-            "Too much for the clipboard",
-            f"{characters:,} characters in {counted(lines, 'line')} are more than terminals are"
-            " known to take as their clipboard.\n\nWrite them to a file? Nobody else can read it.",
+            "Too large for the clipboard",
+            f"{characters:,} characters in {counted(lines, 'line')} are more than most"
+            " terminals accept as their clipboard.\n\nSave them to a file? Only you can read it.",
             Passage("In the folder", short_path(folder)),
-            yes="write the file",
+            yes="save to a file",
             no="or Esc no",
             clock=clock,
         )

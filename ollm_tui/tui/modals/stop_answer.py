@@ -14,12 +14,12 @@ class StopAnswer(YesNoDialog):
     def __init__(
         self, model: str, deed: str, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Ask before something that ends the answer: `deed` is what, as in `begin a new chat`."""
+        """Ask before something that ends the answer: `deed` is what, as in `start a new chat`."""
         super().__init__(
-            "An answer is coming",
+            "An answer is in progress",
             f"Stop it and {deed}?",
             Passage("Model", clean_name(model)),
             yes="stop it",
-            no="or Esc keeps it",
+            no="or Esc keep it",
             clock=clock,
         )

@@ -25,7 +25,7 @@ _PROJECTORS: Final = ("F16", "BF16", "Q8_0", "F32")
 """Which picture encoder is taken, the usual one first."""
 _QUANT_CELLS: Final = 12
 _LICENCE: Final = 40
-_NO_LICENCE: Final = "licence not said"
+_NO_LICENCE: Final = "licence unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +198,7 @@ def _remark(row: VariantRow) -> str:
 
 
 def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[str]:
-    """Say what the repository is: size, window, licence, and what has to be accepted first."""
+    """Say what the repository is: size, window, licence, and what must be accepted first."""
     model = repo.model if repo is not None else None
     entry = offer.entry
     licence = (model.licence if model else None) or (entry.licence if entry else None)
@@ -219,7 +219,7 @@ def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[st
     lines = [" · ".join(filter(None, facts))]
     if model is not None and model.gated:
         page = f"{clean_line(hub_place[:_LONGEST])}/{clean_name(offer.repo[:_LONGEST])}"
-        lines.append(f"Its terms have to be accepted at {page}; then HF_TOKEN lets it be fetched.")
+        lines.append(f"Accept its terms at {page}, then set HF_TOKEN to download it.")
     return lines
 
 

@@ -94,7 +94,7 @@ class Attaching:
         composer = self._screen.composer
         there = [one for _, one in composer.pictures.attached(composer.draft)]
         if len(there) >= MOST_PICTURES:
-            raise refusal(f"{MOST_PICTURES} pictures are the most for one message.")
+            raise refusal(f"{MOST_PICTURES} pictures are the limit for one message.")
         if sum(one.size for one in [*there, picture]) > MOST_TOGETHER_BYTES:
             most = MOST_TOGETHER_BYTES // 1_000_000
             raise refusal(f"With {picture.name} the pictures have more than {most} MB together.")
@@ -106,8 +106,8 @@ class Attaching:
 
         if is_secret(path.absolute().parts[1:]):
             self._screen.hints.flash(
-                f"{shown_path(path)} may hold passwords or keys. It is sent as it is; "
-                "take it out of the message if that is not meant.",
+                f"{shown_path(path)} may contain passwords or keys. It is sent as is; "
+                "remove it from the message if you do not want that.",
                 READ_S,
             )
 

@@ -83,10 +83,10 @@ class Branches:
             self._desk.say(error.message, "error", error.hint)
             return
         self._desk.go_to(client)
-        newest = ", the one continued last" if place == 0 else ""
+        newest = ", the latest" if place == 0 else ""
         length = counted(found[place].length, "message")
         text = f"Branch {place + 1} of {len(found)}{newest}: {length}."
-        self._desk.say(text, hint="/branch shows the next one. What you send goes on from here.")
+        self._desk.say(text, hint="/branch shows the next one. New messages continue from here.")
         await self._desk.talk.find_window()
         self._desk.status.show_talk()
 
@@ -112,10 +112,10 @@ def news_words(news: "ChatNews") -> list[tuple[str, str | None]]:
     """Give sentences about what another program did, each with its next step."""
     if news.is_saved_anew:
         text = "This chat was deleted in another window. It is saved again as a new chat."
-        return [(text, "Delete it from the list of chats if nothing of it shall stay.")]
+        return [(text, "To remove it completely, delete it from the list of chats.")]
     if news.is_deleted:
         text = "This chat was deleted in another window."
-        return [(text, "What you send from here on saves it again as a new chat.")]
+        return [(text, "The next message saves it again as a new chat.")]
     words: list[tuple[str, str | None]] = []
     if news.title is not None:
         words.append((f"This chat was renamed in another window: {clean_line(news.title)}", None))

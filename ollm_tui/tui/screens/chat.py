@@ -192,7 +192,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
         self.composer.look_at_pictures()
         if desk.is_busy and desk.rewriting.is_editing:
             self.composer.prepend(wanted)
-            self.hints.flash("An answer is still coming", FLASH_S)
+            self.hints.flash("An answer is still in progress", FLASH_S)
         elif desk.is_busy:
             desk.turns.enqueue(wanted)
         else:
@@ -202,9 +202,9 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
     def ask_again(self) -> None:
         """Ask the newest question once more."""
         if self.desk is None or self.desk.is_busy:
-            self.hints.flash("An answer is still coming", FLASH_S)
+            self.hints.flash("An answer is still in progress", FLASH_S)
         elif not self.desk.talk.was_asked:
-            self.hints.flash("Nothing was asked yet", FLASH_S)
+            self.hints.flash("No messages yet", FLASH_S)
         else:
             self.transcript.follow()
             self._answer(None)
@@ -305,7 +305,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
                 rewriting.edit_newest()
             else:
                 key = self.keymap.key_for("chat.back")
-                self.hints.flash(f"{key} again edits your last message", AGAIN_WITHIN_S)
+                self.hints.flash(f"Press {key} again to edit your last message", AGAIN_WITHIN_S)
 
     def _edit_message(self, block_id: str) -> bool:
         return self.desk is not None and self.desk.rewriting.edit(block_id)
@@ -330,7 +330,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     def action_leave(self) -> None:
         """Quit; while an answer comes, only when pressed twice."""
-        if not self._can_stop or self._is_sure_to_quit("chat.leave", "An answer is coming. "):
+        if not self._can_stop or self._is_sure_to_quit("chat.leave", "An answer is in progress. "):
             self.quit()
 
     def _is_sure_to_quit(self, key_id: str, why: str = "") -> bool:
@@ -366,7 +366,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
             self.desk.status.show_tools()
 
     def action_new_chat(self) -> None:
-        """Begin a new chat; asks while an answer comes."""
+        """Start a new chat; asks while an answer comes."""
         if self.desk is None:
             self._want("new_chat")
         else:
@@ -383,9 +383,9 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
         """Keep what a key asks for until it can be done, and say that this is not yet."""
         if self._is_opening:
             self._wanted_early = action
-            self.hints.flash("Starting; this opens in a moment", FLASH_S)
+            self.hints.flash("Still starting; try again in a moment", FLASH_S)
         else:
-            self.hints.flash("This needs settings that can be read; see above", FLASH_S)
+            self.hints.flash("This needs valid settings; see above", FLASH_S)
 
     @work(group="command")
     async def action_next_recent(self) -> None:

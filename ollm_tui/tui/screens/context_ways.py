@@ -30,7 +30,7 @@ class ContextWays:
         if isinstance(self._desk.runtime, MeasuresContext):
             self._screen.run_worker(self._measure(self._desk.runtime), group="context")
         else:
-            self._desk.say("Nothing here counts the context.")
+            self._desk.say("The context cannot be counted here.")
 
     async def _measure(self, runtime: MeasuresContext) -> None:
         try:
@@ -60,10 +60,10 @@ def _done(way: WayOut) -> str:
     match way:
         case LeaveOutTurns():
             them = "question is" if way.turns == 1 else f"{way.turns} questions are"
-            return f"The oldest {them} not sent from now on; the chat itself keeps all of it."
+            return f"The oldest {them} no longer sent; the chat keeps everything."
         case RaiseWindow():
-            return f"The model is loaded with {way.num_ctx:,} tokens from the next prompt on."
+            return f"The model loads with a window of {way.num_ctx:,} tokens for the next prompt."
         case DropAttachments():
-            return "Attachments are not sent from now on; the chat itself keeps them."
+            return "Attachments are no longer sent; the chat keeps them."
         case SendEverything():
-            return "All of the chat is sent from now on."
+            return "The whole chat is sent again."

@@ -79,7 +79,7 @@ class Copying:
             found.append(part)
             if not is_said and time.monotonic() - began > _SOON_S:
                 is_said = True
-                self._say("Collecting the text", _LONG_S)
+                self._say("Copying…", _LONG_S)
         text = "".join(found).rstrip(ends) if ends else "".join(found)
         if fits_a_terminal(text):
             self._send(text)
@@ -88,7 +88,7 @@ class Copying:
 
     def _send(self, text: str) -> None:
         if not text:
-            self._say("There is nothing to copy")
+            self._say("Nothing to copy")
             return
         self._screen.app.copy_to_clipboard(text)
         lines = counted(text.count("\n") + 1, "line")
@@ -100,7 +100,7 @@ class Copying:
         from ollm_tui.tui.modals.save_copy import SaveCopy, short_path
 
         if self._folder is None:
-            self._say("This is too much for the terminal's clipboard")
+            self._say("This is too large for the terminal's clipboard")
             return
         self._screen.hints.hush()
         question = SaveCopy(text.count("\n") + 1, len(text), self._folder)
@@ -113,7 +113,7 @@ class Copying:
             reason = error.strerror or type(error).__name__
             self._screen.say_of_copy(f"The copy could not be written: {reason}.", is_error=True)
         else:
-            self._screen.say_of_copy(f"The copy is in {short_path(path)}.")
+            self._screen.say_of_copy(f"Saved the copy to {short_path(path)}.")
 
     def _say(self, words: str, seconds: float = FLASH_S) -> None:
         self._screen.hints.flash(words, seconds)

@@ -168,7 +168,7 @@ class Desk:
         self._return_to_input(prompt)
         key = self._screen.keymap.key_for("chat.models")
         hint = f"Press {key} to choose one. What you wrote is back in the input."
-        self.say("No model is chosen.", "warning", hint)
+        self.say("No model is selected.", "warning", hint)
 
     def _return_to_input(self, prompt: str | None) -> None:
         parts = (prompt, self.turns.take_back())
@@ -231,7 +231,7 @@ class Desk:
         found = await self.runtime.router.resolve(address)
         self.use_model(found.ref)
         key = self._screen.keymap.key_for("chat.models")
-        words = unlisted_words(self.runtime.catalog.cached(), found.ref, key)
+        words = unlisted_words(self.runtime.catalog, found.ref, key)
         if words is not None:
             self.say(words[0], "warning", words[1])
 
@@ -239,7 +239,7 @@ class Desk:
         """Let another model answer from now on."""
         self._set_model(ref)
         self._remember_model()
-        self.say(f"{ref.model} answers from now on.")
+        self.say(f"Now using {ref.model}.")
         self.status.show_talk()
 
     def _set_model(self, ref: ModelRef) -> None:
@@ -261,7 +261,7 @@ class Desk:
         """Go to the model used before this one."""
         address = self.talk.next_recent()
         if address is None:
-            self._screen.hints.flash("No other model was used lately", FLASH_S)
+            self._screen.hints.flash("No other model was used recently", FLASH_S)
             return
         try:
             await self.find_model(address)
@@ -273,6 +273,6 @@ def _hints(screen: "ChatScreen") -> Hints:
     key_for = screen.keymap.key_for
     return Hints(
         retry=f"Press {key_for('chat.retry')} to try again.",
-        go_on=f"Press {key_for('chat.go_on')} to let it.",
-        context=f"Press {key_for('chat.context')} for the ways out.",
+        go_on=f"Press {key_for('chat.go_on')} to continue.",
+        context=f"Press {key_for('chat.context')} to make room.",
     )

@@ -37,7 +37,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
     YIELDS: ClassVar[frozenset[str]] = frozenset()
     """Actions whose keys belong to the list while it has the focus."""
     PARTS: ClassVar[tuple[str, ...]] = ()
-    """What has to be there for it to be written on, as selectors."""
+    """What must be there for it to be written on, as selectors."""
 
     def __init__(self, runtime: object, *, sleep: Sleep = anyio.sleep) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
         if self.dock.display:
             self.set_focus(self.dock)
         else:
-            self.say_of_downloads("Nothing was fetched lately.")
+            self.say_of_downloads("No recent downloads.")
 
     @on(DownloadsDock.Left)
     def _leave_downloads(self, event: DownloadsDock.Left) -> None:

@@ -18,7 +18,7 @@ class Escapes:
         self._asked = ("", float("-inf"))
 
     def is_sure(self, question: str, seconds: float) -> bool:
-        """Whether a question was asked within these seconds; if not it has to be shown now."""
+        """Whether a question was asked within these seconds; if not it must be shown now."""
         now, (asked, since) = self._clock(), self._asked
         is_second = asked == question and now - since < seconds
         self._asked = ("", float("-inf")) if is_second else (question, now)

@@ -146,12 +146,13 @@ class Fetching:
             await self._desk.runtime.model_info(ref)
         # Who chose it on the other screen is told that it answers, and need not be told how.
         if ref is not None and ref != self._taken:
-            hint = f"/model {clean_name(str(ref)[:_LONGEST])} chats with it."
-        self._desk.say(f"{title_of(job)} is here{amount}.", "info", hint)
+            address = self._desk.runtime.catalog.shown_address(ref)
+            hint = f"/model {clean_name(address[:_LONGEST])} to chat with it."
+        self._desk.say(f"Downloaded {title_of(job)}{amount}.", "info", hint)
 
     def _tell_failed(self, job: Job) -> None:
         trouble = job.trouble
         words = clean_line(trouble.message[:_LONGEST]) if trouble is not None else "It failed."
         advice = clean_line((trouble.hint or "")[:_LONGEST]) if trouble is not None else ""
-        hint = " ".join(filter(None, (advice, "/pull shows the downloads.")))
-        self._desk.say(f"{title_of(job)} could not be fetched. {words}", "error", hint)
+        hint = " ".join(filter(None, (advice, "/pull shows the details.")))
+        self._desk.say(f"{title_of(job)} could not be downloaded. {words}", "error", hint)

@@ -110,7 +110,7 @@ class FindModels(ShowsDownloads):
         yield Static("", id="title", markup=False)
         yield TextField(
             clean_line(self._text),
-            placeholder="A name, owner/name, an address, a file, or words to search for",
+            placeholder="Search, or enter owner/name, an address or a file",
             compact=True,
             select_on_focus=False,
         )
@@ -135,7 +135,7 @@ class FindModels(ShowsDownloads):
         if isinstance(runtime, FetchesLazily):
             await runtime.load_fetching()
         if not isinstance(runtime, KnowsModels) or not isinstance(runtime, KnowsHub):
-            self._say("Models cannot be looked for here.")
+            self._say("Model search is not available here.")
             return
         await runtime.model_registry.prepare()
         self._search = search = ModelSearch(runtime.model_registry, runtime.hub.place)
@@ -201,7 +201,7 @@ class FindModels(ShowsDownloads):
         """Say how good the marked model is."""
         row, runtime = self._marked, self._runtime
         if not isinstance(runtime, KnowsModels) or not isinstance(row, EntryRow):
-            self._say("Only a model that is listed by name can be rated.")
+            self._say("Only a listed model can be rated.")
             return
         said = await rate(self.app, runtime.model_registry, row.entry)
         self._show()
@@ -286,11 +286,11 @@ class FindModels(ShowsDownloads):
         if self._said or search is None:
             return self._said
         if search.is_asking:
-            return "Asking the hub…"
+            return "Searching the hub…"
         if search.trouble is not None:
             words = f"{search.trouble.message} {search.trouble.hint or ''}".strip()
-            return f"{clean_line(words)} What is listed is known without it."
-        return search.refusal or ("" if self._rows else "No model is known by these words.")
+            return f"{clean_line(words)} Only local results are shown."
+        return search.refusal or ("" if self._rows else "No models match.")
 
     # Choosing
 
@@ -306,7 +306,7 @@ class FindModels(ShowsDownloads):
     async def _fetch(self, origins: Sequence[Origin]) -> None:
         queue = self.queue
         if queue is None:
-            self._say("Nothing can be fetched here.")
+            self._say("Downloads are not available here.")
             return
         try:
             for origin in origins:

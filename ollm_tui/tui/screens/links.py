@@ -52,7 +52,7 @@ class Links:
 
         links = await links_in(self._screen.transcript.last_answer_text() or "")
         if not links:
-            self._screen.hints.flash("The newest answer has no links", FLASH_S)
+            self._screen.hints.flash("The last answer has no links", FLASH_S)
         elif self._screen.app.screen is self._screen:
             self._screen.app.push_screen(PickLink(links), self._chosen)
 

@@ -64,9 +64,11 @@ class ModelChoosing:
         elif entry.installed:
             self._screen.dismiss(entry.installed[0])
         elif ollama is not None:
-            self._say(f"Only Ollama has it, as {clean_name(ollama)}, and no Ollama answers here.")
+            self._say(
+                f"Only Ollama has it, as {clean_name(ollama)}, but Ollama is not running here."
+            )
         else:
-            self._say("Nobody has said where it can be had.")
+            self._say("No source for it is known.")
 
     def _pick(self, offer: Offer, search: ModelSearch) -> None:
         dialog = PickVariant(offer, self._hub, search.fits, self._keymap)

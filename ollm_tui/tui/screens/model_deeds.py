@@ -26,11 +26,11 @@ KEY_OF: Final[Mapping[Deed, str]] = {
     "delete": "models.delete",
 }
 _STAYS: Final = (
-    Choice("", "As long as its server keeps models"),
-    Choice("5m", "5 minutes after it was used"),
-    Choice("30m", "30 minutes after it was used"),
-    Choice("2h", "2 hours after it was used"),
-    Choice("-1", "Until it is dropped"),
+    Choice("", "Server default"),
+    Choice("5m", "5 minutes after its last use"),
+    Choice("30m", "30 minutes after its last use"),
+    Choice("2h", "2 hours after its last use"),
+    Choice("-1", "Until unloaded"),
 )
 
 
@@ -64,12 +64,12 @@ class ModelDeeds:
         return self._known[ref]
 
     async def do(self, deed: Deed, entry: ModelEntry) -> None:
-        """Do something with a model, after what has to be asked; or say why it cannot be done."""
-        refusal = (await self.refusals(entry.ref)).get(deed, "It cannot be done with this model.")
+        """Do something with a model, after what must be asked; or say why it cannot be done."""
+        refusal = (await self.refusals(entry.ref)).get(deed, "Not available for this model.")
         if refusal is not None:
             self._screen.say(refusal, is_error=True)
         elif self._work.is_busy_with(entry.ref):
-            self._screen.say(f"Something is being done with {entry.name} already.")
+            self._screen.say(f"Another action on {entry.name} is in progress.")
         elif self._screen.is_current:
             await self._ask(deed, entry)
 
@@ -143,5 +143,5 @@ class ModelDeeds:
         ]
         if not self._screen.is_current:
             return None
-        page = Choose(entry.name, [*further, *deeds], "Enter do it · Esc close")
+        page = Choose(entry.name, [*further, *deeds], "Enter run · Esc close")
         return await self._screen.app.push_screen_wait(page)

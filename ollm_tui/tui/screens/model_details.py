@@ -73,7 +73,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         ref = self.details.ref
-        yield ChatHeader("Details of a model", ref.model, ref.provider)
+        yield ChatHeader("Model details", ref.model, ref.provider)
         yield Sheet(self._sections, first=self._first)
         yield HintLine()
         yield SearchBar([KeyHint("Enter", "next"), KeyHint("Esc", "close")])
@@ -113,7 +113,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
 
     def _refusal(self, deed: "Deed") -> str | None:
         if self._refusals is None:
-            return "It cannot be done from here."
+            return "Not available here."
         return self._refusals.get(deed)
 
     def action_section(self, direction: int) -> None:
@@ -129,7 +129,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         self.sheet.scroll_relative(y=direction * max(1, self.sheet.size.height - 1), animate=False)
 
     def action_edge(self, direction: int) -> None:
-        """Scroll to the beginning or the end."""
+        """Scroll to the top or the end."""
         self.sheet.edge(direction)
 
     def action_copy(self) -> None:
@@ -176,9 +176,9 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         text = self.bar.text
         found = bool(text) and await self.sheet.find(direction, fresh=fresh)
         if self._is_searching:
-            self.bar.say("" if found or not text else "nothing found")
+            self.bar.say("" if found or not text else "no matches")
         elif not found:
-            self.hints.flash("Nothing found" if text else "Nothing was searched for", FLASH_S)
+            self.hints.flash("No matches" if text else "Nothing to search for", FLASH_S)
 
     def _end_search(self) -> None:
         self._is_searching = False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ollm_tui.library.registry.ports import Registry
 
 _NONE: Final = "none"
-_WORDS: Final = {5: "among the best", 4: "good", 3: "it will do", 2: "weak", 1: "not again"}
+_WORDS: Final = {5: "among the best", 4: "good", 3: "acceptable", 2: "weak", 1: "poor"}
 
 
 async def rate(app: "App[None]", registry: "Registry", entry: "RegistryEntry") -> str:
@@ -27,12 +27,12 @@ async def rate(app: "App[None]", registry: "Registry", entry: "RegistryEntry") -
     except AIError as error:
         return f"{error.message} {error.hint or ''}".strip()
     name = clean_name(entry.name)
-    return f"{name} has no rating now." if stars is None else f"{name} has {stars} of 5 now."
+    return f"{name} is no longer rated." if stars is None else f"{name} has {stars} of 5 now."
 
 
 def _question(entry: "RegistryEntry") -> Choose:
     choices = [Choice(str(stars), f"{stars} of 5, {word}") for stars, word in _WORDS.items()]
     if entry.rating is not None:
-        choices.append(Choice(_NONE, f"Take back the {entry.rating} of 5"))
-    about = "What you like is found first. Enter choose · Esc close"
-    return Choose(f"How do you like {entry.name}?", choices, about)
+        choices.append(Choice(_NONE, f"Remove the rating ({entry.rating} of 5)"))
+    about = "Higher-rated models come first. Enter choose · Esc close"
+    return Choose(f"Rate {entry.name}", choices, about)

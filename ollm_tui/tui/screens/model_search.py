@@ -132,7 +132,7 @@ class ModelSearch:
         if self.purpose is not None:
             return best_by_purpose(rows, (self.purpose,), each=MOST)
         has_none = self.knows_installed and not any(entry.installed for entry in entries)
-        first = [Group("to begin with", (_starter(),))] if has_none else []
+        first = [Group("to start with", (_starter(),))] if has_none else []
         return [*first, *best_by_purpose(rows, tuple(PURPOSES), each=EACH)]
 
     def _entries(self) -> list[RegistryEntry]:
@@ -150,9 +150,9 @@ class ModelSearch:
         meant = self._meant
         match meant:
             case UrlFile():
-                return [OriginRow(meant, shown_address(meant), "fetch the file into the library")]
+                return [OriginRow(meant, shown_address(meant), "download the file to the library")]
             case LocalFiles():
-                return [OriginRow(meant, shown_address(meant), "copy it into the library")]
+                return [OriginRow(meant, shown_address(meant), "copy it to the library")]
             case HubAddress():
                 return [RepositoryRow(meant, self._hub_place), *self._pulls()]
             case PlainName():

@@ -63,7 +63,7 @@ class ModelViews:
         details = await manager.show(ref)
         refusals = {**await manager.deeds(ref)}
         key = self._screen.keymap.key_for("chat.models")
-        refusals[_NOT_FROM_A_CHAT] = f"It gets a second name where all models are: {key}."
+        refusals[_NOT_FROM_A_CHAT] = f"Copy it in the model list: {key}."
         self._open(details, refusals, section)
 
     def page(
@@ -98,7 +98,7 @@ class ModelViews:
             return
         page = self.page(details, refusals, section)
         if section is not None and not page.has(section):
-            self._desk.say(f"{clean_name(details.ref.model)} brings no {section}.", "warning")
+            self._desk.say(f"{clean_name(details.ref.model)} has no {section}.", "warning")
             return
         self._screen.app.push_screen(page, partial(self._answered, details))
 
@@ -122,7 +122,7 @@ class ModelViews:
             shown = clean_name(ref.model)
             self._desk.say(f"Loading {shown} …")
             await manager.load(ref, keep_alive=keep_alive)
-            self._desk.say(f"{shown} is loaded.")
+            self._desk.say(f"Loaded {shown}.")
             await self._desk.talk.look_at_window()
             self._desk.status.show_talk()
 
@@ -130,7 +130,7 @@ class ModelViews:
         manager, ref = await self._meant(name)
         if manager is not None and ref is not None:
             await manager.unload(ref)
-            self._desk.say(f"{clean_name(ref.model)} is no longer loaded.")
+            self._desk.say(f"Unloaded {clean_name(ref.model)}.")
 
     async def _delete(self, details: ModelDetails) -> None:
         """Delete after a yes."""
@@ -153,6 +153,6 @@ class ModelViews:
             self._desk.say("This program only lists models.")
             return None, None
         if not name and own is None:
-            self._desk.say("No model is chosen.", "warning")
+            self._desk.say("No model is selected.", "warning")
             return None, None
         return runtime.manager, (await runtime.router.resolve(name or own or "")).ref

@@ -43,7 +43,7 @@ def _left(info: ModelInfo, now: datetime) -> str:
     if left > _FOR_EVER_S:
         return "stays"
     if left <= 0:
-        return "leaves now"
+        return "unloading"
     if left < 60:
         return "less than a minute left"
     minutes = round(left / 60)
@@ -90,18 +90,18 @@ def empty_words(
     """Say why the table is empty, and how to get a model; `beside` is what else there is."""
     has_models = any(listing.models for listing in listings)
     if has_models:
-        elsewhere = f"\n\n{find_key} looks for it where models can be fetched." if find_key else ""
+        elsewhere = f"\n\n{find_key} searches for models to download." if find_key else ""
         return f"No model matches {clean_line(query)!r}.{elsewhere}"
     if is_asking:
-        return "Asking for models…"
-    find = f"Press {find_key} to find one and fetch it.\n" if find_key else ""
+        return "Loading models…"
+    find = f"Press {find_key} to find and download one.\n" if find_key else ""
     steps = (
         f"{find}"
         f"{'Or start' if find else 'Start'} an engine, `ollama serve` in another terminal, "
-        f"and press {again_key};\nthen `ollm models pull qwen3:4b` fetches a model."
+        f"and press {again_key};\nthen `ollm models pull qwen3:4b` downloads a model."
     )
     if beside:
         steps = f"{steps}\n\n{clean_line(beside)}"
     if any(listing.problem is not None for listing in listings):
-        return f"No provider that answers has a model.\n\n{steps}"
-    return f"No model is installed.\n\n{steps}"
+        return f"No provider has any models.\n\n{steps}"
+    return f"No models are installed.\n\n{steps}"

@@ -99,7 +99,7 @@ class ModelWork:
 
         async def deed(manager: "ModelManager") -> Outcome:
             await manager.load(ref, keep_alive=keep_alive)
-            return Outcome(ref, f"{name} is loaded.")
+            return Outcome(ref, f"Loaded {name}.")
 
         self._begin(ref, f"Loading {name}…", deed)
 
@@ -110,16 +110,16 @@ class ModelWork:
 
         async def deed(manager: "ModelManager") -> Outcome:
             await manager.unload(ref)
-            return Outcome(ref, f"{name} is no longer in memory.")
+            return Outcome(ref, f"Unloaded {name}.")
 
-        self._begin(ref, f"Dropping {name} from memory…", deed)
+        self._begin(ref, f"Unloading {name} …", deed)
 
     def copy(self, ref: ModelRef, copy: str) -> None:
         """Give a model a second name."""
 
         async def deed(manager: "ModelManager") -> Outcome:
             made = await manager.copy(ref, copy)
-            return Outcome(ref, f"{clean_name(ref.model)} is {clean_name(made.model)} too.")
+            return Outcome(ref, f"Copied {clean_name(ref.model)} to {clean_name(made.model)}.")
 
         self._begin(ref, f"Copying {clean_name(ref.model)}…", deed)
 
@@ -131,7 +131,7 @@ class ModelWork:
         async def deed(manager: "ModelManager") -> Outcome:
             place = clean_name(self.place(ref) or ref.provider)
             await manager.delete(ref)
-            words = f"{name} was deleted from {place}."
+            words = f"Deleted {name} from {place}."
             return Outcome(ref, words, is_told=self._lose(ref, words))
 
         self._begin(ref, f"Deleting {name}…", deed)
@@ -170,7 +170,7 @@ class ModelWork:
             return False
         self._desk.talk.drop_model()
         key = self._screen.keymap.key_for("chat.models")
-        told = f"{words} It was this chat's model; no model is chosen now."
+        told = f"{words} This chat used it; no model is selected now."
         self._desk.say(told, "warning", f"Press {key} to choose another.")
         self._desk.status.show_talk()
         return True

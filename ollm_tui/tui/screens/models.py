@@ -108,7 +108,7 @@ class ModelsScreen(ShowsDownloads):
         yield ChatHeader("Models")
         with Horizontal(id="filter"):
             yield TextField(
-                placeholder="Type to filter: name, provider, what it can do",
+                placeholder="Filter by name, provider or ability",
                 max_length=LONGEST_FILTER,
                 compact=True,
             )
@@ -208,7 +208,7 @@ class ModelsScreen(ShowsDownloads):
         words, is_error = self._said
         ongoing = [*self._work.ongoing]
         if self._asking.is_asking and not ongoing and not words:
-            ongoing.append("Asking for models…")
+            ongoing.append("Loading models…")
         facts.show_said([*ongoing, *([words] if words else [])], is_error=is_error)
         self._show_keys()
 
@@ -299,7 +299,7 @@ class ModelsScreen(ShowsDownloads):
             await self.run_action(action)
 
     def action_chat(self) -> None:
-        """Chat with the marked model."""
+        """Chat with the selected model."""
         if (entry := self.table.marked) is not None:
             self.chat_with(entry)
 
@@ -382,7 +382,7 @@ class ModelsScreen(ShowsDownloads):
         self._sort(next_sorting(self._sorting, self.table.columns))
 
     def action_reverse(self) -> None:
-        """Sort the other way round."""
+        """Reverse the sort order."""
         if self._sorting is not None:
             self._sort(self._sorting.turned)
 

@@ -60,7 +60,7 @@ class Reading(TranscriptKeys):
         if self.transcript.go_through(direction):
             self.set_focus(self.transcript)
         else:
-            self.hints.flash("There is no message yet", FLASH_S)
+            self.hints.flash("No messages yet", FLASH_S)
 
     def _type_on(self, event: Typed | None) -> None:
         """Go on in the input, with what was typed."""

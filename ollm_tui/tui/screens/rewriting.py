@@ -51,7 +51,7 @@ class Rewriting:
         if self._edit is None:
             return ""
         send, keep = map(self._screen.keymap.key_for, ("composer.submit", "chat.back"))
-        return f"Editing an earlier message · {send} sends it instead · {keep} keeps the old"
+        return f"Editing an earlier message · {send} sends it · {keep} cancels"
 
     @property
     def has_question(self) -> bool:
@@ -134,9 +134,9 @@ class Rewriting:
     def _place(self, block: str) -> int | None:
         """Which message it is; None, and why, when nothing can be done with it now."""
         if self._desk.is_busy:
-            self._say("An answer is still coming")
+            self._say("An answer is still in progress")
         elif self._desk.talk.model is None:
-            self._say("No model is chosen")
+            self._say("No model is selected")
         elif (place := self._desk.presenter.questions.get(block)) is None:
             self._say("This was never sent")
         else:
@@ -150,7 +150,7 @@ class Rewriting:
             self._asked_about = None
             return True
         key = self._screen.keymap.key_for("cursor.again")
-        self._say(f"Press {key} again to ask this anew and take away what follows", SURE_WITHIN_S)
+        self._say(f"Press {key} again to ask this again and remove what follows", SURE_WITHIN_S)
         return False
 
     def _rewind(self, kept: int) -> bool:

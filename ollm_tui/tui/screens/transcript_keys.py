@@ -25,7 +25,7 @@ class TranscriptKeys(Screen[None]):
     def action_toggle_tools(self) -> None:
         """Show what all tools gave, or fold it."""
         if not self.transcript.toggle_tools():
-            self.hints.flash("No tool was called yet", FLASH_S)
+            self.hints.flash("No tool calls yet", FLASH_S)
 
     def action_scroll_page(self, direction: int) -> None:
         """Scroll by a page."""
@@ -38,7 +38,7 @@ class TranscriptKeys(Screen[None]):
         self.transcript.scroll_relative(y=direction, animate=False)
 
     def action_scroll_edge(self, direction: int) -> None:
-        """Scroll to the beginning, or to the end to follow it."""
+        """Scroll to the top, or to the end to follow it."""
         if direction < 0:
             self.transcript.scroll_home(animate=False)
         else:

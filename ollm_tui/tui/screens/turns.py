@@ -163,5 +163,5 @@ class Turns:
             self._presenter.fail(error)
         else:
             self._presenter.fail(
-                AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end mark.")
+                AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
             )

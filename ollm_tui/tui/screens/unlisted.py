@@ -8,25 +8,22 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.router import same_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ollm_tui.providers.catalog import Listing
+    from ollm_tui.tui.services import Catalog
 
 
-def unlisted_words(
-    listings: "Iterable[Listing]", ref: ModelRef, key: str
-) -> tuple[str, str | None] | None:
+def unlisted_words(catalog: "Catalog", ref: ModelRef, key: str) -> tuple[str, str | None] | None:
     """Say that a list has no such model, and what was perhaps meant; None where none says so.
 
     `key` shows the list. Such a model stays chosen: a service may have more models than it lists.
     """
-    listing = next((one for one in listings if one.provider == ref.provider), None)
+    listing = next((one for one in catalog.cached() if one.provider == ref.provider), None)
     if listing is None or not listing.models or listing.problem is not None:
         return None
     names = [info.name for info in listing.models]
     if any(same_model(ref.model, name) for name in names):
         return None
     near = difflib.get_close_matches(ref.model, names, n=3, cutoff=0.5)
-    addresses = (f"/model {ref.provider}://{clean_name(name)}" for name in near)
+    shown = (catalog.shown_address(ModelRef(ref.provider, name)) for name in near)
+    addresses = (f"/model {clean_name(address)}" for address in shown)
     words = f"{clean_name(listing.label)} does not list a model named {clean_name(ref.model)}."
     return words, f"Did you mean {' or '.join(addresses)}?" if near else f"{key} lists what it has."

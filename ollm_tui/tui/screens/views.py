@@ -76,8 +76,8 @@ class Views:
         return await self._screen.app.push_screen_wait(StopAnswer(desk.talk.model or "", deed))
 
     async def new_chat(self) -> None:
-        """Begin a new chat, unless an answer that is coming shall not be stopped."""
-        if await self.may_stop("begin a new chat"):
+        """Start a new chat, unless an answer that is coming shall not be stopped."""
+        if await self.may_stop("start a new chat"):
             self._desk.new_chat()
 
     def _help(self) -> None:
@@ -86,7 +86,7 @@ class Views:
 
     def _edit_newest(self) -> None:
         if not self._desk.rewriting.has_question:
-            self._desk.say("Nothing was asked yet.")
+            self._desk.say("No messages yet.")
         else:
             self._desk.rewriting.edit_newest()
 
@@ -147,4 +147,4 @@ class Views:
             await anyio.to_thread.run_sync(set_key, path, "theme", name)
         except AIError as error:
             logger.warning("The theme could not be remembered: %s", error)
-            self._desk.say(f"The theme is not remembered. {error.message}", "warning", error.hint)
+            self._desk.say(f"The theme could not be saved. {error.message}", "warning", error.hint)

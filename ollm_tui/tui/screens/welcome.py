@@ -16,12 +16,12 @@ def welcome(first: FirstModel, key_for: Callable[[str], str]) -> tuple[str, str 
     if first.passed_over is not None:
         choose = GO_BACK.format(models=models_key, model=clean_line(str(first.passed_over)))
     if first.ref is None:
-        then = f"Then press {models_key}. /pull finds models and fetches them."
+        then = f"Then press {models_key}. /pull finds and downloads models."
         if first.passed_over is not None:
             then = choose
         hint = f"{first.advice} {then}" if first.advice else None
         if not first.reason.endswith("."):
-            return f"No model was found. {_looked(first)}".strip(), hint
+            return f"No models found. {_looked(first)}".strip(), hint
         return first.reason, hint  # why what was named cannot be asked
     text = f"Chatting with {first.ref.model}, {first.reason}."
     if first.reason in {"used last", "as configured"}:

@@ -52,14 +52,14 @@ class Composer(DraftEditor, inherit_bindings=False):
             super().__init__()
 
     class PathsPasted(Message):
-        """What was pasted may be the paths of pictures; `end_reading` has to be called for it."""
+        """What was pasted may be the paths of pictures; `end_reading` must be called for it."""
 
         def __init__(self, text: str) -> None:
             self.text = text
             super().__init__()
 
     class FileWanted(Message):
-        """The name of a file is being written; `offer` has to be called for it."""
+        """The name of a file is being written; `offer` must be called for it."""
 
         def __init__(self, query: FileQuery) -> None:
             self.query = query

@@ -11,12 +11,12 @@ def _key(name: str, keys: str, action: str, description: str) -> Binding:
 
 PRIMARY_KEYS: Final[tuple[Binding, ...]] = (
     _key("submit", "enter", "submit", "Send the message"),
-    _key("newline", "ctrl+j,shift+enter,alt+enter", "newline", "Begin a new line"),
-    _key("complete", "tab", "complete", "Take the suggestion"),
+    _key("newline", "ctrl+j,shift+enter,alt+enter", "newline", "New line"),
+    _key("complete", "tab", "complete", "Accept the suggestion"),
     _key("dismiss", "escape", "dismiss", "Close the suggestions"),
-    _key("history_previous", "up", "cursor_up", "Earlier prompt"),
-    _key("history_next", "down", "cursor_down", "Later prompt"),
-    _key("expand_paste", "ctrl+o", "expand_paste", "Unfold the pasted text at the cursor"),
+    _key("history_previous", "up", "cursor_up", "Previous prompt"),
+    _key("history_next", "down", "cursor_down", "Next prompt"),
+    _key("expand_paste", "ctrl+o", "expand_paste", "Expand the pasted text at the cursor"),
 )
 """What belongs to a chat; help and the key table list these."""
 

@@ -23,7 +23,7 @@ _SIGNS: Final[Mapping[JobState, tuple[str, str]]] = MappingProxyType(
 )
 _WORDS: Final[Mapping[JobState, str]] = MappingProxyType(
     {
-        "queued": "waits for its turn",
+        "queued": "queued",
         "running": "",
         "paused": "paused",
         "done": "done",

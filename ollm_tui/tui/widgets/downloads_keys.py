@@ -10,12 +10,12 @@ def _key(name: str, keys: str, action: str, description: str) -> Binding:
 
 
 DOWNLOADS_KEYS: Final[tuple[Binding, ...]] = (
-    _key("up", "up,k", "mark(-1)", "The download above"),
-    _key("down", "down,j", "mark(1)", "The download below"),
-    _key("pause", "p,space", "want('pause')", "Pause the download, or let it go on"),
-    _key("cancel", "x,delete", "want('cancel')", "Cancel it and remove what has come"),
-    _key("retry", "r", "want('retry')", "Try again, from where it stopped"),
-    _key("dismiss", "d,backspace", "want('dismiss')", "Take one that has ended off the list"),
-    _key("chat", "enter", "want('chat')", "Chat with the model that is here now"),
-    _key("leave", "escape,tab", "leave", "Back to the list of models"),
+    _key("up", "up,k", "mark(-1)", "Previous download"),
+    _key("down", "down,j", "mark(1)", "Next download"),
+    _key("pause", "p,space", "want('pause')", "Pause or resume"),
+    _key("cancel", "x,delete", "want('cancel')", "Cancel and delete the partial file"),
+    _key("retry", "r", "want('retry')", "Retry from where it stopped"),
+    _key("dismiss", "d,backspace", "want('dismiss')", "Remove a finished download from the list"),
+    _key("chat", "enter", "want('chat')", "Chat with the downloaded model"),
+    _key("leave", "escape,tab", "leave", "Return to the model list"),
 )

@@ -93,7 +93,7 @@ def row_content(row: FindRow, width: int) -> Content:
         case EntryRow():
             return _entry(row, width)
         case RepositoryRow(wanted, place):
-            return _deed(shown_address(wanted), f"what there is of it at {place}", width)
+            return _deed(shown_address(wanted), f"available at {place}", width)
         case OriginRow():
             return _deed(row.title, row.about, width)
 
@@ -118,7 +118,7 @@ _HEADS: Final[Mapping[str, tuple[str, int]]] = MappingProxyType(
         "parameters": ("params", 6),
         "size": ("size", 8),
         "fit": ("fits", 8),
-        "downloads": ("a month", 7),
+        "downloads": ("downloads", 9),
         "licence": ("licence", 12),
         "purposes": ("good for", 20),
         "likes": ("likes", 5),

@@ -158,7 +158,7 @@ class Reader(CaretReader):
     def _why_no_code(self, index: int) -> str:
         if self._canvas is None or self._queue.lacks(self._canvas, index):
             return "This message is still being drawn"
-        return "There is no code block in this message"
+        return "This message has no code block"
 
     async def action_cursor_copy(self) -> None:
         """Copy the code block, or the message, as it came."""
@@ -209,7 +209,7 @@ class Reader(CaretReader):
         """Ask the question of this message once more."""
         question = self.cursor.question()
         if question is None:
-            self.post_message(Refused("Nothing was asked here"))
+            self.post_message(Refused("There is no question here"))
         else:
             self.post_message(AgainWanted(question.id))
 
@@ -221,7 +221,7 @@ class Reader(CaretReader):
         if await self.put_caret(index):
             self.post_message(Moved(self._hints()))
         else:
-            self.post_message(Refused("There is no text to select"))
+            self.post_message(Refused("No text to select"))
 
     def action_caret_leave(self) -> None:
         """Go back to the message."""

@@ -211,7 +211,7 @@ class Search:
     # Moving
 
     def _follow_move(self) -> int | None:
-        """Go on to the match that is wanted; gives a block that has to be looked at before."""
+        """Go on to the match that is wanted; gives a block that must be looked at before."""
         while self._move is not None:
             move = self._move
             if move.index >= len(self._blocks):

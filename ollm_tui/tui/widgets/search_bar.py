@@ -31,7 +31,7 @@ def tally_line(tally: "Tally") -> str:
         return f"{tally.rank:,} of {tally.total:,}{more}"
     if tally.total:
         return f"{tally.total:,}{more} found"
-    return "nothing found" if tally.is_done else "looking …"
+    return "no matches" if tally.is_done else "searching…"
 
 
 class SearchBar(Horizontal):
@@ -103,7 +103,7 @@ class SearchBar(Horizontal):
         self._field.action_select_all()
 
     def hide(self) -> None:
-        """Take no room; the focus has to be elsewhere before."""
+        """Take no room; the focus must be elsewhere before."""
         self.remove_class("-open")
         self.say("")
 

@@ -76,7 +76,7 @@ class Needle:
     def may_be_in(self, source: str) -> bool:
         """False only where painting the source would show no match.
 
-        All words of the needle have to be there, wherever; marks inside a word do not count.
+        All words of the needle must be there, wherever; marks inside a word do not count.
         """
         if _SPELLED_OUT in self.text or "u+" in self.text.casefold():
             return True

@@ -34,7 +34,7 @@ class Hold:
         return replace(self, place=block.anchor(min(block.locate(self.place), block.height - 1)))
 
     def top(self, shelf: Shelf) -> int:
-        """The number of the row that has to be the first in view."""
+        """The number of the row that must be the first in view."""
         block = shelf.blocks[self.index]
         row = min(block.locate(self.place), max(block.height - 1, 0))
         return shelf.start(self.index) + row - self.below

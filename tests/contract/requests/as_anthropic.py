@@ -71,7 +71,7 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
     ),
     "a link to a picture": body(user(picture(type="url", url=LINK))),
     "tools": body(HI, tools=[WEATHER, CLOCK]),
-    "a tool that has to be called": body(HI, tools=[WEATHER], tool_choice={"type": "any"}),
+    "a tool that must be called": body(HI, tools=[WEATHER], tool_choice={"type": "any"}),
     "a tool by name": body(
         HI, tools=[WEATHER, CLOCK], tool_choice={"type": "tool", "name": "clock"}
     ),

@@ -73,7 +73,7 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
     "a link to a picture": ErrorCode.UNSUPPORTED_MODALITY,
     "tools": body(HI, tools=[WEATHER, CLOCK]),
     # No field of the API forces a call.
-    "a tool that has to be called": ErrorCode.UNSUPPORTED_FEATURE,
+    "a tool that must be called": ErrorCode.UNSUPPORTED_FEATURE,
     "a tool by name": ErrorCode.UNSUPPORTED_FEATURE,
     "no tool this time": body(HI),
     "a call and its result": body(

@@ -81,7 +81,7 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
     ),
     "a link to a picture": body({"role": "user", "content": [picture(LINK)]}),
     "tools": body(HI, tools=[WEATHER, CLOCK]),
-    "a tool that has to be called": body(HI, tools=[WEATHER], tool_choice="required"),
+    "a tool that must be called": body(HI, tools=[WEATHER], tool_choice="required"),
     "a tool by name": body(
         HI,
         tools=[WEATHER, CLOCK],

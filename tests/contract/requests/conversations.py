@@ -83,7 +83,7 @@ CONVERSATIONS: Mapping[str, Request] = {
     ),
     "a link to a picture": ask(Message("user", [ImageContent(url=LINK)])),
     "tools": ask(HI, tools=[WEATHER, CLOCK]),
-    "a tool that has to be called": ask(HI, tools=[WEATHER], tool_choice="required"),
+    "a tool that must be called": ask(HI, tools=[WEATHER], tool_choice="required"),
     "a tool by name": ask(HI, tools=[WEATHER, CLOCK], tool_choice=ToolName("clock")),
     "no tool this time": ask(HI, tools=[WEATHER], tool_choice="none"),
     "a call and its result": ask(

@@ -52,7 +52,7 @@ class Verdict:
 
     @property
     def reused(self) -> float:
-        """Which part of what was sent did not have to be sent again."""
+        """Which part of what was sent did not must be sent again."""
         return 1 - max(0, self.sent - self.size) / self.size
 
 

@@ -178,7 +178,7 @@ async def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> Non
     async with bench(tmp_path, FileHost(DATA)) as b:
         error = await b.trouble(write=refused)
         assert error.message.endswith(": Read-only file system.")
-        assert error.hint == "Look at the rights of that folder, or choose another one."
+        assert error.hint == "Check the permissions of that folder, or choose another one."
         (tmp_path / "models").rmdir()
         (tmp_path / "models").write_text("a file")
         error = await b.trouble()
@@ -232,7 +232,7 @@ async def test_a_part_that_is_removed_meanwhile_is_told(tmp_path: Path) -> None:
 
         error = await b.trouble(write=removing)
         assert error.code == ErrorCode.CONFLICT
-        assert "removed or replaced meanwhile" in error.message
+        assert "removed or replaced in the meantime" in error.message
         assert "m.gguf" not in b.left()
 
 

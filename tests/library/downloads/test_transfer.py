@@ -15,8 +15,8 @@ from tests.support.http_server import Received, Reply, serve
 
 SIZE = 300_000
 DATA = content(SIZE)
-CHANGED = "changed on the server, starting again"
-NO_RANGES = "the server cannot resume, starting again"
+CHANGED = "changed on the server, starting over"
+NO_RANGES = "the server cannot resume, starting over"
 
 
 def cut_after(count: int, **headers: str) -> Lie:
@@ -53,7 +53,7 @@ async def test_a_file_comes_and_nothing_else_stays(tmp_path: Path) -> None:
         assert b.target.stat().st_mode & 0o777 == 0o600
         assert b.target.parent.stat().st_mode & 0o777 == 0o700
     assert (b.steps[-1].completed, b.steps[-1].total) == (SIZE, SIZE)
-    assert b.notes == ["", "checking the sum"]
+    assert b.notes == ["", "verifying the checksum"]
     assert b.host.ranges == [None]
 
 
@@ -85,7 +85,7 @@ async def test_a_later_run_goes_on_with_what_is_there(tmp_path: Path) -> None:
         await b.fetch()
         assert b.target.read_bytes() == DATA
         assert b.left() == {"m.gguf"}
-    assert b.notes == ["resumed at 41 %", "checking the sum"]
+    assert b.notes == ["resumed at 41 %", "verifying the checksum"]
     assert b.host.ranges == ["bytes=123000-"]
     assert b.host.sent == SIZE - 123_000
 
@@ -232,7 +232,7 @@ async def test_a_rest_of_a_file_of_unknown_length_is_not_taken_for_all_of_it(
 async def test_more_bytes_than_promised_are_not_kept(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA, lies=[file_host.too_long])) as b:
         error = await b.trouble(b.source(size=SIZE))
-        assert "longer than was promised" in error.message
+        assert "longer than promised" in error.message
         assert b.left() == set()
 
 
@@ -241,14 +241,14 @@ async def test_a_size_that_is_not_the_listed_one_is_refused_before_anything_come
 ) -> None:
     async with bench(tmp_path, FileHost(DATA)) as b:
         error = await b.trouble(b.source(size=SIZE + 1))
-        assert "of another size: 300,000 bytes and 300,001 bytes" in error.message
+        assert "a different size: 300,000 bytes and 300,001 bytes" in error.message
         assert b.left() == set()
 
 
 async def test_a_wrong_sum_is_never_put_in_place(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA)) as b:
         error = await b.trouble(b.source(sha256="ab" * 32))
-        assert "another sum" in error.message
+        assert "a different checksum" in error.message
         assert b.left() == set()
 
 
@@ -257,7 +257,7 @@ async def test_a_wrong_sum_of_parts_is_tried_once_more_in_one_piece(tmp_path: Pa
     async with bench(tmp_path, host) as b:
         await b.fetch()
         assert b.target.read_bytes() == DATA
-    assert "its sum was wrong, starting again" in b.notes
+    assert "its checksum was wrong, starting over" in b.notes
     assert b.host.ranges == [None, "bytes=123000-", None]
 
 
@@ -265,7 +265,7 @@ async def test_parts_with_a_wrong_sum_have_an_end(tmp_path: Path) -> None:
     lies = [cut_after(1000), file_host.other_bytes] * 10
     async with bench(tmp_path, FileHost(DATA, lies=lies)) as b:
         error = await b.trouble()
-        assert "another sum" in error.message
+        assert "a different checksum" in error.message
         assert b.left() == set()
         assert b.host.lies
 
@@ -288,7 +288,7 @@ async def test_a_body_of_unknown_length_needs_an_end_that_can_be_seen(tmp_path: 
 async def test_what_is_no_file_is_refused(tmp_path: Path, lie: Lie) -> None:
     async with bench(tmp_path, FileHost(DATA, lies=[lie])) as b:
         error = await b.trouble(b.source(sha256=None))
-        assert "cannot be had from 127.0.0.1" in error.message
+        assert "cannot be downloaded from 127.0.0.1" in error.message
         assert b.left() == set()
 
 
@@ -391,7 +391,7 @@ async def test_discarding_leaves_nothing(tmp_path: Path) -> None:
 async def test_a_sum_may_be_written_in_several_ways_and_nothing_else_is_one(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA)) as b:
         error = await b.trouble(b.source(sha256="\u202eabc"))
-        assert error.message == "⟦U+202E⟧abc is no SHA-256."
+        assert error.message == "⟦U+202E⟧abc is not a SHA-256 checksum."
         await b.fetch(b.source(sha256=f"sha256:{b.host.sum.upper()}"))
 
 
@@ -428,7 +428,7 @@ async def test_the_sum_that_the_hub_links_to_is_held_against_what_comes(tmp_path
     told = {"x_linked_etag": f'"{FileHost(DATA).sum}"', "x_linked_size": str(SIZE)}
     async with serve(cdn) as second, bench(tmp_path, redirecting(second.url, **told)) as b:
         error = await b.trouble(b.source(sha256=None))
-        assert "another sum" in error.message
+        assert "a different checksum" in error.message
         assert b.left() == set()
 
 
@@ -439,7 +439,7 @@ async def test_a_hub_that_links_to_another_sum_than_it_listed_is_not_followed(
     told = {"x_linked_etag": f'"{"ab" * 32}"'}
     async with serve(cdn) as second, bench(tmp_path, redirecting(second.url, **told)) as b:
         error = await b.trouble()
-        assert "another sum than it was listed with" in error.message
+        assert "a different checksum than it was listed with" in error.message
         assert cdn.sent <= SIZE
         assert b.left() == set()
 

@@ -206,7 +206,7 @@ async def test_what_is_no_name_is_not_asked_for(
         (
             Answer(401, headers={"x-error-code": "GatedRepo"}),
             ErrorCode.AUTH_FAILED,
-            f"{SMALL} is gated: its terms have to be accepted first. "
+            f"{SMALL} is gated: its terms must be accepted first. "
             f"Accept its terms at {{hub}}/{SMALL}, then set HF_TOKEN.",
         ),
         (
@@ -224,26 +224,26 @@ async def test_what_is_no_name_is_not_asked_for(
         (
             Answer(429, headers={"retry-after": "34"}),
             ErrorCode.RATE_LIMITED,
-            "{hub} was asked too often. "
-            "Wait 34 s and ask again; with a token in HF_TOKEN it answers more often.",
+            "{hub} received too many requests. "
+            "Wait 34 s and try again; with a token in HF_TOKEN the limit is higher.",
         ),
         (
             Answer(429, headers={"ratelimit": '"api";r=0;t=120'}),
             ErrorCode.RATE_LIMITED,
-            "{hub} was asked too often. "
-            "Wait 120 s and ask again; with a token in HF_TOKEN it answers more often.",
+            "{hub} received too many requests. "
+            "Wait 120 s and try again; with a token in HF_TOKEN the limit is higher.",
         ),
         (
             Answer(429, headers={"retry-after": "soon"}),
             ErrorCode.RATE_LIMITED,
-            "{hub} was asked too often. "
-            "Wait a little and ask again; with a token in HF_TOKEN it answers more often.",
+            "{hub} received too many requests. "
+            "Wait a little and try again; with a token in HF_TOKEN the limit is higher.",
         ),
         (
             Answer(503, b"<html>busy", "text/html", {"retry-after": "7"}),
             ErrorCode.SERVICE_UNAVAILABLE,
-            "{hub} has trouble of its own (HTTP 503). "
-            "Ask again later; the built-in list still works offline.",
+            "{hub} has a server error (HTTP 503). "
+            "Try again later; the built-in list still works offline.",
         ),
         (
             Answer(400, headers={"x-error-message": "not \x1b[2Jso"}),
@@ -278,13 +278,13 @@ async def test_one_whose_token_may_not_read_what_is_gated_is_sent_to_accept_the_
     ("body", "headers", "what"),
     [
         (b"<!doctype html><title>Sign in</title>", {}, "a web page"),
-        (b"", {}, "something that is no JSON"),
-        (b"[" * 100_000, {}, "something that is no JSON"),
-        (b"[" * 600_000, {}, "something that is no JSON"),
-        (b'{"id": 1e999}', {}, "something that is no JSON"),
-        (b"\xff\xfe", {}, "something that is no JSON"),
+        (b"", {}, "something other than JSON"),
+        (b"[" * 100_000, {}, "something other than JSON"),
+        (b"[" * 600_000, {}, "something other than JSON"),
+        (b'{"id": 1e999}', {}, "something other than JSON"),
+        (b"\xff\xfe", {}, "something other than JSON"),
         (b"\x1f\x8b", {"content-encoding": "gzip"}, "packed data"),
-        (b"[" + b"1," * 400_000 + b"1]", {}, "more than anybody wants to know"),
+        (b"[" + b"1," * 400_000 + b"1]", {}, "too much data"),
         (b'"' + b"x" * LARGEST_REPLY + b'"', {}, "over 16 MB"),
         (b"{}", {}, "something else than a repository"),
         (b"[]", {}, "something else than a repository"),

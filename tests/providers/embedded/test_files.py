@@ -104,7 +104,7 @@ async def test_a_model_of_another_kind_is_not_loaded(own: Path) -> None:
         end = end_of(await answer(provider, ask("hi", model="ggml-base")))
     assert isinstance(end, ErrorEvent)
     assert end.error.message == (
-        "ggml-base is a model of another kind (whisper), which the embedded engine does not run."
+        "ggml-base is a model of another kind (whisper), which the built-in engine cannot run."
     )
 
 

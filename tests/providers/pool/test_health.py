@@ -25,7 +25,7 @@ MEMBERS = st.integers(0, SIZE - 1)
 
 @dataclass
 class _Known:
-    """What has to be true of one member, told in the plainest way."""
+    """What must be true of one member, told in the plainest way."""
 
     dead_until: float | None = None
     failures: int = 0

@@ -44,7 +44,7 @@ async def test_a_part_says_which_it_is_and_how_to_go_on(
 @pytest.mark.parametrize("args", [{"start_line": 0}, {"line_count": 0}, {"start_line": -5}])
 async def test_lines_count_from_one(tmp_path: Path, args: dict[str, int]) -> None:
     (tmp_path / "a.txt").write_text("1\n")
-    assert "have to be 1 or more" in await fail(tmp_path, "read_file", path="a.txt", **args)
+    assert "must be 1 or more" in await fail(tmp_path, "read_file", path="a.txt", **args)
 
 
 async def test_a_long_file_comes_in_parts_that_join_to_the_whole(tmp_path: Path) -> None:

@@ -137,14 +137,14 @@ def test_a_link_up_and_back_in_is_not_followed_outside(root: Path) -> None:
 def test_links_in_a_circle_end(root: Path) -> None:
     (root / "one").symlink_to("two")
     (root / "two").symlink_to("one")
-    assert "in a circle" in refusal(root, "one")
+    assert "form a loop" in refusal(root, "one")
 
 
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
         ("nothing", "nothing does not exist."),
-        ("a.txt/b", "a.txt/b goes through something that is not a folder."),
+        ("a.txt/b", "a.txt/b has a part that is not a folder."),
         ("a\0b", "A path cannot hold the character NUL."),
         ("x" * 300, "has a name in it that is too long."),
         ("x/" * 3000, "The path is longer than 4096 bytes."),
@@ -169,7 +169,7 @@ def test_a_folder_that_may_not_be_read_is_a_sentence(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(os, "open", refuse)
-    assert refusal(root, "a.txt") == "a.txt may not be read by this user."
+    assert refusal(root, "a.txt") == "a.txt cannot be read: permission denied."
 
 
 def test_a_pipe_or_socket_is_refused_at_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -327,7 +327,7 @@ async def test_a_screen_too_small_to_show_the_call_cannot_allow_it_and_says_so(
         assert desk.decision is None
         letters = "".join(desk.shown.split())
         assert letters
-        assert "Toosmalltoshowwhatisasked.".startswith(letters[:26])
+        assert "Toosmalltoshowthequestion.".startswith(letters[:26])
         await desk.pilot.resize_terminal(80, 24)
         await desk.pilot.pause()
         await desk.pilot.pause()

@@ -22,16 +22,16 @@ async def blocked(stage: Stage) -> None:
 async def test_a_blocked_prompt_names_the_key_and_the_key_shows_the_ways(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", FullRuntime(), size=(100, 30)) as stage:
         await blocked(stage)
-        assert "Press F6 for the ways out." in stage.screen_text
+        assert "Press F6 to make room." in stage.screen_text
         await stage.pilot.press("f6")
         await stage.settle()
         for words in (
             "About 4,310 of 4,096 tokens (105 %)",
-            "The window is as the engine has loaded the model.",
+            "The window is as loaded by the engine.",
             "what tools gave",
             "l  Leave out the 2 oldest questions (frees 2,100 tokens)",
             "w  Load the model with a window of 8,192 tokens (num_ctx)",
-            "n  Begin a new chat",
+            "n  Start a new chat",
         ):
             assert words in stage.screen_text
 
@@ -39,8 +39,8 @@ async def test_a_blocked_prompt_names_the_key_and_the_key_shows_the_ways(tmp_pat
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("l", "The oldest 2 questions are not sent from now on"),
-        ("w", "The model is loaded with 8,192 tokens"),
+        ("l", "The oldest 2 questions are no longer sent"),
+        ("w", "The model loads with a window of 8,192 tokens"),
     ],
 )
 async def test_a_way_out_is_taken_and_the_prompt_asked_again(
@@ -64,11 +64,11 @@ async def test_s_sends_again_what_was_left_out_and_asks_nothing(tmp_path: Path) 
         await blocked(stage)
         await stage.pilot.press("f6")
         await stage.settle()
-        assert "s  Send again what was left out" in stage.screen_text
+        assert "s  Send everything again" in stage.screen_text
         await stage.pilot.press("s")
         await stage.settle()
         assert scripted.ways_taken == [SendEverything()]
-        assert "All of the chat is sent from now on." in stage.shown
+        assert "The whole chat is sent again." in stage.shown
         assert stage.client.prompts == ["Why is the sky blue?"]
 
 
@@ -100,14 +100,14 @@ async def test_a_runtime_that_cannot_count_says_so(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml") as stage:
         await stage.pilot.press("f6")
         await stage.settle()
-        assert "Nothing here counts the context." in stage.shown
+        assert "The context cannot be counted here." in stage.shown
 
 
 def test_figures_are_written_as_what_they_are() -> None:
     lines = context_lines(Figures(used=100, limit=200, estimated=False, source="assumed"))
     assert lines[:2] == [
         "100 of 200 tokens (50 %)",
-        "The window is a guess: nobody has said how large it is.",
+        "The window is an assumption: its size is not known.",
     ]
     shown = ways_content(
         keyed_ways([leave_out(1, 10), RaiseWindow(4096), DropAttachments(3, 900, False)])

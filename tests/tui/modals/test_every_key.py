@@ -76,7 +76,7 @@ async def test_a_yes_that_does_not_count_yet_says_when_it_will(tmp_path: Path) -
         assert isinstance(dialog, ArmedDialog)
         dialog._arming._armed_at = 0.0
         assert not dialog.is_read
-        assert await effect(stage, dialog, "y", "y") == "y counts once every row was shown"
+        assert await effect(stage, dialog, "y", "y") == "y works once all rows were shown"
 
 
 async def test_foreign_characters_are_spelled_out_and_the_remark_goes(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ async def test_it_lists_title_time_count_and_model(tmp_path: Path) -> None:
             "1 message ",
             "smollm2",
             "[/red]␛[2J⟦U+202E⟧",
-            "Nothing asked yet",
+            "Empty chat",
         ):
             assert words in shown
 
@@ -139,7 +139,7 @@ async def test_deleting_asks_first(tmp_path: Path, key: str) -> None:
         listed = await opened(stage)
         await stage.pilot.press(key)
         await stage.settle()
-        assert "Delete “Sky colours” (4 messages) for good?" in stage.screen_text
+        assert "Delete “Sky colours” (4 messages) permanently?" in stage.screen_text
         assert scripted.chats.deleted == []
         await stage.pilot.press("y")
         await stage.settle()
@@ -155,7 +155,7 @@ async def test_the_question_counts_what_goes_on_all_branches(tmp_path: Path) -> 
         assert "4 messages" in stage.screen_text
         await stage.pilot.press("ctrl+d")
         await stage.settle()
-        assert "(7 messages on all branches) for good?" in stage.screen_text
+        assert "(7 messages on all branches) permanently?" in stage.screen_text
 
 
 @pytest.mark.parametrize("key", ["n", "enter", "escape", "Y", "down", "ctrl+d", "space"])

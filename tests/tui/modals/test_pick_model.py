@@ -84,7 +84,7 @@ async def test_a_provider_that_is_late_holds_up_nobody(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", scripted, size=(120, 40)) as stage:
         await opened(stage)
         assert "SmolLM2" in stage.screen_text
-        assert "Asking for models…" in stage.screen_text
+        assert "Loading models…" in stage.screen_text
         await stage.pilot.press("down")
         late.set()
         await stage.settle()

@@ -173,7 +173,7 @@ async def test_a_server_can_pull_it_instead(tmp_path: Path) -> None:
 async def test_while_the_hub_is_silent_a_server_can_be_told_already(tmp_path: Path) -> None:
     hub = ScriptedHub(gate=anyio.Event())
     async with choosing(tmp_path, hub=hub) as dialog:
-        assert "Asking what there is…" in dialog.shown
+        assert "Loading the list of files…" in dialog.shown
         assert "▸ Q4_K_M" in dialog.shown
         await dialog.press("enter")
         assert dialog.gave is None  # the files are not known yet
@@ -220,8 +220,8 @@ async def test_speech_is_judged_without_a_window(tmp_path: Path) -> None:
 
 async def test_what_a_model_sees_by_goes_along(tmp_path: Path) -> None:
     async with choosing(tmp_path, VISION_OFFER) as dialog:
-        assert "With what it sees pictures by (mmproj-gemma-3-4b-it-F16, 851 MB)" in dialog.shown
-        assert "mmproj" not in dialog.shown.partition("With what")[0]
+        assert "With image encoder (mmproj-gemma-3-4b-it-F16, 851 MB)" in dialog.shown
+        assert "mmproj" not in dialog.shown.partition("With image")[0]
         await dialog.press("enter")
         assert dialog.gave is not None
         kinds = [(one.kind, one.name) for one in dialog.gave if isinstance(one, HubFiles)]
@@ -231,7 +231,7 @@ async def test_what_a_model_sees_by_goes_along(tmp_path: Path) -> None:
 
 async def test_what_a_model_sees_by_can_be_left_out(tmp_path: Path) -> None:
     async with choosing(tmp_path, VISION_OFFER) as dialog:
-        assert "Without what it sees pictures by" in await dialog.press("p")
+        assert "Without image encoder" in await dialog.press("p")
         await dialog.press("enter")
         assert dialog.gave is not None
         assert len(dialog.gave) == 1
@@ -247,7 +247,7 @@ async def test_terms_that_have_to_be_accepted_are_named_with_their_page(tmp_path
 async def test_what_has_no_room_is_said(tmp_path: Path) -> None:
     small = Place(label="this machine", folder=Path("/models"), free=4 * GB)
     async with choosing(tmp_path, replace(OFFER, places=(small,))) as dialog:
-        assert "There is not enough room for it." in dialog.shown
+        assert "There is not enough disk space." in dialog.shown
         assert "There is not enough room" not in await dialog.press("down")
 
 
@@ -258,7 +258,7 @@ async def test_what_cannot_be_fetched_says_why(tmp_path: Path) -> None:
         assert "part 2 of 3 is missing" in line_of("Q4_K_M", dialog.shown)
         assert "recommended" not in dialog.shown
         shown = await dialog.press("enter")
-        assert "It cannot be fetched: part 2 of 3 is missing" in shown
+        assert "It cannot be downloaded: part 2 of 3 is missing" in shown
         assert dialog.gave is None
 
 
@@ -266,7 +266,7 @@ async def test_a_repository_without_model_files_says_so(tmp_path: Path) -> None:
     repo = HubRepo(model=QWEN_REPO.model, revision="1" * 40)
     offer = replace(OFFER, entry=None)
     async with choosing(tmp_path, offer, ScriptedHub(repos=(repo,))) as dialog:
-        assert "There is no model file in it." in dialog.shown
+        assert "It contains no model files." in dialog.shown
         assert "c context" not in dialog.shown
         assert "f16 cache" not in dialog.shown
         await dialog.press("down", "enter", "q")

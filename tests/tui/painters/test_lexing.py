@@ -100,7 +100,7 @@ def test_a_vain_look_sees_a_window_only() -> None:
 
 
 def test_a_lexer_that_goes_round_in_circles_comes_to_an_end() -> None:
-    # This one stays at such a place for ever and gives nothing again and again.
+    # This one stays at such a place forever and gives nothing again and again.
     text = '=<!-- …//<!-- (1e--$x"""    */0x1e\'{*/begin$x"""\\:0x<%%def f%>/* /* …é日^|!-->\n'
     assert "".join(piece for _kind, piece in tokens("mcschema", text)) == text
 

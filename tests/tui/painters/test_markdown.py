@@ -48,7 +48,7 @@ lazily
 | angle | path |
 |------:|:----:|
 | 90 | short **b** |
-| 5 | a very long cell that has to be wrapped a\\|b |
+| 5 | a very long cell that must be wrapped a\\|b |
 more | cells | than | head
 
 ```rust

@@ -114,7 +114,7 @@ async def one_abort(played: Scene, moment: str, chance: random.Random) -> None:
 
 
 async def greet(played: Scene) -> None:
-    """Begin a new chat, and have an answer in it."""
+    """Start a new chat, and have an answer in it."""
     await played.send("/new")
     await played.until(lambda: not played.last_answer())
     await played.send("hello")

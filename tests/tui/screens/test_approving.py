@@ -142,8 +142,8 @@ def bar(stage: Stage) -> str:
     [
         ("on", ("clock", "shell"), "may call clock, shell"),
         ("ALL", ("clock", "shell"), "may call clock, shell"),
-        ("off", (), "No tools from the next prompt on."),
-        ("none", (), "No tools from the next prompt on."),
+        ("off", (), "Tools are off from the next prompt."),
+        ("none", (), "Tools are off from the next prompt."),
         ("Shell", ("shell",), "may call shell"),
         ("shell,clock", ("clock", "shell"), "may call clock, shell"),
         ("shel", ("clock",), "Did you mean shell?"),
@@ -175,7 +175,7 @@ async def test_a_switch_in_the_middle_of_an_answer_counts_from_the_next_prompt_o
         await stage.ask("what time?")
         await stage.until("Let me look.")
         await stage.ask("/tools off")
-        await stage.until("No tools from the next prompt on.")
+        await stage.until("Tools are off from the next prompt.")
         gate.set()
         await stage.decide("y")
         await stage.until("It is noon.")

@@ -188,7 +188,7 @@ async def test_a_file_that_tools_may_not_read_is_attached_with_a_word_about_it(
         await stage.ask("/attach .netrc.bak")
         await read(stage)
         assert "machine example.com" in stage.chat.composer.text
-        assert ".netrc.bak may hold passwords or keys." in stage.screen_text
+        assert ".netrc.bak may contain passwords or keys." in stage.screen_text
 
 
 async def test_a_chat_that_is_asked_again_or_edited_keeps_its_pictures(
@@ -242,14 +242,14 @@ async def test_twenty_pictures_are_the_most(folder: Path, tmp_path: Path) -> Non
         assert "and 18 more pictures" in stage.screen_text
         await paste(stage, "cat.png")
         assert stage.chat.composer.text.endswith("[Image #20] cat.png")
-        assert "20 pictures are the most for one message." in stage.screen_text
+        assert "20 pictures are the limit for one message." in stage.screen_text
 
 
 async def test_a_pipe_that_is_named_holds_nothing_up(folder: Path, tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe.png")
     async with staged(tmp_path / "config.toml", size=(100, 24)) as stage:
         await paste(stage, "pipe.png")
-        assert "is no file but a pipe" in stage.screen_text
+        assert "is not a file but a pipe" in stage.screen_text
 
 
 async def test_names_of_files_are_shown_and_never_obeyed(folder: Path, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ async def test_news_are_said_after_an_answer_and_the_branch_is_shown(tmp_path: P
         await command(stage, "/branch")
         assert runtime.branches.opened == ["b"]
         assert "their answer" in stage.screen_text
-        assert "Branch 1 of 2, the one continued last: 4 messages." in stage.screen_text
+        assert "Branch 1 of 2, the latest: 4 messages." in stage.screen_text
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ async def test_brackets_are_shown_as_they_are(config: Path, words: str) -> None:
 async def test_retry_asks_the_answer_again_in_its_place(config: Path) -> None:
     async with staged(config) as stage:
         await stage.ask("/retry")
-        assert "Nothing was asked yet" in stage.screen_text
+        assert "No messages yet" in stage.screen_text
         await stage.ask("one")
         stage.client.answer("first try")
         await stage.settle()

@@ -71,7 +71,7 @@ async def test_it_goes_on_beside_an_answer(tmp_path: Path) -> None:
         stage.client.answer("Because.")
         running.downloads.put(DONE)
         await stage.settle()
-        assert "gemma3:12b on local is here, 8.0 GB." in stage.shown
+        assert "Downloaded gemma3:12b on local, 8.0 GB." in stage.shown
         assert "Because." in stage.shown
 
 
@@ -81,7 +81,7 @@ async def test_a_finished_one_says_how_it_is_used_and_can_be_at_once(tmp_path: P
         at_once(stage)
         running.downloads.put(DONE)
         await stage.settle()
-        assert "/model local://gemma3:12b chats with it." in stage.screen_text
+        assert "/model local://gemma3:12b to chat with it." in stage.screen_text
         await stage.ask("/model local://gemma3:12b")
         assert stage.client.conversation.model == "local://gemma3:12b"
 
@@ -95,8 +95,8 @@ async def test_who_took_it_from_the_list_is_not_told_how_to_use_it(tmp_path: Pat
         await stage.settle()
         await stage.pilot.press("tab", "enter")
         await stage.settle()
-        assert "gemma3:12b answers from now on." in stage.screen_text
-        assert "gemma3:12b on local is here, 8.0 GB." in stage.screen_text
+        assert "Now using gemma3:12b." in stage.screen_text
+        assert "Downloaded gemma3:12b on local, 8.0 GB." in stage.screen_text
         assert "chats with it" not in stage.screen_text
 
 
@@ -107,9 +107,9 @@ async def test_a_failed_one_says_why_and_what_to_do(tmp_path: Path) -> None:
         running.downloads.put(FAILED)
         await stage.settle()
         shown = stage.screen_text
-        assert "gemma3:12b on local could not be fetched." in shown
+        assert "gemma3:12b on local could not be downloaded." in shown
         assert "pull model manifest:␛[2J file does not exist" in shown
-        assert "Look again. /pull shows the downloads." in shown
+        assert "Look again. /pull shows the details." in shown
 
 
 async def test_what_had_ended_before_is_not_told(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ async def test_what_had_ended_before_is_not_told(tmp_path: Path) -> None:
         at_once(stage)
         running.downloads.put(replace(other, completed=5_000_000_000))
         await stage.settle()
-        assert "is here" not in stage.shown
-        assert "could not be fetched" not in stage.shown
+        assert "Downloaded" not in stage.shown
+        assert "could not be downloaded" not in stage.shown
 
 
 async def test_one_that_came_unseen_is_told_if_it_ended_since_the_start(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ async def test_one_that_came_unseen_is_told_if_it_ended_since_the_start(tmp_path
         running.downloads.put(replace(DONE, id="old", title="old", changed_at=1.0))
         running.downloads.put(replace(DONE, changed_at=4e9))
         await stage.settle()
-        assert "gemma3:12b on local is here" in stage.shown
+        assert "Downloaded gemma3:12b on local" in stage.shown
         assert "old" not in stage.shown
 
 
@@ -150,7 +150,7 @@ async def test_nobody_watches_while_all_rests_and_somebody_does_after_a_look_at_
         assert "↓ 12 %" in status_of(stage)
         running.downloads.put(DONE)
         await stage.settle()
-        assert "is here" in stage.shown
+        assert "Downloaded" in stage.shown
         assert running.downloads.readers == 0
 
 
@@ -161,7 +161,7 @@ async def test_what_another_program_fetches_is_its_own_business(tmp_path: Path) 
         assert "↓" not in status_of(stage)
         running.downloads.put(replace(DONE, is_elsewhere=True))
         await stage.settle()
-        assert "is here" not in stage.shown
+        assert "Downloaded" not in stage.shown
 
 
 async def test_the_figure_is_drawn_at_most_twice_a_second(tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ async def test_a_model_that_came_for_this_chat_is_looked_up_anew(tmp_path: Path)
         stage.chat.desk.fetching.came_back(ModelRef("local", "gemma3:12b"))
         await stage.settle()
         assert stage.client.conversation.model == "local://gemma3:12b"
-        assert "gemma3:12b answers from now on." in stage.shown
+        assert "Now using gemma3:12b." in stage.shown

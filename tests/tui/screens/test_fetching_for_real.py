@@ -116,7 +116,7 @@ async def test_a_split_model_is_found_chosen_paused_gone_on_with_and_kept(tmp_pa
         await played.until("paused")
         hub.pace = None
         await played.pilot.press("p", "escape", "escape")
-        await played.until("is here", test=lambda: played.app.screen is played.chat)
+        await played.until("Downloaded", test=lambda: played.app.screen is played.chat)
     files = sorted(path.name for path in (tmp_path / "data").rglob("*.gguf"))
     assert files == [f"Large-70B-Q4_K_M-{part:05}-of-00003.gguf" for part in (1, 2, 3)]
     repo = hub.repo(SHARDED)
@@ -135,7 +135,7 @@ async def test_a_model_that_has_come_can_be_chatted_with_at_once(tmp_path: Path)
         await played.pilot.press("enter")
         await played.until("done")
         await played.pilot.press("tab", "enter")
-        await played.until("Scripted-Q8_0 answers from now on.")
+        await played.until("Now using Scripted-Q8_0.")
         assert played.chat.desk is not None
         model = played.chat.desk.talk.client.conversation.model
         assert model is not None
@@ -167,10 +167,10 @@ async def test_a_hub_that_fails_is_said_and_the_known_models_stay(tmp_path: Path
     hub.instead = refuse
     async with serve_hub(hub), scene(tmp_path, hub) as played:
         await played.find("qwen3 8b")
-        await played.until("Qwen3 8B", "What is listed is known without it.")
+        await played.until("Qwen3 8B", "local results are shown.")
         hub.instead = None
         await played.pilot.press("f5")
-        await played.until(test=lambda: "known without it" not in played.shown)
+        await played.until(test=lambda: "Only local results" not in played.shown)
 
 
 class RecordedPulls(OllamaServer):
@@ -222,7 +222,7 @@ async def test_an_error_inside_a_good_answer_is_told_in_the_chat_too(tmp_path: P
         await played.pilot.press("enter")
         await played.until("failed", "pull model manifest: file does not exist")
         await played.pilot.press("escape")
-        await played.until("could not be fetched", "file does not exist")
+        await played.until("could not be downloaded", "file does not exist")
 
 
 async def test_ollama_pulls_what_was_typed_and_it_can_be_used_at_once(tmp_path: Path) -> None:
@@ -237,6 +237,6 @@ async def test_ollama_pulls_what_was_typed_and_it_can_be_used_at_once(tmp_path: 
         await played.pilot.press("enter")
         await played.until("done")
         await played.pilot.press("escape")
-        await played.until("fresh:7b on local is here", "/model local://fresh:7b")
-        await played.send("/model local://fresh:7b")
-        await played.until("fresh:7b answers from now on.")
+        await played.until("Downloaded fresh:7b on local", "/model ollama://fresh:7b")
+        await played.send("/model ollama://fresh:7b")
+        await played.until("Now using fresh:7b.")

@@ -140,7 +140,7 @@ async def test_at_first_it_lists_the_best_that_fit_this_machine_by_purpose(tmp_p
 async def test_a_machine_without_models_is_offered_the_starter_first(tmp_path: Path) -> None:
     none_here = ScriptedRegistry(entries=BUILT_IN[:1])
     async with finding(tmp_path, FetchingRuntime(model_registry=none_here)) as stage:
-        assert "To begin with" in stage.screen_text
+        assert "To start with" in stage.screen_text
         assert "the starter model, 98 MB, from its package" in stage.screen_text
         await stage.pilot.press("pageup", "enter")
         await stage.settle()
@@ -167,7 +167,7 @@ async def test_an_answer_to_what_was_typed_before_is_dropped(tmp_path: Path) -> 
     async with finding(tmp_path, FetchingRuntime(model_registry=registry)) as stage:
         await type_slowly(stage, "qw")
         assert registry.asked == ["qw"]
-        assert "Asking the hub" in stage.screen_text
+        assert "Searching the hub" in stage.screen_text
         await type_slowly(stage, "en3")
         assert registry.answered == ["qwen3"]
         registry.gates["qw"].set()
@@ -179,7 +179,7 @@ async def test_a_hub_that_cannot_be_asked_leaves_what_is_known(tmp_path: Path) -
     registry = ScriptedRegistry(problem=HUB_DOWN)
     async with finding(tmp_path, FetchingRuntime(model_registry=registry), text="qwen") as stage:
         assert "huggingface.co does not answer." in stage.screen_text
-        assert "What is listed is known without it." in stage.screen_text
+        assert "Only local results are shown." in stage.screen_text
         assert "Qwen3 8B" in stage.screen_text
         registry.problem = None
         await stage.pilot.press("f5")
@@ -211,7 +211,7 @@ async def test_enter_takes_what_is_known_before_a_name_that_may_not_exist(tmp_pa
 async def test_words_that_nobody_knows_are_said_to_be(tmp_path: Path) -> None:
     runtime = FetchingRuntime(model_registry=ScriptedRegistry(of_hub=()), there=(LIBRARY,))
     async with finding(tmp_path, runtime, text="zzz zzz") as stage:
-        assert "No model is known by these words." in stage.screen_text
+        assert "No models match." in stage.screen_text
         await stage.pilot.press("enter")
         await stage.settle()
         assert fetching_runtime(stage).downloads.jobs() == ()
@@ -219,7 +219,7 @@ async def test_words_that_nobody_knows_are_said_to_be(tmp_path: Path) -> None:
 
 async def test_a_runtime_that_knows_no_models_says_so(tmp_path: Path) -> None:
     async with finding(tmp_path, ScriptedRuntime()) as stage:
-        assert "Models cannot be looked for here." in stage.screen_text
+        assert "Model search is not available here." in stage.screen_text
         await stage.pilot.press("tab", "escape")
         await stage.settle()
         assert stage.app.screen is stage.chat
@@ -244,9 +244,9 @@ async def test_a_runtime_that_knows_no_models_says_so(tmp_path: Path) -> None:
         (
             "https://files.example.com/a.gguf",
             UrlFile(url="https://files.example.com/a.gguf"),
-            "fetch the file into the library",
+            "download the file to the library",
         ),
-        ("/models/a.gguf", LocalFiles(path=Path("/models/a.gguf")), "copy it into the library"),
+        ("/models/a.gguf", LocalFiles(path=Path("/models/a.gguf")), "copy it to the library"),
     ],
 )
 async def test_what_is_named_is_fetched_as_it_was_named(
@@ -258,12 +258,12 @@ async def test_what_is_named_is_fetched_as_it_was_named(
         await stage.settle()
         assert fetching_runtime(stage).downloads.origins == [origin]
         assert "Downloads" in stage.screen_text
-        assert "waits for its turn" in stage.screen_text
+        assert "queued" in stage.screen_text
 
 
 async def test_a_repository_is_looked_into_before_anything_is_fetched(tmp_path: Path) -> None:
     async with finding(tmp_path, text="hf.co/bartowski/Qwen3-8B-GGUF:Q6_K") as stage:
-        assert "what there is of it at huggingface.co" in stage.screen_text
+        assert "available at huggingface.co" in stage.screen_text
         await stage.pilot.press("enter")
         await stage.settle()
         assert isinstance(stage.app.screen, PickVariant)
@@ -363,7 +363,7 @@ async def test_a_model_that_has_come_is_chatted_with(tmp_path: Path) -> None:
         await stage.pilot.press("tab", "enter")
         await stage.settle()
         assert stage.app.screen is stage.chat
-        assert "qwen3:8b answers from now on." in stage.shown
+        assert "Now using qwen3:8b." in stage.shown
         assert stage.client.conversation.model == "local://qwen3:8b"
 
 
@@ -412,7 +412,7 @@ async def test_the_marked_model_is_rated_and_the_rating_taken_back(tmp_path: Pat
     async with finding(tmp_path, text="gemma 3 4b") as stage:
         await stage.pilot.press("f6")
         await stage.settle()
-        assert "How do you like Gemma 3 4B?" in stage.screen_text
+        assert "Rate Gemma 3 4B" in stage.screen_text
         assert "Take back" not in stage.screen_text
         await stage.pilot.press("down", "enter")
         await stage.settle()
@@ -422,7 +422,7 @@ async def test_the_marked_model_is_rated_and_the_rating_taken_back(tmp_path: Pat
         await stage.pilot.press("f6", "end", "enter")
         await stage.settle()
         assert rating_of(stage, "Gemma 3 4B") is None
-        assert "Gemma 3 4B has no rating now." in stage.screen_text
+        assert "Gemma 3 4B is no longer rated." in stage.screen_text
 
 
 async def test_a_rating_that_cannot_be_kept_is_told_and_nothing_is_rated_unasked(
@@ -441,7 +441,7 @@ async def test_a_rating_that_cannot_be_kept_is_told_and_nothing_is_rated_unasked
     async with finding(tmp_path, text="https://files.example.com/x.gguf") as stage:
         await stage.pilot.press("f6")
         await stage.settle()
-        assert "Only a model that is listed by name can be rated." in stage.screen_text
+        assert "Only a listed model can be rated." in stage.screen_text
 
 
 def down() -> FetchingRuntime:

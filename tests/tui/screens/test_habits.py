@@ -62,7 +62,7 @@ async def test_a_key_that_is_early_says_so_and_opens_its_list_then(config: Path)
     async with staged(config, opened=opened) as stage:
         await stage.pilot.press("ctrl+l")
         await stage.settle()
-        assert "Starting; this opens in a moment" in stage.screen_text
+        assert "Still starting; try again in a moment" in stage.screen_text
         opened.set()
         with anyio.fail_after(5):
             while stage.app.screen is stage.chat:

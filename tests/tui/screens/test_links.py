@@ -177,13 +177,13 @@ async def test_c_copies_the_address_and_opens_nothing(config: Path) -> None:
 
 
 async def test_what_cannot_be_opened_here_is_copied_and_said(config: Path) -> None:
-    opener = RecordingOpener("A link cannot be opened from a remote session.")
+    opener = RecordingOpener("Links cannot be opened from a remote session.")
     async with staged(config, opener=opener) as stage:
         await answer(stage, "https://a.example/x")
         await click(stage, "https")
         await press(stage, "y")
         assert stage.app.clipboard == "https://a.example/x"
-        assert "A link cannot be opened from a remote session." in stage.shown
+        assert "Links cannot be opened from a remote session." in stage.shown
 
 
 async def test_the_words_say_what_is_easily_mistaken(config: Path) -> None:
@@ -191,8 +191,8 @@ async def test_the_words_say_what_is_easily_mistaken(config: Path) -> None:
         await answer(stage, f"https://bank.example@{HOMOGRAPH[8:]} and http://127.0.0.1:8000")
         await click(stage, "bank")
         for words in (
-            "What stands before the @ is not the host.",
-            "letters that may look like others",
+            "The part before the @ is not the host.",
+            "look-alike letters",
             "Host       xn--pple-43d.example",
             "Written as \u0430pple.example",
             "Before @   bank.example",
@@ -313,7 +313,7 @@ async def test_the_command_lists_them_too_or_says_that_there_are_none(config: Pa
     async with staged(config) as stage:
         await answer(stage, "none here")
         await stage.ask("/links")
-        assert "The newest answer has no links" in stage.screen_text
+        assert "The last answer has no links" in stage.screen_text
         await answer(stage, "https://a.example")
         await stage.ask("/links")
         assert isinstance(stage.app.screen, PickLink)

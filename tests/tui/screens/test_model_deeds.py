@@ -57,7 +57,7 @@ async def test_loading_asks_how_long_and_goes_on_when_the_screen_is_left(tmp_pat
     async with shown(tmp_path, scripted) as stage:
         await press(stage, "down", "f6")
         assert isinstance(stage.app.screen, Choose)
-        assert "Until it is dropped" in stage.screen_text
+        assert "Until unloaded" in stage.screen_text
         await press(stage, "end", "enter")
         assert scripted.manager.done == [("load", LLAVA, "-1")]
         assert "Loading llava:13b…" in stage.screen_text
@@ -65,7 +65,7 @@ async def test_loading_asks_how_long_and_goes_on_when_the_screen_is_left(tmp_pat
         assert len(stage.app.screen_stack) == 1
         scripted.manager.held.set()
         await stage.settle()
-        assert "llava:13b is loaded." in stage.shown
+        assert "Loaded llava:13b." in stage.shown
 
 
 async def test_the_first_choice_leaves_the_time_to_the_server(tmp_path: Path) -> None:
@@ -73,11 +73,11 @@ async def test_the_first_choice_leaves_the_time_to_the_server(tmp_path: Path) ->
     async with shown(tmp_path, scripted) as stage:
         await press(stage, "down", "f6", "enter")
         assert scripted.manager.done == [("load", LLAVA, None)]
-        assert "llava:13b is loaded." in stage.screen_text
-        assert "is loaded" not in stage.shown
+        assert "Loaded llava:13b." in stage.screen_text
+        assert "Loaded" not in stage.shown
         await press(stage, "f7")
         assert scripted.manager.done[-1] == ("unload", LLAVA)
-        assert "llava:13b is no longer in memory." in stage.screen_text
+        assert "Unloaded llava:13b." in stage.screen_text
 
 
 async def test_a_failure_is_a_line_with_its_next_step(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_one_thing_at_a_time_is_done_with_a_model(tmp_path: Path) -> None:
     async with shown(tmp_path, scripted) as stage:
         await press(stage, "down", "f6", "enter", "f7")
         assert len(scripted.manager.done) == 1
-        assert "Something is being done with llava:13b already." in stage.screen_text
+        assert "Another action on llava:13b is in progress." in stage.screen_text
         scripted.manager.held.set()
         await stage.settle()
 
@@ -105,14 +105,14 @@ async def test_copying_asks_for_a_name_and_takes_neither_none_nor_the_same(tmp_p
     async with shown(tmp_path, scripted) as stage:
         await press(stage, "f9", "enter")
         assert isinstance(stage.app.screen, CopyName)
-        assert "Write a name first." in stage.screen_text
+        assert "Enter a name first." in stage.screen_text
         await stage.type("qwen3:8b")
         await press(stage, "enter")
-        assert "That is its name already." in stage.screen_text
+        assert "It already has this name." in stage.screen_text
         await stage.type("-mine")
         await press(stage, "enter")
         assert scripted.manager.done == [("copy", QWEN, "qwen3:8b-mine")]
-        assert "qwen3:8b is qwen3:8b-mine too." in stage.screen_text
+        assert "Copied qwen3:8b to qwen3:8b-mine." in stage.screen_text
 
 
 async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Pat
         await armed(stage)
         for words in ("llava:13b", "8.0 GB", "Ollama at http://localhost:11434"):
             assert words in stage.screen_text
-        assert "It answers in the open chat" not in stage.screen_text
+        assert "The open chat uses it" not in stage.screen_text
         await press(stage, "enter", "enter")
         assert isinstance(stage.app.screen, YesNoDialog)
         await armed(stage)
@@ -136,7 +136,7 @@ async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Pat
         await armed(stage)
         await press(stage, "y")
         assert scripted.manager.done == [("delete", LLAVA)]
-        assert "llava:13b was deleted from Ollama at http://localhost:11434." in stage.screen_text
+        assert "Deleted llava:13b from Ollama at http://localhost:11434." in stage.screen_text
         assert stage.client.conversation.model == "local://qwen3:8b"
 
 
@@ -147,14 +147,14 @@ async def test_the_chat_whose_model_is_deleted_is_told_and_asks_for_another(
     async with shown(tmp_path, scripted) as stage:
         await press(stage, "f8")
         await armed(stage)
-        assert "It answers in the open chat, which has no model then." in stage.screen_text
+        assert "The open chat uses it and will have no model." in stage.screen_text
         assert "It is loaded now." in stage.screen_text
         await press(stage, "y")
         assert stage.client.conversation.model is None
         assert "no model" in stage.screen_text.splitlines()[0]
         await press(stage, "escape")
-        assert "qwen3:8b was deleted from Ollama" in stage.shown
-        assert "no model is chosen now" in stage.shown
+        assert "Deleted qwen3:8b from Ollama" in stage.shown
+        assert "no model is selected now" in stage.shown
         await stage.ask("hello")
         assert stage.client.prompts == []
         assert stage.chat.composer.text == "hello"
@@ -218,7 +218,7 @@ async def test_the_menu_does_what_is_chosen(tmp_path: Path) -> None:
     async with shown(tmp_path, scripted) as stage:
         await press(stage, "f2")
         lines = stage.screen_text.splitlines()
-        assert any("Drop it from memory" in line and "F7" in line for line in lines)
+        assert any("Unload" in line and "F7" in line for line in lines)
         screen = stage.app.screen
         assert isinstance(screen, Choose)
         await press(stage, "end", "up", "enter")
@@ -255,7 +255,7 @@ async def test_deleting_from_the_details_of_a_chat_takes_its_model_and_says_so_o
         await press(stage, "y")
         assert scripted.manager.done[-1] == ("delete", QWEN)
         assert stage.client.conversation.model is None
-        assert stage.shown.count("was deleted from") == 1
+        assert stage.shown.count("Deleted") == 1
 
 
 async def test_details_that_cannot_be_had_are_a_line(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ async def test_every_section_says_what_is_known_and_by_whom(tmp_path: Path) -> N
         "place         Ollama at http://127.0.0.1:11434",
         "architecture  qwen3",
         "loaded        yes, 6.6 GB, 80 % on the GPU, for 30 min more",
-        "tools      yes  the engine says so",
+        "tools      yes  reported by the engine",
         "counts      8,192 tokens  /set in this chat",
         "trained     40,960 tokens",
         "temperature  0.2  ~/.config/ollm/config.toml:7, options.temperature, instead of",
@@ -140,7 +140,7 @@ async def test_a_search_goes_from_match_to_match_and_letters_stay_letters(tmp_pa
         assert answers == []
         await stage.pilot.press("slash", *"zq")
         await stage.settle()
-        assert "nothing found" in stage.screen_text
+        assert "no matches" in stage.screen_text
         await stage.pilot.press("escape", "escape")
         await stage.settle()
         assert answers == [None]
@@ -185,7 +185,7 @@ async def test_a_screen_that_only_shows_does_nothing(tmp_path: Path) -> None:
         _, answers = await opened(stage)
         await stage.pilot.press("f6")
         await stage.settle()
-        assert "It cannot be done from here." in stage.screen_text
+        assert "Not available here." in stage.screen_text
         assert answers == []
 
 
@@ -259,7 +259,7 @@ async def test_show_license_goes_there_and_what_is_not_there_is_said(tmp_path: P
         assert page.sheet.sections[page.sheet.current].id == "licence"
         await stage.pilot.press("escape")
         await stage.ask("/show modelfile")
-        assert "qwen3:8b brings no modelfile." in stage.shown
+        assert "qwen3:8b has no modelfile." in stage.shown
 
 
 async def test_what_is_chosen_in_the_details_is_done(tmp_path: Path) -> None:
@@ -268,23 +268,23 @@ async def test_what_is_chosen_in_the_details_is_done(tmp_path: Path) -> None:
         await stage.ask("/show")
         await stage.pilot.press("f7")
         await stage.settle()
-        assert "qwen3:8b is no longer loaded." in stage.shown
+        assert "Unloaded qwen3:8b." in stage.shown
         await stage.ask("/show")
         await stage.pilot.press("f8")
         await stage.settle()
-        assert "Delete this model for good?" in stage.screen_text
+        assert "Delete this model permanently?" in stage.screen_text
         assert "5.2 GB · Ollama at http://127.0.0.1:11434" in stage.screen_text
-        assert "It answers in the open chat" in stage.screen_text
+        assert "The open chat uses it" in stage.screen_text
         await stage.pilot.press("escape")
         await stage.settle()
         await stage.ask("/show local://gemma3:4b")
         await stage.pilot.press("enter")
         await stage.settle()
-        assert "gemma3:4b answers from now on." in stage.shown
+        assert "Now using gemma3:4b." in stage.shown
         await stage.ask("/show")
         await stage.pilot.press("f9")
         await stage.settle()
-        assert "It gets a second name" in stage.screen_text
+        assert "Copy it in the model list" in stage.screen_text
     assert [deed[0] for deed in runtime.manager.done] == [
         "show", "unload", "show", "show", "show",
     ]  # fmt: skip
@@ -301,7 +301,7 @@ async def test_load_and_unload_take_a_name_and_a_time_and_say_what_fails(tmp_pat
             ("load", "local://gemma3:4b", "30m"),
             ("unload", "local://gemma3:4b"),
         ]
-        assert "gemma3:4b is loaded." in stage.shown
+        assert "Loaded gemma3:4b." in stage.shown
         manager.refuses = AIError(ErrorCode.TIMEOUT, "It took too long.", hint="Ask again.")
         await stage.ask("/load")
         assert "It took too long." in stage.shown
@@ -316,6 +316,6 @@ async def test_a_runtime_without_a_manager_says_so(tmp_path: Path) -> None:
 def test_how_long_a_model_stays_is_not_trusted() -> None:
     times = ["2026-11-20T12:30:00+00:00", "2026-11-21T12:00:00Z", "2318-01-01T00:00:00Z"]
     times += ["2020-01-01T00:00:00Z", "soon", "2026-11-20"]
-    expected = ["for 30 min more", "for 24 h more", "stays until it is dropped"]
-    assert [left_words(time, NOW) for time in times] == [*expected, "leaves now", "", ""]
+    expected = ["for 30 min more", "for 24 h more", "stays until unloaded"]
+    assert [left_words(time, NOW) for time in times] == [*expected, "unloading", "", ""]
     assert left_words(None, NOW) == ""

@@ -35,7 +35,7 @@ def until(**later: float) -> str:
         ({"size_vram": "all"}, "qwen3:8b · 5.1 GB"),
         ({"expires_at": until(seconds=20)}, "qwen3:8b · 5.1 GB · less than a minute left"),
         ({"expires_at": until(hours=5)}, "qwen3:8b · 5.1 GB · 5 h left"),
-        ({"expires_at": until(seconds=-20)}, "qwen3:8b · 5.1 GB · leaves now"),
+        ({"expires_at": until(seconds=-20)}, "qwen3:8b · 5.1 GB · unloading"),
         ({"expires_at": "2318-09-01T12:00:00+00:00"}, "qwen3:8b · 5.1 GB · stays"),
         ({"expires_at": "later"}, "qwen3:8b · 5.1 GB"),
         ({"expires_at": "2026-11-20T13:00:00"}, "qwen3:8b · 5.1 GB"),
@@ -82,11 +82,11 @@ def test_an_empty_list_says_why_and_what_to_do() -> None:
         return empty_words(listings, query, is_asking=is_asking, again_key="F5", find_key="Ctrl+F")
 
     some = Listing(provider="local", label="Ollama", models=(ModelInfo(name="m"),))
-    beside = "Ctrl+F looks for it where models can be fetched."
+    beside = "Ctrl+F searches for models to download."
     assert words(some, query="x\x1b") == f"No model matches 'x␛'.\n\n{beside}"
-    assert words(is_asking=True) == "Asking for models…"
-    assert words().startswith("No model is installed.")
-    assert "Press Ctrl+F to find one" in words()
+    assert words(is_asking=True) == "Loading models…"
+    assert words().startswith("No models are installed.")
+    assert "Press Ctrl+F to find and download one" in words()
     assert "ollama serve" in words()
     assert "press F5" in words()
 

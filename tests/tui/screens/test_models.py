@@ -184,7 +184,7 @@ async def test_the_mark_stays_on_its_model_while_lists_come(tmp_path: Path) -> N
         marked, top = screen.table.marked, screen.table.scroll_offset.y
         assert marked is not None
         assert top > 0
-        assert "Asking for models…" in stage.screen_text
+        assert "Loading models…" in stage.screen_text
         scripted.catalog.late["embedded"].set()
         await stage.settle()
         assert "Asking" not in stage.screen_text
@@ -220,7 +220,7 @@ async def test_looking_again_keeps_the_old_list_meanwhile(tmp_path: Path) -> Non
         await stage.settle()
         assert scripted.catalog.forgotten == 1
         assert "llava:13b" in stage.screen_text
-        assert "Asking for models…" in stage.screen_text
+        assert "Loading models…" in stage.screen_text
         scripted.catalog.late["local"].set()
         await stage.settle()
         assert "Asking" not in stage.screen_text
@@ -270,7 +270,7 @@ async def test_help_and_palette_name_the_keys_of_this_screen(tmp_path: Path) -> 
         await opened(stage)
         await stage.pilot.press("ctrl+p")
         await stage.settle()
-        assert "Drop it from memory" in stage.screen_text
+        assert "Unload" in stage.screen_text
         stage.app.screen.query_one(Input).value = "next column"
         await stage.settle()
         await stage.pilot.press("enter")
@@ -315,7 +315,7 @@ async def test_with_nothing_installed_it_says_how_to_get_a_model(
     scripted.manager.in_memory.clear()
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:
         await opened(stage)
-        assert "No model is installed." in stage.screen_text
+        assert "No models are installed." in stage.screen_text
         calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
@@ -329,7 +329,7 @@ async def test_with_every_server_down_it_says_what_to_do(
     scripted.manager.in_memory.clear()
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:
         await opened(stage)
-        assert "No provider that answers has a model." in stage.screen_text
+        assert "No provider has any models." in stage.screen_text
         calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

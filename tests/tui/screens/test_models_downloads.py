@@ -72,7 +72,7 @@ async def test_without_any_the_key_says_so(tmp_path: Path) -> None:
         await opened(stage)
         await stage.pilot.press("tab")
         await stage.settle()
-        assert "Nothing was fetched lately." in stage.screen_text
+        assert "No recent downloads." in stage.screen_text
 
 
 async def test_a_model_that_has_come_is_asked_for_and_can_be_chatted_with(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ async def test_more_models_are_found_from_the_list(tmp_path: Path) -> None:
         await stage.pilot.press("enter", "escape")
         await stage.settle()
         assert isinstance(stage.app.screen, ModelsScreen)
-        assert "waits for its turn" in stage.screen_text
+        assert "queued" in stage.screen_text
         assert [job.title for job in downloads_of(stage).jobs()] == ["qwen3:4b"]
 
 
@@ -134,7 +134,7 @@ async def test_what_is_not_here_is_looked_for_by_the_same_words(tmp_path: Path) 
         await opened(stage)
         await stage.pilot.press(*"zephyr")
         await stage.settle()
-        assert "Ctrl+F looks for it where models can be fetched." in stage.screen_text
+        assert "Ctrl+F searches for models to download." in stage.screen_text
         await stage.pilot.press("ctrl+f")
         await stage.settle()
         page = stage.app.screen

@@ -46,7 +46,7 @@ async def test_no_model_says_what_was_tried_and_what_to_do(config: Path) -> None
         advice="Fetch one with `ollm models starter`.",
     )
     async with staged(config, ScriptedRuntime(first=first)) as stage:
-        assert "No model was found." in stage.screen_text
+        assert "No models found." in stage.screen_text
         assert "LM Studio" in stage.screen_text
         assert "ollm models starter" in stage.screen_text
 
@@ -55,7 +55,7 @@ async def test_a_key_that_finds_nothing_to_do_says_so_beside_the_input_only(conf
     async with staged(config) as stage:
         await stage.pilot.press("f2")
         await stage.settle()
-        assert "No other model was used lately" in stage.screen_text
+        assert "No other model was used recently" in stage.screen_text
         assert "No other model" not in stage.shown
 
 
@@ -75,7 +75,7 @@ async def test_a_prompt_without_a_model_comes_back_to_the_input(
             while stage.chat.composer.value != "hello":
                 await stage.pilot.pause(0.005)
         await stage.settle()
-        assert "No model is chosen." in stage.screen_text
+        assert "No model is selected." in stage.screen_text
         assert "Press Ctrl+L to choose one." in stage.screen_text
         assert "● ready" in stage.screen_text
 
@@ -172,10 +172,10 @@ async def test_questions_name_a_persons_own_keys(
         await stage.settle()
         assert [hint for hint in hints if hint] == [
             "1 queued · Ctrl+Up edits it · F9 returns it to the editor: two",
-            "An answer is coming. Press F11 again to quit",
+            "An answer is in progress. Press F11 again to quit",
             "Press F12 again to quit",
-            "F10 again edits your last message",
-            "Editing an earlier message · Enter sends it instead · F10 keeps the old",
+            "Press F10 again to edit your last message",
+            "Editing an earlier message · Enter sends it · F10 cancels",
         ]
 
 

@@ -168,7 +168,7 @@ async def test_keys_that_were_on_their_way_arrive_in_order(config: Path) -> None
 async def test_an_empty_chat_has_no_message_to_go_to(config: Path) -> None:
     async with staged(config) as stage:
         await press(stage, "alt+up")
-        assert "There is no message yet" in stage.screen_text
+        assert "No messages yet" in stage.screen_text
         assert stage.chat.focused is stage.chat.composer
 
 
@@ -228,7 +228,7 @@ async def test_the_palette_puts_the_cursor_on(config: Path) -> None:
     async with staged(config) as stage:
         await two_answers(stage)
         await press(stage, "ctrl+p")
-        await stage.type("go through the messages")
+        await stage.type("previous message")
         await press(stage, "enter")
         assert under_cursor(stage) == "**answer** 2"
         assert stage.chat.focused is stage.chat.transcript

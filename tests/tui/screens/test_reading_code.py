@@ -82,7 +82,7 @@ async def test_an_answer_without_code_says_so(config: Path) -> None:
     async with staged(config) as stage:
         await two_answers(stage)
         await press(stage, "alt+up", "tab")
-        assert "There is no code block in this message" in stage.screen_text
+        assert "This message has no code block" in stage.screen_text
         await press(stage, "up", "tab")
         assert stage.chat.focused is stage.chat.transcript
 

@@ -40,7 +40,7 @@ async def test_a_copy_that_no_clipboard_takes_is_offered_as_a_file(
         await press(stage, "c")
         await answer(stage, "y")
         with anyio.fail_after(5):
-            while "The copy is in" not in stage.shown:
+            while "Saved the copy to" not in stage.shown:
                 await stage.settle()
         (file,) = copies.iterdir()
         assert file.read_text("utf-8") == long
@@ -97,7 +97,7 @@ async def test_a_large_selection_is_collected_whole_while_keys_are_answered(
                 await stage.pilot.pause()
         await answer(stage, "y")
         with anyio.fail_after(5):
-            while "The copy is in" not in stage.shown:
+            while "Saved the copy to" not in stage.shown:
                 await stage.settle()
         (file,) = (tmp_path / "copies").iterdir()
         assert file.read_text("utf-8").count("line 39") == 300

@@ -111,7 +111,7 @@ async def test_an_earlier_question_is_asked_again_after_a_second_word(config: Pa
     async with staged(config) as stage:
         await three_answers(stage)
         await press(stage, "alt+up", "home", "down", "r")
-        assert "Press r again to ask this anew and take away what follows" in stage.screen_text
+        assert "Press r again to ask this again and remove what follows" in stage.screen_text
         assert "three?" in stage.shown
         assert len(stage.client.prompts) == 3
         await press(stage, "r")
@@ -203,7 +203,7 @@ async def test_while_an_answer_comes_both_say_so(config: Path) -> None:
         await three_answers(stage)
         await stage.ask("four?")
         await press(stage, "alt+up", "r")
-        assert "An answer is still coming" in stage.screen_text
+        assert "An answer is still in progress" in stage.screen_text
         await press(stage, "e")
         assert stage.client.rewound == []
         assert stage.chat.composer.value == ""
@@ -257,7 +257,7 @@ async def test_escape_twice_edits_the_newest_message_while_nothing_is_written(
         await press(stage, "escape", "escape")
         assert stage.chat.composer.value == "x"
         await press(stage, "backspace", "escape")
-        assert "Esc again edits your last message" in stage.screen_text
+        assert "Press Esc again to edit your last message" in stage.screen_text
         await press(stage, "escape")
         assert stage.chat.composer.value == "three?"
         assert "Editing" in stage.screen_text

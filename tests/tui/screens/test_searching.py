@@ -15,7 +15,7 @@ from tests.tui.screens.test_pictures import ANSWER
 from tests.tui.widgets.test_long_transcript import awake, load
 
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-TALLY = re.compile(r"\d of |found|looking")
+TALLY = re.compile(r"\d of |found|match|searching")
 
 
 def tally(stage: Stage) -> str:
@@ -27,7 +27,7 @@ async def looked(stage: Stage) -> str:
     """Let the search come to its end; gives what the line says then."""
     await stage.settle()
     with anyio.fail_after(60):
-        while "+" in tally(stage) or "looking" in tally(stage):
+        while "+" in tally(stage) or "searching" in tally(stage):
             await stage.pilot.pause(0.01)
     await stage.settle()
     return tally(stage)
@@ -85,7 +85,7 @@ async def test_the_draft_and_the_focus_come_back_and_the_view_stays(tmp_path: Pa
         await stage.type("my draft")
         await stage.pilot.press("ctrl+f")
         await stage.type("CLOCK")
-        assert await looked(stage) == "nothing found"
+        assert await looked(stage) == "no matches"
         await stage.pilot.press(*["backspace"] * 5)
         await stage.type("clock")
         assert await looked(stage) == "1 of 6"
@@ -115,7 +115,7 @@ async def test_the_last_needle_is_there_again_and_is_overwritten(tmp_path: Path)
         assert stage.app.screen.query_one(Input).value == "noon"
         await stage.pilot.press("ctrl+f")
         await stage.type("x")
-        assert await looked(stage) == "nothing found"
+        assert await looked(stage) == "no matches"
 
 
 async def test_a_held_key_opens_one_search(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ async def test_the_command_searches_for_its_argument(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml") as stage:
         fill(stage)
         await stage.ask("/find RED")
-        assert await looked(stage) == "nothing found"
+        assert await looked(stage) == "no matches"
         await stage.pilot.press("escape")
         await stage.ask("/find  scatters least")
         assert await looked(stage) == "1 of 6"

@@ -1,4 +1,4 @@
-"""Pictures and a model that reads only text: asked once for a chat, before anything is sent."""
+"""Pictures and a model that accepts text only: asked once for a chat, before anything is sent."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,19 +51,19 @@ async def test_it_is_asked_once_for_a_chat_and_then_sent_without(tmp_path: Path)
     async with staged(tmp_path / "config.toml", runtime, size=(100, 40)) as stage:
         attach(stage)
         await stage.ask("What is it?")
-        assert "The model reads only text" in stage.screen_text
+        assert "This model accepts text only" in stage.screen_text
         assert stage.client.prompts == []
         await press(stage, "y")
         # What is left out is left out below; the chat keeps it.
         assert stage.client.conversation.messages[-1].content[0].type == "image"
         stage.client.give(PicturesLeftOut(count=1, model="qwen3:8b"), text("Hm."), finish())
         await stage.settle()
-        assert "qwen3:8b reads only text: a picture of this chat is not sent." in stage.shown
+        assert "qwen3:8b accepts text only: 1 picture of this chat is not sent." in stage.shown
         await stage.ask("And now?")
         assert not isinstance(stage.app.screen, LeaveOutPictures)
         stage.client.give(PicturesLeftOut(count=1, model="qwen3:8b"), text("Hm.", "b2"), finish())
         await stage.settle()
-        assert stage.shown.count("reads only text") == 1
+        assert stage.shown.count("accepts text only") == 1
         assert len(runtime.asked) == 1
 
 

@@ -48,9 +48,9 @@ def command(words: str) -> Callable[[Stage], Awaitable[None]]:
 
 WAYS: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = MappingProxyType(
     {
-        "begin a new chat: Ctrl+N": press_ctrl_n,
-        "begin a new chat: /new": command("/new"),
-        "begin a new chat: /clear": command("/clear"),
+        "start a new chat: Ctrl+N": press_ctrl_n,
+        "start a new chat: /new": command("/new"),
+        "start a new chat: /clear": command("/clear"),
         "open the other chat": open_saved_chat,
         "show the other branch": command("/branch"),
     }

@@ -118,7 +118,7 @@ async def test_ctrl_o_shows_what_all_tools_gave_and_folds_it_again(tmp_path: Pat
 async def test_ctrl_o_without_tools_says_so_and_unfolds_a_paste_on_one(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml") as stage:
         await stage.pilot.press("ctrl+o")
-        assert "No tool was called yet" in stage.screen_text
+        assert "No tool calls yet" in stage.screen_text
         stage.chat.composer.insert_pasted("line\n" * 50)
         await stage.settle()
         assert "Pasted text" in stage.chat.composer.text
@@ -177,7 +177,12 @@ async def test_the_status_counts_tools_and_says_when_they_do_not_ask(tmp_path: P
         await stage.type("/tools on")
         await stage.pilot.press("enter")
         await stage.settle()
-        for words in ("tools 4 ", "tools 4 reads free", "tools 4 all free", "tools 4 "):
+        for words in (
+            "tools 4 ",
+            "tools 4, auto-approve reads",
+            "tools 4, auto-approve all",
+            "tools 4 ",
+        ):
             assert words in stage.screen_text.split("\n")[-1]
             await stage.pilot.press("shift+tab")
             await stage.settle()
@@ -201,7 +206,10 @@ async def test_g_lets_the_model_go_on_after_its_turns_ran_out(tmp_path: Path) ->
         await stage.ask("why?")
         stage.client.give(Finish(reason="max_turns", turn=10))
         await stage.settle()
-        assert "The model used 10 turns and wants to go on." in stage.screen_text
+        assert (
+            "The limit of 10 turns with tools was reached; the model wants to continue."
+            in stage.screen_text
+        )
         await stage.pilot.press("g")
         await stage.settle()
         assert (stage.client.went_on, stage.chat.composer.text) == (1, "")
@@ -227,7 +235,7 @@ async def test_a_context_warning_is_said_once_and_fills_the_meter(tmp_path: Path
         for used in (3800, 4000):
             stage.client.give(ContextWarning(used=used, limit=4096, estimated=False, turn=1))
         await stage.settle()
-        assert stage.shown.count("The chat fills") == 1
+        assert stage.shown.count("The chat uses") == 1
         assert "ctx 4.0k/4k ▮▮▮▮▮▮▮▮" in stage.screen_text
 
 

@@ -103,4 +103,4 @@ async def test_a_stream_without_an_end_is_an_error() -> None:
         stage.client.give(text("par"))
         stage.client.hang_up()
     assert stage.turns.failed
-    assert "without an end mark" in str(stage.transcript.notes[-1])
+    assert "without an end marker" in str(stage.transcript.notes[-1])

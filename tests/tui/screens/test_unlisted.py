@@ -39,16 +39,19 @@ async def test_a_model_that_is_listed_is_chosen_without_a_word_more(tmp_path: Pa
     runtime = Direct(catalog=ScriptedCatalog(OLLAMA))
     async with staged(tmp_path / "config.toml", runtime) as stage:
         await stage.ask("/model local://qwen3:8b")
-        assert "answers from now on" in stage.shown
+        assert "Now using" in stage.shown
         assert "does not list" not in stage.shown
 
 
 def test_without_a_list_nothing_is_said() -> None:
     problem = AIError(ErrorCode.TIMEOUT, "Too slow.")
     ref = ModelRef("local", "any")
-    assert unlisted_words([], ref, "F4") is None
-    assert unlisted_words([Listing(provider="local", label="Ollama")], ref, "F4") is None
+    assert unlisted_words(ScriptedCatalog(), ref, "F4") is None
+    assert (
+        unlisted_words(ScriptedCatalog(Listing(provider="local", label="Ollama")), ref, "F4")
+        is None
+    )
     broken = Listing(provider="local", label="Ollama", models=OLLAMA.models, problem=problem)
-    assert unlisted_words([broken], ref, "F4") is None
-    assert unlisted_words([OLLAMA], ref, "F4") is not None
-    assert unlisted_words([OLLAMA], ModelRef("local", "tiny"), "F4") is None
+    assert unlisted_words(ScriptedCatalog(broken), ref, "F4") is None
+    assert unlisted_words(ScriptedCatalog(OLLAMA), ref, "F4") is not None
+    assert unlisted_words(ScriptedCatalog(OLLAMA), ModelRef("local", "tiny"), "F4") is None

@@ -37,8 +37,8 @@ def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
         ref=None, reason="", found=(), silent=("Ollama", "vLLM"), advice="Get one."
     )
     text, hint = welcome(first, KEYS.__getitem__)
-    assert text == "No model was found. No answer from: Ollama, vLLM."
-    assert hint == "Get one. Then press Ctrl+L. /pull finds models and fetches them."
+    assert text == "No models found. No answer from: Ollama, vLLM."
+    assert hint == "Get one. Then press Ctrl+L. /pull finds and downloads models."
 
 
 def test_the_model_used_last_is_named_where_a_host_was_named_that_counts_more() -> None:

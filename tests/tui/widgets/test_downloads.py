@@ -70,7 +70,7 @@ def words(job: Job, width: int = 120) -> list[str]:
             80,
             ["↓ Qwen3-8B-Q4_K_M ▮▮▮▮▯▯▯▯▯▯ 2.1 of 5.0 GB 38 MB/s 1 min 16 s"],
         ),
-        (PULL, 80, ["· qwen3:8b on local ▯▯▯▯▯▯▯▯▯▯ waits for its turn"]),
+        (PULL, 80, ["· qwen3:8b on local ▯▯▯▯▯▯▯▯▯▯ queued"]),
         (
             FAILED,
             80,
@@ -93,12 +93,12 @@ def words(job: Job, width: int = 120) -> list[str]:
             80,
             ["↓ Qwen3-8B-Q4_K_M ▯▯▯▯▯▯▯▯▯▯ 2.1 GB"],
         ),
-        (replace(RUNNING, note="checking\nthe sum"), 130, None),
+        (replace(RUNNING, note="verifying\nthe checksum"), 130, None),
     ],
 )
 def test_a_row_says_what_is_known(job: Job, width: int, shown: list[str] | None) -> None:
     if shown is None:
-        assert words(job, width)[0].endswith("checking the sum")
+        assert words(job, width)[0].endswith("verifying the checksum")
     else:
         assert words(job, width) == shown
 
