@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -37,8 +38,13 @@ class Help(Dialog[None]):
     """
 
     def __init__(
-        self, keys: Sequence[Key], editing: Sequence[Key], commands: Sequence[Described]
+        self,
+        keys: Sequence[Key],
+        editing: Sequence[Key],
+        commands: Sequence[Described],
+        scope: str = "",
     ) -> None:
+        """Show them all; those of the screen of this `scope` come first."""
         super().__init__()
         elsewhere = _GOING_THROUGH | SCREENS.keys()
         self._keys = [key for key in keys if key.scope not in elsewhere]
@@ -46,6 +52,8 @@ class Help(Dialog[None]):
             "While browsing messages": [key for key in keys if key.scope in _GOING_THROUGH],
             **{head: [key for key in keys if key.scope == one] for one, head in SCREENS.items()},
         }
+        head = SCREENS.get(scope)
+        self._first = {head: self._further.pop(head)} if head else {}
         self._editing = editing
         self._commands = commands
 
@@ -64,7 +72,9 @@ class Help(Dialog[None]):
     def on_resize(self, event: Resize) -> None:
         """Write the page for the width there is."""
         width = max(1, min(84, event.size.width * 94 // 100) - 8)
-        page = help_page(self._keys, self._further, self._editing, self._commands, width)
+        page = help_page(
+            self._keys, self._further, self._editing, self._commands, width, first=self._first
+        )
         self.query_one("#page", Static).update(page)
 
 
@@ -74,11 +84,14 @@ def help_page(
     editing: Iterable[Key],
     commands: Iterable[Described],
     width: int,
+    *,
+    first: Mapping[str, Iterable[Key]] = MappingProxyType({}),
 ) -> Content:
     """Write all keys and commands in `width` cells."""
     command_rows = [(_call(command), command.help) for command in commands]
     return Content("\n").join(
         [
+            *(line for head, rows in first.items() for line in _section(head, rows, width)),
             Content.styled("Keys", "bold $primary"),
             *_table(_key_rows(keys), width),
             Content(""),
@@ -86,8 +99,8 @@ def help_page(
             *_table(command_rows, width),
             Content(""),
             Content.styled("A line that begins with // is sent with one slash.", "$text-muted"),
-            *(line for head, rows in further.items() for line in _section(head, rows, width)),
             Content(""),
+            *(line for head, rows in further.items() for line in _section(head, rows, width)),
             Content.styled("In the input", "bold $primary"),
             *_table(_key_rows(editing), width),
         ]
@@ -95,9 +108,9 @@ def help_page(
 
 
 def _section(head: str, keys: Iterable[Key], width: int) -> Iterator[Content]:
-    yield Content("")
     yield Content.styled(head, "bold $primary")
     yield from _table(_key_rows(keys), width)
+    yield Content("")
 
 
 def _key_rows(keys: Iterable[Key]) -> list[tuple[str, str]]:

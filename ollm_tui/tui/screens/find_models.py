@@ -341,7 +341,7 @@ class FindModels(ShowsDownloads):
         from ollm_tui.tui.keymap import EDITING
         from ollm_tui.tui.modals.help import Help
 
-        self.app.push_screen(Help(self._keymap.keys, EDITING, COMMANDS))
+        self.app.push_screen(Help(self._keymap.keys, EDITING, COMMANDS, "find_models"))
 
     def action_close(self) -> None:
         """Go back; what is fetched goes on."""

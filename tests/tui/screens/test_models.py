@@ -279,6 +279,8 @@ async def test_help_and_palette_name_the_keys_of_this_screen(tmp_path: Path) -> 
         await stage.pilot.press("f1")
         await stage.settle()
         assert "Help" in stage.screen_text
+        page = stage.screen_text  # the keys of this screen come first
+        assert page.index("Chat with the selected model") < page.index("Send the message")
 
 
 @BOTH
