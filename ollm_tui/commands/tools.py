@@ -30,11 +30,21 @@ def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
     written = argument[: argument.rfind(" ") + 1]
     tools = host.offered_tools()
     on = host.conversation().tools
-    words = [] if written else [Completion("on", "all of them"), Completion("off", "none of them")]
+    switches = (
+        Completion(_begun(argument, "on", "all"), "all of them"),
+        Completion(_begun(argument, "off", "none"), "none of them"),
+    )
+    words = [] if written else list(switches)
     return words + [
         Completion(f"{written}{tool.name}", "on" if tool.name in on else tool.effect)
         for tool in tools
     ]
+
+
+def _begun(argument: str, *words: str) -> str:
+    """Give the word that was begun, where all mean the same: Enter must not put another there."""
+    start = argument.strip().casefold()
+    return next((word for word in words if start and word.startswith(start)), words[0])
 
 
 @command("tools", usage="[on | off | NAME ...]", complete=_choices)

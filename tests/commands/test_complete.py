@@ -6,7 +6,7 @@ from ollm_tui.commands.complete import Suggestions, suggest
 from ollm_tui.commands.registry import Completion
 from ollm_tui.decode.matching import rank
 from ollm_tui.protocol.request import GenerationOptions
-from tests.commands.recording_host import RecordingHost
+from tests.commands.recording_host import RecordingHost, SomeTool
 
 
 def ask(text: str, host: RecordingHost | None = None) -> Suggestions | None:
@@ -92,3 +92,10 @@ def test_ranks_go_from_the_whole_word_to_scattered_letters() -> None:
 def test_long_lists_are_cut() -> None:
     host = RecordingHost(models=tuple(f"local://m{number}" for number in range(1000)))
     assert len(values("/model m", host)) == 50
+
+
+@pytest.mark.parametrize(("typed", "offered"), [("all", "all"), ("ALL", "all"), ("non", "none")])
+def test_enter_puts_no_tool_in_place_of_a_word_for_all_or_none(typed: str, offered: str) -> None:
+    host = RecordingHost()
+    host.tools = (SomeTool("calculate"),)  # its letters hold "all"
+    assert values(f"/tools {typed}", host)[0] == offered
