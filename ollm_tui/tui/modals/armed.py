@@ -154,8 +154,11 @@ class ArmedDialog(Dialog[ScreenResultType]):
         if last - first + 1 < total:
             left = reading.rows_not_shown
             more = f" · {left} not shown yet" if left else ""
-            rows = f"Rows {first}-{last} of {total} · ↑ ↓ scroll{more}\n"
-        self.say(Content.assemble(rows, self.keys()))
+            rows = f"Rows {first}-{last} of {total} · ↑ ↓ scroll{more}"
+        lines = [Content(rows), self.keys()] if rows else [self.keys()]
+        if self.has_class("-low"):  # what has no room is at the end, and the keys matter more
+            lines.reverse()
+        self.say(Content("\n").join(lines))
 
     def say(self, text: Content) -> None:
         """Write the line about the keys."""

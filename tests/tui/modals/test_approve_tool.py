@@ -524,3 +524,9 @@ async def test_who_comes_back_to_it_from_elsewhere_is_waited_for(way: str) -> No
         await desk.wait(ARMED_AFTER_S)
         await desk.press("y")
         assert desk.decision == Decision("once")
+
+
+async def test_the_smallest_window_that_shows_the_question_names_a_key_that_answers() -> None:
+    async with asked(SIXTY_FIVE, size=(20, 10)) as desk:
+        await desk.wait(ARMED_AFTER_S)
+        assert "n or Esc no" in desk.shown
