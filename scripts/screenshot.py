@@ -57,7 +57,7 @@ def models() -> ScriptedCatalog:
     def listing(provider: str, label: str, *infos: ModelInfo) -> Listing:
         return Listing(provider=provider, label=label, models=infos)
 
-    return ScriptedCatalog(
+    catalog = ScriptedCatalog(
         listing(
             "local",
             "Ollama",
@@ -81,7 +81,7 @@ def models() -> ScriptedCatalog:
         ),
         listing(
             "embedded",
-            "Embedded",
+            "Built-in",
             ModelInfo(
                 name="SmolLM2-135M-Instruct.Q4_1",
                 size_bytes=98_362_432,
@@ -97,6 +97,8 @@ def models() -> ScriptedCatalog:
             ModelInfo(name="llama-3.3-70b", context=65_536, capability=chat, loaded=True),
         ),
     )
+    catalog.shown = {"local": "ollama", "embedded": "built-in"}
+    return catalog
 
 
 def downloads(picture: str) -> list[Job]:

@@ -58,7 +58,7 @@ async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> Found
             provider=found.adapter.name,
         )
     if output.is_watched:
-        output.note(f"Loading {found.ref.model} at {found.place} …")
+        output.note(f"Loading {found.ref.model} ({found.place}) …")
     await runtime.manager.load(found.ref, keep_alive=arguments.models.keep_alive)
     return found
 
@@ -73,5 +73,5 @@ def _say(found: FoundModel, output: Output, arguments: Arguments, *, is_loaded: 
     if arguments.as_json:
         output.json({"model": str(found.ref), "loaded": is_loaded})
     else:
-        output.note(f"{found.ref.model} is {'loaded' if is_loaded else 'no longer loaded'}.")
+        output.note(f"{'Loaded' if is_loaded else 'Unloaded'} {found.ref.model}.")
     return OK

@@ -18,5 +18,5 @@ async def show_branch(host: CommandHost, argument: str) -> None:
 
 @command("context", aliases=("tokens",))
 async def show_context(host: CommandHost, _argument: str) -> None:
-    """Show how full the model's window is, and the ways out."""
+    """Show how full the context is, and how to make room."""
     host.show("context")

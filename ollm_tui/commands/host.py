@@ -1,6 +1,6 @@
 """`CommandHost`: what a command may ask of the front end that runs it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from ollm_tui.chat.conversation import Conversation
@@ -101,8 +101,11 @@ class CommandHost(Protocol):
             AIError: no provider has it.
         """
 
-    def model_addresses(self) -> Sequence[str]:
-        """Give the known models, recently used ones first; asks no server."""
+    def model_addresses(self) -> Mapping[str, bool]:
+        """Give the known models as people write them, recent ones first; True for the one in use.
+
+        Asks no server.
+        """
 
     def conversation(self) -> Conversation:
         """Give the open conversation: its model, system prompt, options and answers."""

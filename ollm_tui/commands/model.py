@@ -12,10 +12,9 @@ _SHOWN_PROMPT: Final = 200
 
 
 def _models(host: CommandHost, _argument: str) -> Sequence[Completion]:
-    current = host.conversation().model
     return [
-        Completion(address, "in use" if address == current else "")
-        for address in host.model_addresses()
+        Completion(address, "in use" if is_used else "")
+        for address, is_used in host.model_addresses().items()
     ]
 
 
@@ -30,7 +29,7 @@ async def choose_model(host: CommandHost, argument: str) -> None:
 
 @command("models")
 async def manage_models(host: CommandHost, _argument: str) -> None:
-    """List all models: load, copy, delete, look closer."""
+    """List all models; load, copy, delete or inspect them."""
     host.show("manager")
 
 

@@ -41,10 +41,9 @@ def _shown(host: CommandHost, _argument: str) -> Sequence[Completion]:
 
 
 def _models(host: CommandHost, _argument: str) -> Sequence[Completion]:
-    current = host.conversation().model
     return [
-        Completion(address, "in use" if address == current else "")
-        for address in host.model_addresses()
+        Completion(address, "in use" if is_used else "")
+        for address, is_used in host.model_addresses().items()
     ]
 
 
@@ -61,12 +60,12 @@ async def show_model(host: CommandHost, argument: str) -> None:
 
 @command("load", usage="[MODEL [TIME]]", complete=_models)
 async def load_model(host: CommandHost, argument: str) -> None:
-    """Bring a model into memory, for a time such as 30m."""
+    """Load a model into memory, for a time such as 30m."""
     name, _, time = argument.partition(" ")
     host.model_deeds.load(name, time.strip() or None)
 
 
 @command("unload", usage="[MODEL]", complete=_models)
 async def unload_model(host: CommandHost, argument: str) -> None:
-    """Drop a model from memory."""
+    """Unload a model from memory."""
     host.model_deeds.unload(argument)

@@ -34,5 +34,5 @@ async def choose_theme(host: CommandHost, argument: str) -> None:
 
 @command("quit", aliases=("exit", "bye"))
 async def leave(host: CommandHost, _argument: str) -> None:
-    """Leave the program."""
+    """Quit."""
     host.quit()

@@ -1,4 +1,6 @@
-"""Numbers with their nouns, written the same everywhere."""
+"""Numbers with their nouns, and lists in a sentence, written the same everywhere."""
+
+from collections.abc import Sequence
 
 
 def counted(number: int, noun: str, many: str = "") -> str:
@@ -9,3 +11,9 @@ def counted(number: int, noun: str, many: str = "") -> str:
 def plural(number: int, noun: str, many: str = "") -> str:
     """Give the form of a noun that goes with a number."""
     return noun if number == 1 else many or f"{noun}s"
+
+
+def alternatives(options: Sequence[str]) -> str:
+    """Write `a`, `a or b`, `a, b or c`."""
+    *others, last = options
+    return f"{', '.join(others)} or {last}" if others else last

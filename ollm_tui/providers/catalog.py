@@ -101,6 +101,10 @@ class ModelCatalog:
         names = [adapter.name for adapter in self._registry.by_priority()]
         return tuple(self._listings[name] for name in names if name in self._listings)
 
+    def shown_name(self, provider: str) -> str:
+        """Give a provider's name as people write it, such as `ollama`."""
+        return self._registry.shown_name(provider)
+
     def shown_address(self, ref: ModelRef) -> str:
         """Give a model's address as people write it, such as `ollama://qwen3:8b`."""
         return self._registry.shown_address(ref)

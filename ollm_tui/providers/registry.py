@@ -37,7 +37,7 @@ class ProviderRegistry:
     def register_alias(self, alias: str, name: str, *, is_shown: bool = False) -> None:
         """Let `alias` mean the provider `name`, which may be registered later.
 
-        An alias that `is_shown` stands for the provider in `shown_address`.
+        An alias that `is_shown` stands for the provider in `shown_name` and `shown_address`.
 
         Raises:
             AIError: BAD_REQUEST when a provider already has that name.
@@ -50,11 +50,15 @@ class ProviderRegistry:
         if is_shown:
             self._shown[self._aliases[alias]] = alias
 
+    def shown_name(self, provider: str) -> str:
+        """Give a provider's name as people write it, such as `ollama`."""
+        alias = self._shown.get(provider)
+        is_meant = alias is not None and self._aliases.get(alias) == provider
+        return alias if alias and is_meant else provider
+
     def shown_address(self, ref: ModelRef) -> str:
         """Give a model's address as people write it, such as `ollama://qwen3:8b`."""
-        alias = self._shown.get(ref.provider)
-        is_meant = alias is not None and self._aliases.get(alias) == ref.provider
-        return str(ModelRef(alias, ref.model) if alias and is_meant else ref)
+        return str(ModelRef(self.shown_name(ref.provider), ref.model))
 
     def set_default(self, name: str) -> None:
         """Choose the provider that is meant when none is named.

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
+from ollm_tui.decode.counted import alternatives
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, ProviderStream
@@ -203,8 +204,9 @@ class Router:
     def _not_found(
         self, name: str, listings: Sequence[Listing], requirement: ModelCapability | None
     ) -> AIError:
-        asked = [entry.provider for entry in listings if not entry.absent and not entry.problem]
-        silent = [entry.provider for entry in listings if entry.problem]
+        here = [entry for entry in listings if not entry.absent]
+        asked = [self._registry.shown_name(one.provider) for one in here if not one.problem]
+        silent = [self._registry.shown_name(one.provider) for one in listings if one.problem]
         names = {info.name for listing in listings for info in listing.models}
         near = self._as_address(name) or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         message = f"There is no model named {name!r}"
@@ -219,7 +221,7 @@ class Router:
                 f" Searched only by address: {', '.join(f'{p}://{name}' for p in asked_by_name)}."
             )
         if near:
-            hint += f" Did you mean {' or '.join(near)}?"
+            hint += f" Did you mean {alternatives(near)}?"
         return AIError(ErrorCode.MODEL_NOT_FOUND, f"{message}.", hint=hint)
 
     def _as_address(self, name: str) -> list[str]:

@@ -332,7 +332,7 @@ def _how_to_fill(check: ProviderCheck) -> str | None:
         case "Ollama":
             pull = f"ollm models pull {check.name}://qwen3:4b"
             return f"It has no model to chat with: `{pull}` downloads one."
-        case "Built-in engine":
+        case "Built-in":
             return None  # the engine and its starter model have lines of their own
         case _:
             return "It has no model to chat with: load one there."

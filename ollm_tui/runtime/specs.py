@@ -10,7 +10,7 @@ from ollm_tui.runtime.presets import is_service
 
 PRESET_LABELS = {
     "local": "Ollama",
-    "embedded": "Built-in engine",
+    "embedded": "Built-in",
     "vllm": "vLLM",
     "lmstudio": "LM Studio",
     "localai": "LocalAI",

@@ -1,10 +1,11 @@
 """What slash commands may ask of this front end, done by the chat screen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import Attachments, ModelDeeds, NoteKind, OfferedTool, View
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import OffersTools
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ class ScreenCommandHost:
         """Use another model from the next prompt on."""
         await self._desk.find_model(address)
 
-    def model_addresses(self) -> Sequence[str]:
-        """Give the known models, recent ones first."""
-        recent = list(self._desk.runtime.recent_models())
-        return list(dict.fromkeys([*recent, *self._desk.talk.known_addresses()]))
+    def model_addresses(self) -> Mapping[str, bool]:
+        """Give the known models as people write them, recent ones first; True: in use."""
+        talk, runtime = self._desk.talk, self._desk.runtime
+        recent = [ref for one in runtime.recent_models() if (ref := ModelRef.parse(one))]
+        known = dict.fromkeys([*recent, *talk.known_models()])
+        return {runtime.catalog.shown_address(ref): ref == talk.ref for ref in known}
 
     def conversation(self) -> Conversation:
         """Give the open conversation."""

@@ -46,7 +46,7 @@ FETCH_LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "find_models.downloads": "downloads",
         "find_models.help": "help",
         "find_models.close": "back",
-        "variant.choose": "fetch",
+        "variant.choose": "download",
         "variant.context": "context",
         "variant.cache": "cache",
         "variant.place": "where",

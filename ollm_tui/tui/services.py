@@ -78,6 +78,10 @@ class Catalog(Protocol):
         """Give what is known without asking."""
         ...
 
+    def shown_name(self, provider: str) -> str:
+        """Give a provider's name as people write it, such as `ollama`."""
+        ...
+
     def shown_address(self, ref: "ModelRef") -> str:
         """Give a model's address as people write it, such as `ollama://qwen3:8b`."""
         ...

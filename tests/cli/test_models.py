@@ -165,9 +165,9 @@ def test_nothing_is_deleted_where_nobody_can_be_asked(models: Run, server: Ollam
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["pull", "embedded://x"], 1, "Built-in engine cannot pull models."),
+        (["pull", "embedded://x"], 1, "Built-in cannot pull models."),
         (["rm", "embedded://x", "--yes"], 1, "There is no model file x.gguf"),
-        (["cp", "embedded://x", "y"], 1, "Built-in engine cannot copy models."),
+        (["cp", "embedded://x", "y"], 1, "Built-in cannot copy models."),
         (["load", "embedded://x"], 1, "cannot keep a model loaded"),
         (["pull", "nowhere://x"], 1, "no provider named 'nowhere'"),
         (["pull", " "], 2, "The model's name is empty."),

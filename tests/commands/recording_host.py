@@ -1,6 +1,6 @@
 """A host that writes down what commands ask of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -55,8 +55,8 @@ class RecordingHost:
             raise AIError(ErrorCode.MODEL_NOT_FOUND, "No provider has nowhere.", hint="Pull it.")
         self.asked.append(("set_model", address))
 
-    def model_addresses(self) -> Sequence[str]:
-        return self.models
+    def model_addresses(self) -> Mapping[str, bool]:
+        return {address: address == self.talk.model for address in self.models}
 
     def conversation(self) -> Conversation:
         return self.talk

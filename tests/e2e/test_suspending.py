@@ -26,7 +26,7 @@ def test_control_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again(
     start: Start, tmp_path: Path
 ) -> None:
     with start(tmp_path, argv=SHELL, env={"PS1": "prompt> "}) as session:
-        opened(session).wait_for("No model was found", timeout=20)
+        opened(session).wait_for("No models found", timeout=20)
         session.write("a draft")
         session.wait_for("a draft")
         session.write(b"\x1a")
@@ -37,7 +37,7 @@ def test_control_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again(
         session.wait_for("a draft")
         session.write(" goes on")
         session.wait_for("a draft goes on")
-        session.wait_for("No model was found")
+        session.wait_for("No models found")
         session.wait_for("F1 help")
 
 

@@ -315,7 +315,7 @@ def _choose(visit: Visit, place: int, payload: Payload) -> None:
 def hub_models(visit: Visit) -> None:
     """Repositories of a hub: what a search says of them, their files, and why it fails."""
     session, count = visit.session, len(visit.payloads)
-    visit.settle("No model was found")
+    visit.settle("No models found")
     visit.send("/pull")
     session.wait_for("Find models")
     for half in HALVES:
@@ -378,7 +378,7 @@ def _told(visit: Visit) -> str:
 
 def problems(visit: Visit) -> None:
     """What is wrong with the settings, said at the start."""
-    visit.settle("No model was found")
+    visit.settle("No models found")
     # a long sentence is painted in more than one frame
     last = f"e{len(visit.payloads) - 1:02}"
     visit.session.wait_for(lambda: last in re.sub(r"[\s▌]", "", visit.session.screen_text()))
@@ -387,7 +387,7 @@ def problems(visit: Visit) -> None:
 
 def broken(visit: Visit) -> None:
     """What is said of a file of settings that cannot be read: where, and never its text."""
-    visit.settle("No model was found")
+    visit.settle("No models found")
     visit.session.wait_for("mended.")
     visit.look("problems")
 
@@ -395,7 +395,7 @@ def broken(visit: Visit) -> None:
 def remembered(visit: Visit) -> None:
     """Models used before: in the suggestions, and taken up again with one key."""
     session = visit.session
-    visit.settle("No model was found")
+    visit.settle("No models found")
     for place in range(len(visit.payloads)):
         visit.type(f"/model {place:02}")
         session.wait_for(f"://{place:02}")
@@ -409,7 +409,7 @@ def remembered(visit: Visit) -> None:
 
 def model_files(visit: Visit) -> None:
     """Files of the models folder wherever they are listed; the picker leaves out unusable ones."""
-    visit.settle("No model was found")
+    visit.settle("No models found")
     visit.new_chat()
     _models_screen(visit)
     choose_each(visit)
@@ -419,7 +419,7 @@ def model_files(visit: Visit) -> None:
 def themes(visit: Visit) -> None:
     """Names in the suggestions and in the picker; what is wrong with a file below it."""
     session = visit.session
-    visit.settle("No model was found")
+    visit.settle("No models found")
     visit.send("/theme")
     session.wait_for("Choose a theme")
     for place in range(len(visit.payloads)):
@@ -451,7 +451,7 @@ def themes(visit: Visit) -> None:
 
 def keys(visit: Visit) -> None:
     """Keys that somebody chose, in the status line and on the help page."""
-    visit.settle("No model was found")
+    visit.settle("No models found")
     visit.look("status line")
     visit.send("/help")
     visit.session.wait_for("A line that begins with")
@@ -495,7 +495,7 @@ def environment_values(visit: Visit) -> None:
 
 def history(visit: Visit) -> None:
     """Earlier prompts, brought back one by one and put aside again."""
-    visit.settle("No model was found")
+    visit.settle("No models found")
     for place in range(len(visit.payloads)):
         visit.session.write(b"\x1b[A")
         visit.session.wait_for(f"│ b{place:02}")

@@ -143,7 +143,7 @@ async def test_a_download_that_fails_is_an_error_after_what_came() -> None:
     fake = FakeLMStudio(download=({"status": "failed", "downloaded_bytes": 7},))
     told = []
     async with connected(fake) as (provider, _):
-        with pytest.raises(AIError, match="LM Studio could not fetch new") as caught:
+        with pytest.raises(AIError, match="LM Studio could not download new") as caught:
             async for progress in provider.pull_model("new"):
                 told.append(progress.status)
     assert (told, caught.value.code) == (["downloading", "failed"], ErrorCode.ENGINE_ERROR)

@@ -101,7 +101,7 @@ async def test_a_job_that_fails_says_why(
     job: tuple[Mapping[str, object], ...], reason: str
 ) -> None:
     async with connected(FakeLocalAI(job=job)) as (provider, _):
-        with pytest.raises(AIError, match=f"LocalAI could not fetch new: {reason}"):
+        with pytest.raises(AIError, match=f"LocalAI could not download new: {reason}"):
             _ = [progress async for progress in provider.pull_model("new")]
 
 
@@ -120,7 +120,7 @@ async def test_a_reason_is_told_without_the_key_and_not_at_any_length() -> None:
                 told.append(progress.status)
         await provider.dispose()
     shown = f"could not log in with «key»: {'x' * 100_000}"
-    assert caught.value.message == f"l could not fetch new: {shown[:500]} …."
+    assert caught.value.message == f"l could not download new: {shown[:500]} …."
     assert told[0] == shown[:200]
 
 

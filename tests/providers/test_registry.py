@@ -160,3 +160,14 @@ def test_a_name_that_is_configured_is_no_alias_any_more_for_others_either() -> N
     registry.register(own)
     registry.register_alias("c", "a")
     assert (registry.resolve("a"), registry.resolve("c")) == (own, own)
+
+
+def test_a_shown_alias_names_its_provider_until_another_takes_the_name() -> None:
+    registry = ProviderRegistry()
+    registry.register(ScriptedProvider("local"))
+    registry.register_alias("ollama", "local", is_shown=True)
+    registry.register_alias("here", "local")
+    assert registry.shown_name("local") == "ollama"
+    assert registry.shown_name("other") == "other"
+    registry.register(ScriptedProvider("ollama"))
+    assert registry.shown_name("local") == "local"

@@ -159,3 +159,15 @@ async def test_a_bare_name_is_never_looked_for_at_a_service() -> None:
     await catalog.refresh()  # as a person does who looks at the models
     assert service.listed == 1
     assert (await found.resolve("gpt-9")).ref == ModelRef("openai", "gpt-9")
+
+
+async def test_not_found_names_providers_as_people_write_them() -> None:
+    silent = ScriptedProvider("local", list_error=refused())
+    registry = ProviderRegistry()
+    registry.register(ScriptedProvider("embedded", models=[info("x")]))
+    registry.register(silent)
+    registry.register_alias("built-in", "embedded", is_shown=True)
+    registry.register_alias("ollama", "local", is_shown=True)
+    with pytest.raises(AIError) as caught:
+        await Router(registry, ModelCatalog(registry)).resolve("nope")
+    assert "Asked: built-in. No answer from: ollama." in str(caught.value)

@@ -136,11 +136,15 @@ class ScriptedCatalog:
         self._listings = listings
         self._known = listings if known is None else known
         self.late: dict[str, anyio.Event] = {}
+        self.shown: dict[str, str] = {}
         self.forgotten = 0
         self.described: list[ModelRef] = []
 
+    def shown_name(self, provider: str) -> str:
+        return self.shown.get(provider, provider)
+
     def shown_address(self, ref: ModelRef) -> str:
-        return str(ref)
+        return str(ModelRef(self.shown_name(ref.provider), ref.model))
 
     def cached(self) -> tuple[Listing, ...]:
         return self._known

@@ -185,7 +185,7 @@ def _unusable(asked: Asked, answer: Fetched, what: str) -> AIError:
     return AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{clean_name(asked.name)} cannot be downloaded from {_host(answer)}: it {what}.",
-        hint="Check whether it changed on the server, or download it from another source.",
+        hint="Look whether the file has changed there, or download it from somewhere else.",
         status=answer.status,
         details={"fault": "unusable"},
     )

@@ -72,7 +72,7 @@ class Disk:
             case FileExistsError():
                 return AIError(
                     ErrorCode.CONFLICT,
-                    f"Another file already exists at {self.target}.",
+                    f"Another file is at {self.target} already.",
                     hint="It was left as it is: rename or delete it to download this one.",
                 )
             case FileNotFoundError():

@@ -209,7 +209,7 @@ class Run:
         return AIError(
             ErrorCode.SERVICE_UNAVAILABLE,
             f"{clean_name(self._name)} {what}.",
-            hint="Check whether it changed on the server, or download it from another source.",
+            hint="Look whether the file has changed there, or download it from somewhere else.",
             details={"fault": "unusable"},
         )
 

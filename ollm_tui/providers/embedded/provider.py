@@ -64,7 +64,7 @@ class EmbeddedProvider:
         defaults: Mapping[str, ModelDefaults] = MODEL_DEFAULTS,
     ) -> None:
         self.name = "embedded"
-        self.label = "Built-in engine"
+        self.label = "Built-in"
         self._library = library
         self._settings = settings or EmbeddedSettings()
         self._supervisor = supervisor or Supervisor(self._settings)

@@ -17,7 +17,7 @@ from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Place, too_long
 from ollm_tui.providers.unfinished import unfinished
 
-AGAIN = "Repeat it: what arrived is kept, and the download resumes."
+AGAIN = "Repeat it to resume the download."
 _SPELLING = "Check the spelling: the library has no model of this name and tag."
 _KNOWN_FAILURES = (
     (
@@ -49,12 +49,12 @@ _KNOWN_FAILURES = (
     (
         r"digest mismatch",
         ErrorCode.INTERNAL_ERROR,
-        "Repeat it: that file is downloaded again.",
+        "Repeat it to download that file again from the start.",
     ),
     (
         r"no such host|max retries|dial tcp|i/o timeout|connection (refused|reset)|\bEOF\b",
         ErrorCode.SERVICE_UNAVAILABLE,
-        "The machine that runs Ollama must be able to reach the library. " + AGAIN,
+        "Check the network of the machine that runs Ollama. " + AGAIN,
     ),
 )
 _FINAL = frozenset(

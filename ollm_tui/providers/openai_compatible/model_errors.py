@@ -53,7 +53,7 @@ def not_pulled(place: Place, name: str, reason: str | None) -> AIError:
     return AIError(
         ErrorCode.ENGINE_ERROR,
         f"{place.label} could not download {name}{_because(place, reason)}.",
-        hint="Try again; the download resumes if the server supports it.",
+        hint="Ask again: it goes on where it stopped, where the server can.",
         provider=place.provider,
     )
 

@@ -28,8 +28,8 @@ _SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
     {
         "settings": "set in the settings",
         "request": "set by num_ctx",
-        "engine": "as loaded by the engine",
-        "assumed": "an assumption: its size is not known",
+        "engine": "reported by the engine",
+        "assumed": "assumed, not reported",
     }
 )
 Choice: TypeAlias = WayOut | Literal["new"] | None
@@ -57,8 +57,7 @@ class ContextFull(Dialog[Choice]):
             yield Static("Context", classes="title")
             yield Static(Content("\n".join(context_lines(self._figures))), id="figures")
             yield Static(ways_content(self._ways), id="ways")
-            keys = " ".join((*self._ways, "n"))
-            yield Static(Content(f"{keys} choose · Esc close"), id="about")
+            yield Static(Content("Type a letter to choose · Esc close"), id="about")
 
     def on_key(self, event: events.Key) -> None:
         """Take a way out, or none."""
@@ -79,7 +78,7 @@ def context_lines(figures: ContextFigures) -> list[str]:
     about = "about " if figures.estimated else ""
     return [
         f"{about}{figures.used:,} of {figures.limit:,} tokens ({share:.0f} %)".capitalize(),
-        f"The window is {_SOURCES[figures.source]}.",
+        f"Window size: {_SOURCES[figures.source]}.",
         "",
         *(f"{tokens:>9,}  {clean_line(what)}" for what, tokens in figures.parts),
     ]

@@ -127,7 +127,7 @@ class PickModel(FilterList[ModelRef | None]):
         elif not self._shown:
             query = self.query_text
             none = f"No model matches {query!r}." if query else "No models found."
-            lines.append(f"{none} Esc close")
+            lines.append(f"{none} /pull finds and downloads models. Esc close")
             lines += [clean_line(self._beside)] if self._beside and not query else []
         else:
             lines.append("Enter use · F5 refresh · Esc close · ● loaded · ? assumed · ! set")

@@ -26,10 +26,10 @@ KEY_OF: Final[Mapping[Deed, str]] = {
     "delete": "models.delete",
 }
 _STAYS: Final = (
-    Choice("", "Server default"),
-    Choice("5m", "5 minutes after its last use"),
-    Choice("30m", "30 minutes after its last use"),
-    Choice("2h", "2 hours after its last use"),
+    Choice("", "For the server's default time"),
+    Choice("5m", "For 5 minutes after its last use"),
+    Choice("30m", "For 30 minutes after its last use"),
+    Choice("2h", "For 2 hours after its last use"),
     Choice("-1", "Until unloaded"),
 )
 
@@ -79,7 +79,7 @@ class ModelDeeds:
             case "load" if (await self.refusals(ref)).get("keep") is not None:
                 self._work.load(ref, None)
             case "load":
-                heading = f"Load {entry.name} and keep it"
+                heading = f"Load {entry.name} and keep it loaded"
                 stay = await ask(Choose(heading, _STAYS, "Enter load · Esc close"))
                 if stay is not None:
                     self._work.load(ref, stay or None)

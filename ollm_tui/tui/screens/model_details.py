@@ -64,6 +64,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
         self.details = details
         self.keymap = keymap or Keymap()
+        self.provider_name = details.ref.provider
         self._refusals = refusals
         self._sections = sections_of(details, (now or _utc_now)())
         self._first = section_number(self._sections, section) or 0
@@ -72,8 +73,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        ref = self.details.ref
-        yield ChatHeader("Model details", ref.model, ref.provider)
+        yield ChatHeader("Model details", self.details.ref.model, self.provider_name)
         yield Sheet(self._sections, first=self._first)
         yield HintLine()
         yield SearchBar([KeyHint("Enter", "next"), KeyHint("Esc", "close")])

@@ -76,13 +76,15 @@ class ModelViews:
         # A screen of its own, which many chats never open.
         from ollm_tui.tui.screens.model_details import ModelDetailsScreen
 
-        return ModelDetailsScreen(
+        page = ModelDetailsScreen(
             self._as_chatted(details),
             refusals=refusals,
             section=section,
             keymap=self._screen.keymap,
             copies=self._screen.services.copies,
         )
+        page.provider_name = self._desk.runtime.catalog.shown_name(details.ref.provider)
+        return page
 
     def _as_chatted(self, details: ModelDetails) -> ModelDetails:
         """Let the options of the chat count for the chat's own model."""

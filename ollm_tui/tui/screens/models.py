@@ -197,7 +197,8 @@ class ModelsScreen(ShowsDownloads):
             return
         own = self.current_ref
         self.table.show_current(str(own) if own else None)
-        self.query_one(ChatHeader).show_model(*((own.model, own.provider) if own else ("", "")))
+        provider = self._runtime.catalog.shown_name(own.provider) if own else ""
+        self.query_one(ChatHeader).show_model(own.model if own else "", provider)
 
     def _show_facts(self) -> None:
         if not self.has_its_parts:
@@ -345,7 +346,7 @@ class ModelsScreen(ShowsDownloads):
     def action_show(self, view: Literal["help", "palette"]) -> None:
         """Open a dialog."""
         if view == "help":
-            self.app.push_screen(Help(self.keymap.keys, EDITING, COMMANDS))
+            self.app.push_screen(Help(self.keymap.keys, EDITING, COMMANDS, "models"))
         else:
             own = [key for key in self.keymap.keys if key.scope == "models"]
             self.app.push_screen(Palette(entries(own, ())), self._run)

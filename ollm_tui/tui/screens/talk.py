@@ -1,6 +1,5 @@
 """The open chat behind the screen: its client, its model, and the models used before."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,8 @@ from ollm_tui.tui.capabilities import KnowsModels, OffersTools
 from ollm_tui.tui.services import Client, Runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ollm_tui.commands.host import OfferedTool
     from ollm_tui.protocol.message import Usage
 
@@ -129,9 +130,7 @@ class Talk:
             return 0
         return sum(known) if known else None
 
-    def known_addresses(self) -> Sequence[str]:
+    def known_models(self) -> "Sequence[ModelRef]":
         """Give the models listed so far, for completion."""
         listings = self.runtime.catalog.cached()
-        return [
-            str(ModelRef(entry.provider, info.name)) for entry in listings for info in entry.models
-        ]
+        return [ModelRef(entry.provider, info.name) for entry in listings for info in entry.models]

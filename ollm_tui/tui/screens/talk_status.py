@@ -56,7 +56,8 @@ class TalkStatus:
         """Say which model answers, in what chat, and how full its context is."""
         screen, ref = self._screen, self._talk.ref
         self._show_title()
-        screen.header.show_model(ref.model if ref else "", ref.provider if ref else "")
+        provider = self._talk.runtime.catalog.shown_name(ref.provider) if ref else ""
+        screen.header.show_model(ref.model if ref else "", provider)
         self.show_context()
         self.show_tools()
 

@@ -4,6 +4,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import alternatives
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.router import same_model
 
@@ -24,6 +25,6 @@ def unlisted_words(catalog: "Catalog", ref: ModelRef, key: str) -> tuple[str, st
         return None
     near = difflib.get_close_matches(ref.model, names, n=3, cutoff=0.5)
     shown = (catalog.shown_address(ModelRef(ref.provider, name)) for name in near)
-    addresses = (f"/model {clean_name(address)}" for address in shown)
+    commands = [f"/model {clean_name(address)}" for address in shown]
     words = f"{clean_name(listing.label)} does not list a model named {clean_name(ref.model)}."
-    return words, f"Did you mean {' or '.join(addresses)}?" if near else f"{key} lists what it has."
+    return words, f"Did you mean {alternatives(commands)}?" if near else f"{key} lists what it has."

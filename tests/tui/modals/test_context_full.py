@@ -27,7 +27,7 @@ async def test_a_blocked_prompt_names_the_key_and_the_key_shows_the_ways(tmp_pat
         await stage.settle()
         for words in (
             "About 4,310 of 4,096 tokens (105 %)",
-            "The window is as loaded by the engine.",
+            "Window size: reported by the engine.",
             "what tools gave",
             "l  Leave out the 2 oldest questions (frees 2,100 tokens)",
             "w  Load the model with a window of 8,192 tokens (num_ctx)",
@@ -107,7 +107,7 @@ def test_figures_are_written_as_what_they_are() -> None:
     lines = context_lines(Figures(used=100, limit=200, estimated=False, source="assumed"))
     assert lines[:2] == [
         "100 of 200 tokens (50 %)",
-        "The window is an assumption: its size is not known.",
+        "Window size: assumed, not reported.",
     ]
     shown = ways_content(
         keyed_ways([leave_out(1, 10), RaiseWindow(4096), DropAttachments(3, 900, False)])

@@ -86,7 +86,7 @@ async def test_foreign_characters_are_spelled_out_and_the_remark_goes(tmp_path: 
         assert isinstance(dialog, Dialog)
         assert await effect(stage, dialog, "x", "x") == "x does nothing here"
         assert "x does nothing here" in stage.screen_text
-        assert "l w n choose · Esc close" in stage.screen_text
+        assert "Type a letter to choose · Esc close" in stage.screen_text
         assert await effect(stage, dialog, "f5", None) == "F5 does nothing here"
         dialog._take_remark_away()
         await stage.pilot.pause()

@@ -74,7 +74,7 @@ async def test_the_first_choice_leaves_the_time_to_the_server(tmp_path: Path) ->
         await press(stage, "down", "f6", "enter")
         assert scripted.manager.done == [("load", LLAVA, None)]
         assert "Loaded llava:13b." in stage.screen_text
-        assert "Loaded" not in stage.shown
+        assert "is loaded" not in stage.shown
         await press(stage, "f7")
         assert scripted.manager.done[-1] == ("unload", LLAVA)
         assert "Unloaded llava:13b." in stage.screen_text

@@ -110,7 +110,7 @@ async def test_what_gives_no_text_cannot_be_chatted_with(tmp_path: Path) -> None
 
 async def test_a_model_that_lacks_a_part_is_seen_to_and_says_so(tmp_path: Path) -> None:
     half = ModelInfo(name="half", details={"problem": "part 3 of 4 is missing"})
-    listing = Listing(provider="embedded", label="Embedded", models=(half,))
+    listing = Listing(provider="embedded", label="Built-in", models=(half,))
     async with staged(tmp_path / "config.toml", runtime(listing), size=(80, 24)) as stage:
         await opened(stage)
         assert "unusable" in stage.screen_text

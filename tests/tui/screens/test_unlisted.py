@@ -55,3 +55,26 @@ def test_without_a_list_nothing_is_said() -> None:
     assert unlisted_words(ScriptedCatalog(broken), ref, "F4") is None
     assert unlisted_words(ScriptedCatalog(OLLAMA), ref, "F4") is not None
     assert unlisted_words(ScriptedCatalog(OLLAMA), ModelRef("local", "tiny"), "F4") is None
+
+
+async def test_a_provider_is_shown_by_the_name_that_people_write(tmp_path: Path) -> None:
+    catalog = ScriptedCatalog(OLLAMA)
+    catalog.shown = {"local": "ollama"}
+    async with staged(tmp_path / "config.toml", Direct(catalog=catalog)) as stage:
+        await stage.ask("/model local://qwen3:8b")
+        assert "qwen3:8b · ollama" in stage.screen_text
+        assert stage.chat.desk is not None
+        models = stage.chat.desk.host.model_addresses()
+        assert models["ollama://qwen3:8b"] is True
+        assert models["ollama://tiny:latest"] is False
+        assert not any(address.startswith("local://") for address in models)
+
+
+def test_several_near_names_are_one_sentence() -> None:
+    models = tuple(ModelInfo(name=f"go-{word}:latest") for word in ("forever", "tool", "think"))
+    catalog = ScriptedCatalog(Listing(provider="local", label="Ollama", models=models))
+    words = unlisted_words(catalog, ModelRef("local", "go-forever:latestforever"), "Ctrl+L")
+    assert words is not None
+    assert words[1] is not None
+    assert words[1].count(" or ") == 1
+    assert words[1].startswith("Did you mean /model local://go-forever:latest, /model")
