@@ -65,6 +65,7 @@ def fish_script(root: CommandNode) -> str:
     """Give a script for fish."""
     lines = ["# Completion of ollm for fish: ollm completion fish | source"]
     for program in PROGRAMS:
+        lines.append(f"complete -c {program} -f")  # a name is no file; options of files say so
         for node in root.walk():
             lines.extend(_fish_lines(program, node))
     return "\n".join(lines)
@@ -197,11 +198,13 @@ def _fish_lines(program: str, node: CommandNode) -> Iterable[str]:
     for value in node.values:
         if value.choices:
             yield f"{begin} -f{when} -a {_quoted(' '.join(value.choices))}"
+        elif value.is_file:
+            yield f"{begin} -F{when}"
     for option in node.options:
         spelled = " ".join(
             f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names
         )
-        takes = (" -r" if option.is_file else " -x") if option.metavar else ""
+        takes = (" -r -F" if option.is_file else " -x") if option.metavar else ""
         words = f" -a {_quoted(' '.join(option.choices))}" if option.choices else ""
         yield f"{begin}{when} {spelled}{takes}{words} -d {_quoted(option.help)}"
 

@@ -115,7 +115,7 @@ def finish_note(reason: "FinishReason", no_answer: "NoAnswer | None" = None) -> 
     """Say what is special about the end of an answer; nothing for an ordinary one."""
     match reason:
         case "length":
-            return "The answer reached its length limit. Ask for more, or raise max_tokens."
+            return "The answer reached its length limit (max_tokens, or a full context)."
         case "content_filter" | "refusal":
             return "The server's content filter stopped the answer."
         case "pause":

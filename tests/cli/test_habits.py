@@ -8,7 +8,7 @@ import pytest
 
 from ollm_tui.cli.arguments import Arguments, parse
 from ollm_tui.cli.command_tree import command_tree
-from ollm_tui.cli.completion import bash_script, fish_script, zsh_script
+from ollm_tui.cli.completion import PROGRAMS, bash_script, fish_script, zsh_script
 from ollm_tui.cli.man_page import man_page
 from ollm_tui.cli.output import UsageError
 from tests.cli.conftest import Ollm
@@ -144,3 +144,15 @@ def test_the_manual_page_has_every_command_and_is_sound(ollm: Ollm) -> None:
 def test_arguments_of_an_alias_are_those_of_the_action() -> None:
     listed: Arguments = parse(["ls"])
     assert (listed.command, listed.action) == ("models", "list")
+
+
+def test_fish_offers_files_only_where_a_file_is_meant() -> None:
+    lines = fish_script(command_tree()).splitlines()
+    assert f"complete -c {PROGRAMS[0]} -f" in lines
+    by_option = {
+        name: [line for line in lines if f" -l {name} " in line] for name in ("image", "model")
+    }
+    assert by_option["image"]
+    assert all(" -F " in line for line in by_option["image"])
+    assert by_option["model"]
+    assert not any(" -F " in line for line in by_option["model"])

@@ -75,6 +75,7 @@ def test_an_ordinary_end_needs_no_note() -> None:
     assert finish_note("stop", nothing) == nothing.message
     assert finish_note("refusal", nothing) == finish_note("content_filter", nothing)
     assert "continue" in finish_note("pause")
+    assert "full context" in finish_note("length")  # the same reason, and max_tokens is no help
 
 
 @pytest.mark.parametrize(
