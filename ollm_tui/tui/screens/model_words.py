@@ -103,5 +103,5 @@ def empty_words(
     if beside:
         steps = f"{steps}\n\n{clean_line(beside)}"
     if any(listing.problem is not None for listing in listings):
-        return f"No provider has any models.\n\n{steps}"
+        return f"No models available.\n\n{steps}"
     return f"No models are installed.\n\n{steps}"

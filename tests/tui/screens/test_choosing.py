@@ -96,7 +96,7 @@ async def test_the_palette_runs_a_command(config: Path) -> None:
     async with staged(config) as stage:
         await stage.pilot.press("ctrl+p")
         await stage.settle()
-        await stage.type("leave")
+        await stage.type("quit")
         await stage.pilot.press("enter")
         await stage.settle()
         assert stage.app.return_code == 0
