@@ -104,7 +104,7 @@ class Person:
         """Allow it once the chat that was left is gone; where none was left it still stands."""
         if wait_until(lambda: "free" not in self.session.screen_text(), SHOWN_S):
             self.session.write(SHIFT_TAB)
-        self.session.wait_for("reads free", PATIENCE_S)
+        self.session.wait_for("auto-approve reads", PATIENCE_S)
 
     def _press_until_ended(self, number: int) -> None:
         """Press again where Esc came before there was anything to stop."""

@@ -77,7 +77,7 @@ def test_what_cannot_be_sent_is_a_wrong_usage_in_one_sentence(
         "a.bmp": "a.bmp is a BMP file.",
         "a.txt": "a.txt is not a picture.",
         "large.png": "20 MB is the limit.",
-        "pipe": "pipe is no file",
+        "pipe": "pipe is not a file",
         ".": "is a folder.",
         "": "--image needs the path of a file.",
         "\x1b[31m.png": "⟦U+001B⟧[31m.png does not exist.",
@@ -94,7 +94,7 @@ def test_too_many_pictures_and_pictures_without_a_prompt_are_refused(
 ) -> None:
     (tmp_path / "a.png").write_bytes(png())
     for arguments, said in {
-        ("-p", "x", *["--image", "a.png"] * 21): "21 pictures are too many; 20 are the most.",
+        ("-p", "x", *["--image", "a.png"] * 21): "21 pictures are too many; 20 is the limit.",
         ("--image", "a.png"): "--image needs a prompt.",
         ("--image", "a.png", "models", "list"): "`models` does not take --image.",
     }.items():

@@ -155,9 +155,9 @@ def test_a_model_that_only_a_server_knows_is_rated_by_its_address(models: Run) -
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["rate", "phi", "3"], 1, "no model named 'phi'. Near it: phi-4"),
+        (["rate", "phi", "3"], 1, "no model named 'phi'. Similar names: phi-4"),
         (["rate", "zzzqqq", "3"], 1, "`ollm models search` lists all models."),
-        (["rate", "ggerganov/whisper.cpp", "3"], 2, "Say which: whisper-tiny"),
+        (["rate", "ggerganov/whisper.cpp", "3"], 2, "Use one of: whisper-tiny"),
         (["rate", "phi-4", "6"], 2, "STARS does not take '6'. Available: 1, 2, 3, 4, 5, none."),
         (["rate", "phi-4"], 2, "STARS"),
         (["search", "--purpose", "coding"], 2, "Did you mean 'code'?"),

@@ -94,7 +94,7 @@ def test_a_failed_pull_says_why_and_the_next_one_goes_on(models: Run) -> None:
     code, out, err = models("pull", "broken")
     assert (code, out) == (1, "")
     assert "no such host" in err
-    assert "the download resumes" in err
+    assert "Repeat it to resume the download" in err
     code, out, err = models("pull", "broken")
     assert (code, out) == (0, "local://broken\n")
     assert "60 %" in err
@@ -128,7 +128,7 @@ def test_a_model_gets_a_second_name_is_loaded_listed_unloaded_and_deleted(
     models: Run, server: OllamaServer
 ) -> None:
     assert models("cp", "tiny", "other")[::2] == (0, "ollm: Copied tiny:latest to other.\n")
-    assert models("load", "other")[::2] == (0, "ollm: other:latest is loaded.\n")
+    assert models("load", "other")[::2] == (0, "ollm: Loaded other:latest.\n")
     code, out, _err = models("ps")
     assert code == 0
     assert "ollama://other:latest  2 kB    50 %    4096     now    Ollama at http://" in out

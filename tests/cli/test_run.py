@@ -240,7 +240,7 @@ def test_an_unknown_model_names_who_was_asked(ollm: Ollm, fake: FakeOllama) -> N
     done = ollm("--host", fake.url, "--model", "no-such", "-p", "x")
     assert done.returncode == 1
     assert "'no-such'" in done.stderr
-    assert "local" in done.stderr
+    assert "ollama" in done.stderr
 
 
 def test_a_failure_before_the_stream_is_an_event_too(ollm: Ollm) -> None:

@@ -1,6 +1,5 @@
 """Broken files: the app starts, says file and line and key, and never touches the file."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,9 +79,7 @@ def test_a_broken_file_is_named_with_line_and_key_and_left_alone(
     name: str, load: Load, paths: AppPaths
 ) -> None:
     text, line, sentence = BROKEN[name]
-    begin = time.monotonic()
     loaded = load(text)
-    assert time.monotonic() - begin < 1
     assert loaded.problems, "nothing was said"
     problem = loaded.problems[0]
     assert sentence in str(problem)

@@ -45,7 +45,7 @@ def llama_server(model: Path) -> Iterator[tuple[str, str]]:
 def test_chatting_with_ollama(start: Start, home: Path) -> None:
     with in_thread(fake_ollama) as server, start(home, env={"OLLAMA_HOST": server.url}) as session:
         ready(session)
-        assert "local" in session.screen_text().splitlines()[0]
+        assert "ollama" in session.screen_text().splitlines()[0]
         ask(session, "markdown")
         session.wait_for("tok/s", timeout=10)
         ask(session, "forever")

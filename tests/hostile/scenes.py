@@ -168,7 +168,7 @@ def tool_calls(visit: Visit) -> None:
         session.wait_for("Ask anything")
         visit.look("argument of /tools")
     visit.send("/tools")
-    session.wait_for("off, or the names")
+    session.wait_for("/tools NAME")
     visit.look("list of tools")
     visit.send("/context")
     session.wait_for("system prompt")
@@ -259,14 +259,15 @@ def _models_screen(visit: Visit) -> None:
     visit.look("models screen")
     for place in range(len(visit.payloads)):
         session.write(f"{place:02}")
-        visit.wait_for_match(re.compile(rf"Modified.*\n..{place:02}"))
+        # its row is drawn to the end: the size stands behind the name
+        visit.wait_for_match(re.compile(rf"Modified.*\n..{place:02}.* k?B "))
         visit.look("models screen")
         if place % 7 == 0:
             session.write(b"\x1bOQ")
-            session.wait_for("Enter do it")
+            session.wait_for("Enter run")
             visit.look("what can be done with a model")
             session.write(b"\x1b")
-            session.wait_for(lambda: "Enter do it" not in session.screen_text())
+            session.wait_for(lambda: "Enter run" not in session.screen_text())
             session.write(b"\x1bOS")
             session.wait_for("Model details")
             visit.look("details of a model")
@@ -280,7 +281,7 @@ def _models_screen(visit: Visit) -> None:
             session.write(b"\x1b")
             session.wait_for(lambda: "permanently?" not in session.screen_text())
         session.write("\x7f\x7f")
-        session.wait_for("Type to filter")
+        session.wait_for("Filter by name")
     session.write(b"\x1b")
     session.wait_for("Ask anything")
 
@@ -340,13 +341,13 @@ def hub_models(visit: Visit) -> None:
         threading.Event().wait(0.05)
     visit.look("names of files")
     session.write(b"\x1b")
-    session.wait_for(lambda: "Enter fetch" not in session.screen_text())
+    session.wait_for(lambda: "Enter download" not in session.screen_text())
     _look_into(visit)
     session.write(b"\r")
     session.wait_for(lambda: re.search("Downloads|refused name", session.screen_text()) is not None)
     visit.look("row of a download")
     _search_hub(visit, FAILING)
-    session.wait_for("known without it")
+    session.wait_for("local results")
     visit.look("error of a hub")
     session.write(b"\x1b")
     session.wait_for("Ask anything")
@@ -355,15 +356,15 @@ def hub_models(visit: Visit) -> None:
 def _look_into(visit: Visit) -> None:
     session = visit.session
     session.write(b"\r")
-    session.wait_for("Enter fetch")
+    session.wait_for("Enter download")
     session.wait_for("parameters")
-    session.wait_for(lambda: "Asking what" not in session.screen_text())
+    session.wait_for(lambda: "Loading the list" not in session.screen_text())
 
 
 def _search_hub(visit: Visit, words: str) -> None:
-    if "A name, owner/name" not in visit.session.screen_text():
+    if "Search, or enter" not in visit.session.screen_text():
         visit.session.write(b"\x15")
-        visit.session.wait_for("A name, owner/name")
+        visit.session.wait_for("Search, or enter")
     visit.session.write(words)
 
 
@@ -387,8 +388,8 @@ def problems(visit: Visit) -> None:
 
 def broken(visit: Visit) -> None:
     """What is said of a file of settings that cannot be read: where, and never its text."""
-    visit.settle("No models found")
-    visit.session.wait_for("mended.")
+    visit.settle("Nothing of it is")
+    visit.session.wait_for("fixed.")
     visit.look("problems")
 
 

@@ -293,7 +293,11 @@ async def test_not_to_think_is_dropped_where_nobody_could_think() -> None:
     [
         ("model 'tiny' not found", 404, "`ollm models pull tiny`"),
         ("model 'library/tiny-thinker' not found", 404, "`ollm models pull tiny`"),
-        ("ollama cloud is disabled: remote model details are unavailable", 403, "one of its own"),
+        (
+            "ollama cloud is disabled: remote model details are unavailable",
+            403,
+            "choose a local one",
+        ),
         ("think value is invalid", 500, "server's log"),
     ],
 )

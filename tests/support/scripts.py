@@ -133,8 +133,9 @@ SCRIPTS: Mapping[str, tuple[Step, ...]] = {
 
 def steps_for(prompt: str) -> Iterator[Step]:
     """Give the steps of the script that a prompt chooses; `forever` never ends."""
-    # the name of an attached file stands on a line of its own before the prompt
-    word, _, rest = prompt.strip().rpartition("\n")[2].partition(" ")
+    first, _, below = prompt.strip().partition("\n")
+    # the name of an attached picture stands on a line of its own before the prompt
+    word, _, rest = (below if first.endswith(".png:") else prompt.strip()).partition(" ")
     match word:
         case "echo":
             return iter((Text(rest), End()))

@@ -164,8 +164,8 @@ async def test_what_cannot_be_copied_is_refused_at_once(library: Library, tmp_pa
         tmp_path / "nothing.gguf": "There is no file",
         tmp_path / "empty": "There is no GGUF file in",
         tmp_path / "split" / "big-00001-of-00002.gguf": "big-00002-of-00002.gguf is missing",
-        library.root / "in.gguf": "is in the library already",
-        library.root: "is in the library already",
+        library.root / "in.gguf": "is already in the library",
+        library.root: "is already in the library",
     }
     for path, words in refused.items():
         with pytest.raises(AIError, match=words):

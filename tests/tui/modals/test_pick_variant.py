@@ -199,10 +199,10 @@ async def test_a_hub_that_cannot_be_asked_is_said_with_the_next_step(tmp_path: P
     hub = ScriptedHub(problem=AIError(ErrorCode.AUTH_FAILED, "It is gated.", hint="Set HF_TOKEN."))
     async with choosing(tmp_path, hub=hub) as dialog:
         assert "It is gated. Set HF_TOKEN." in dialog.shown
-        assert "Enter fetch" not in dialog.shown
+        assert "Enter download" not in dialog.shown
         await dialog.press("enter")
         assert dialog.gave is None
-        assert "Enter fetch" in await dialog.press("w")
+        assert "Enter download" in await dialog.press("w")
         await dialog.press("escape")
         assert dialog.gave == ()
 
