@@ -10,6 +10,7 @@ from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.registry_arguments import RegistryOptions
 from ollm_tui.cli.registry_rows import entry_json, judge_of, table_of
+from ollm_tui.config.names import by_provider
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
@@ -83,20 +84,13 @@ async def _search(
 async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
     registry = runtime.model_registry
     await registry.prepare()
-    name = _by_provider(runtime, arguments.name)
+    name = by_provider(arguments.name, runtime.config.aliases)
     found = registry.named(name)
     if not found:  # it may be one that only an engine knows
         await _note_installed(runtime)
         found = registry.named(name)
     entry = _the_one(registry, name, found)
     return await registry.rate(entry.id, arguments.registry.stars)
-
-
-def _by_provider(runtime: Runtime, name: str) -> str:
-    """Write an address with the provider's name where it is written with an alias."""
-    ref = ModelRef.parse(name)
-    adapter = runtime.registry.resolve(ref.provider) if ref is not None else None
-    return str(ModelRef(adapter.name, ref.model)) if ref is not None and adapter else name
 
 
 def _the_one(registry: ModelRegistry, name: str, found: Sequence[RegistryEntry]) -> RegistryEntry:

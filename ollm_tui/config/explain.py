@@ -84,7 +84,7 @@ def _unknown_key(path: KeyPath, origin: Origin) -> ConfigProblem:
 def _known_here(path: KeyPath) -> str | None:
     known = known_keys(path[:-1])
     near = nearest(path[-1], known)
-    listed = f"Known here: {', '.join(sorted(known))}." if known else None
+    listed = f"Available: {', '.join(sorted(known))}." if known else None
     return f"Did you mean `{near}`?" if near else listed
 
 

@@ -227,9 +227,8 @@ def _last_words(text: str) -> str:
     """Give pip's own reason: its last error line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
-    if (
-        errors and errors[-1] == "Exception:"
-    ):  # a fault of pip itself: the reason ends its traceback
+    # Of a fault of pip itself the reason is the last line of the traceback.
+    if errors and errors[-1] == "Exception:":
         errors = lines[-1:]
     return (errors or lines or ["no reason given"])[-1].rstrip(".") + "."
 

@@ -138,7 +138,7 @@ _MODELS_KEYS: Final[tuple[Key, ...]] = (
     Key("models.top", "ctrl+home", "edge(-1)", "Select the first model"),
     Key("models.bottom", "ctrl+end", "edge(1)", "Select the last model"),
     Key("models.clear", "ctrl+c", "clear", "Clear the filter, or return to the chat"),
-    Key("models.palette", "ctrl+p", "show('palette')", "Help"),
+    Key("models.palette", "ctrl+p", "show('palette')", "Command palette"),
     Key("models.help", "f1", "show('help')", "Help", "help"),
     Key("models.back", "escape,f3", "back", "Return to the chat", "back"),
 )  # fmt: skip

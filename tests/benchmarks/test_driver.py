@@ -28,11 +28,10 @@ def test_a_short_answer_is_streamed_and_measured(name: str) -> None:
         values = Stream(80, 400)(run)
         pids = run.session.tree.pids()
     assert values["complete"] == 1.0
-    # `cat` shows a text so soon that it may be seen before the sender has looked at its clock
-    for key, least in (("cpu_s", 0), ("bytes_per_token", 0), ("memory_mb", 0), ("lag_s", -0.01)):
+    for key in ("cpu_s", "bytes_per_token", "memory_mb", "lag_s"):
         value = values[key]
         assert isinstance(value, float)
-        assert value > least
+        assert value > 0
     assert pids
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 

@@ -250,7 +250,7 @@ async def test_a_chat_goes_on_from_before_an_earlier_question() -> None:
 async def test_going_back_is_refused_while_an_answer_comes_and_beyond_the_end() -> None:
     gate = anyio.Event()
     client = client_over(ScriptedProvider(script=[TextDelta("one"), gate, Finish("stop")]))
-    with anyio.fail_after(60):
+    with anyio.fail_after(5):
         async with client.chat("a") as events:
             await anext(events)
             with pytest.raises(AIError, match="still being answered"):

@@ -87,7 +87,7 @@ async def test_an_endless_answer_is_stopped_and_the_next_one_comes(
 ) -> None:
     async with talking(model_folder, tmp_path) as client:
         signal = AbortSignal()
-        with anyio.fail_after(60):
+        with anyio.fail_after(30):
             async with client.chat("forever", signal=signal) as events:
                 async for event in events:
                     last = event

@@ -272,7 +272,7 @@ async def test_a_disk_that_does_not_answer_gets_every_message_and_holds_up_nothi
     async with serve(handler) as server, provider_for("ollama", server) as provider:
         talk = Conversation(model="p://m", tools=("look",))
         client = ChatClient(parts_for(provider, tool), talk, journal=journal)
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             assert isinstance((await ask(client, "begin"))[-1], Finish)
     assert [m for m in journal.taken if m.role == "tool"] == talk.messages[2:7]
     assert journal.taken[0] == talk.messages[0]

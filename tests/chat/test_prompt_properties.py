@@ -89,7 +89,7 @@ async def test_a_signal_ends_the_prompt_with_one_abort_wherever_it_comes(
     provider = ScriptedProvider(script=[*before, anyio.Event(), *after, Finish("stop")])
     client, signal = client_over(provider), AbortSignal()
     seen: list[ChatEvent] = []
-    with anyio.fail_after(60):
+    with anyio.fail_after(10):
         async with client.chat("hi", signal=signal) as events:
             while True:
                 if len(seen) == at:

@@ -125,7 +125,7 @@ async def test_a_fault_of_the_journal_while_an_answer_comes_is_the_one_closing_e
 
     provider = ScriptedProvider(script=[TextDelta("ok"), anyio.Event(), Finish("stop")])
     client = client_over(provider, Faulty())
-    with anyio.fail_after(60):
+    with anyio.fail_after(5):
         async with client.chat("hi") as events:
             seen = [event async for event in events]
     assert isinstance(seen[-1], chat_events.ErrorEvent)
@@ -162,7 +162,7 @@ async def test_what_came_before_a_stall_is_handed_over() -> None:
     provider = ScriptedProvider(
         script=[TextDelta("one "), TextDelta("two "), TextDelta("three"), gate, Finish("stop")]
     )
-    with anyio.fail_after(60):
+    with anyio.fail_after(5):
         async with client_over(provider, journal).chat("hi") as events:
             async for _event in events:
                 while not any("three" in text for _step, text in journal.steps):

@@ -148,6 +148,7 @@ def test_a_rating_is_given_by_any_name_and_shown(models: Run, name: str) -> None
 
 
 def test_a_model_that_only_a_server_knows_is_rated_by_its_address(models: Run) -> None:
+    assert models("rate", "ollama://thinker:latest", "4")[0] == 0
     code, out, _ = models("rate", "local://thinker:latest", "5", "--json")
     assert (code, json.loads(out)["rating"]) == (0, 5)
 

@@ -15,11 +15,11 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-MOST_MEMORY = 16 * 2**30
-"""Address space; a sparse file that is read whole would take more, and threads do not."""
-MOST_S = 120
-"""For one reader; each takes milliseconds, and one that waits would do so for ever."""
-HUGE = 20 * 10**9
+MOST_MEMORY = 3 * 2**30
+"""Address space; a sparse file that is read whole would take more."""
+MOST_S = 10
+"""For one reader; each takes milliseconds."""
+HUGE = 3 * 10**9
 
 
 def _socket(path: Path) -> None:

@@ -1,6 +1,6 @@
-"""That no bytes can hurt the reader of GGUF headers: each takes little time, and under 64 MB.
+"""That no bytes can hurt the reader of GGUF headers: each takes under 100 ms and 64 MB.
 
-Time is that of the processor, compared with what a known amount of work takes beside it.
+Time is that of the processor and not of the clock, so that a busy machine changes nothing.
 """
 
 import random
@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.library.gguf import HEADER_LIMIT, WORK_LIMIT, BadGGUF, read_header
+from ollm_tui.library.gguf import HEADER_LIMIT, BadGGUF, read_header
 from tests.support.gguf_bytes import ARRAY, STRING, U32, U64, file_of, pair, tensor, text
 from tests.support.tiny_gguf import write_scripted
 
+CPU_S = 0.1
 MEMORY = 64 * 1024 * 1024
 
 
@@ -38,25 +39,16 @@ def refusal(path: Path) -> str | None:
     return None
 
 
-def seconds_of(act: Callable[[], object]) -> float:
-    started = time.thread_time()
-    act()
-    return time.thread_time() - started
-
-
-def walk() -> None:
-    """Do what a careful reader does for each of a million texts; it takes some 0.1 s."""
-    lengths = struct.Struct("<Q")
-    window, at = bytes(8), 0
-    for _ in range(WORK_LIMIT):
-        at += lengths.unpack_from(window, 0)[0]
-        if at > len(window):
-            raise AssertionError
-
-
-def is_soon(path: Path) -> bool:
-    """Tell whether a reading takes no more than three walks; one look of several is enough."""
-    return any(seconds_of(lambda: refusal(path)) < 3 * seconds_of(walk) for _ in range(5))
+def cpu_of(path: Path) -> float:
+    """Give the seconds of one reading, the better of two when the first is near the limit."""
+    best = float("inf")
+    for _ in range(2):
+        started = time.thread_time()
+        refusal(path)
+        best = min(best, time.thread_time() - started)
+        if best < CPU_S / 2:
+            break
+    return best
 
 
 def memory_of(path: Path) -> int:
@@ -119,7 +111,7 @@ def test_the_most_that_a_header_may_hold_stays_within_time_and_memory(
 ) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(BIGGEST[name]())
-    assert is_soon(path)
+    assert cpu_of(path) < CPU_S
     assert memory_of(path) < MEMORY
 
 
@@ -166,6 +158,7 @@ def test_a_file_cut_at_any_byte_is_refused(tmp_path: Path, scripted: bytes) -> N
     for size in range(4096, -1, -1):
         path.write_bytes(scripted[:size])
         assert refusal(path) is not None
+        assert cpu_of(path) < CPU_S
 
 
 def header_end(scripted: bytes) -> int:
@@ -174,21 +167,18 @@ def header_end(scripted: bytes) -> int:
 
 
 def read_mutated(folder: Path, scripted: bytes, *, count: int, seed: int) -> int:
-    """Read so many damaged headers, none of which takes long; give how many were refused."""
+    """Read so many damaged headers, each within time and memory; give how many were refused."""
     chance = random.Random(seed)
     end = header_end(scripted)
     path = folder / "m.gguf"
-    refused, longest = 0, (0.0, b"")
+    refused = 0
     for _ in range(count):
         data = bytearray(scripted[:end])
         for _ in range(chance.randint(1, 6)):
             mutate(data, chance)
-        path.write_bytes(damaged := bytes(data + scripted[end:]))
-        started = time.thread_time()
+        path.write_bytes(data + scripted[end:])
         refused += refusal(path) is not None
-        longest = max(longest, (time.thread_time() - started, damaged))
-    path.write_bytes(longest[1])
-    assert is_soon(path)
+        assert cpu_of(path) < CPU_S
     return refused
 
 

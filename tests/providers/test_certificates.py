@@ -70,7 +70,7 @@ async def test_a_folder_of_authorities_that_does_not_answer_holds_up_nobody(
     url, file = "https://127.0.0.1:9", tmp_path / "ca.pem"
     asked = spec_for(url, "openai-compatible", ca_file=file)
     try:
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             error = await error_of(spec_for(url, ca_file=file, first_byte_timeout_s=0.1))
             began.clear()
             async with (
@@ -208,7 +208,7 @@ async def test_a_server_that_never_shakes_hands_runs_into_the_clock() -> None:
     async with listener, anyio.create_task_group() as group:
         group.start_soon(listener.serve, connection)
         port = listener.extra(SocketAttribute.local_port)
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             error = await error_of(spec_for(f"https://127.0.0.1:{port}", connect_timeout_s=0.2))
         group.cancel_scope.cancel()
     assert error.message == (f"localhost:{port} cannot be reached: it did not respond in time.")
@@ -225,7 +225,7 @@ async def test_a_host_that_swallows_connections_runs_into_the_clock() -> None:
             one.setblocking(False)
             one.connect_ex(address)
         try:
-            with anyio.fail_after(60):
+            with anyio.fail_after(5):
                 spec = spec_for(f"http://127.0.0.1:{address[1]}", connect_timeout_s=0.2)
                 error = await error_of(spec)
         finally:

@@ -390,7 +390,7 @@ async def test_however_the_block_is_left_nothing_stays(way: Way) -> None:
             await way(fetcher, server.url)
             await server.settled()
             await no_task_left(before)
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while server.connections or open_files() > files:
                 await anyio.sleep(0.001)
 

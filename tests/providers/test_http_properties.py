@@ -272,13 +272,13 @@ async def test_a_stopped_answer_leaves_no_connection_and_no_task(
         await _left_alone(server)
         async with provider.chat_stream(asking()) as events:
             assert isinstance([event async for event in events][-1], Finish)
-    with anyio.fail_after(60):
+    with anyio.fail_after(5):
         while len(anyio.get_running_tasks()) > len(before):
             await anyio.sleep(0)
 
 
 async def _left_alone(server: Server) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(5):
         while server.answering:
             await anyio.sleep(0)
 

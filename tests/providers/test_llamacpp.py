@@ -119,7 +119,7 @@ async def test_a_wish_to_stop_is_heard_while_the_model_loads() -> None:
         await fake(request, reply)
 
     async with connected(watched) as (provider, _):
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             async with provider.chat_stream(replace(HELLO, signal=signal)) as stream:
                 (end,) = [event async for event in stream]
     assert isinstance(end, Finish)

@@ -177,7 +177,7 @@ async def test_leaving_early_closes_the_connection(leave_after: int) -> None:
     async with ollama(OllamaServer().answer) as (provider, server):
         async with pulling(provider, "stuck") as progress:
             for _ in range(leave_after):
-                with anyio.fail_after(60):
+                with anyio.fail_after(5):
                     await anext(progress)
         await server.settled()
         assert len(server.disconnects) == 1
@@ -190,9 +190,9 @@ async def test_a_step_may_stand_below_a_scope_of_the_reader() -> None:
         statuses: list[str] = []
         async with pulling(provider, "new") as progress:
             while not statuses or statuses[-1] != "success":
-                with anyio.fail_after(60):
+                with anyio.fail_after(5):
                     statuses.append((await anext(progress)).status)
-            with anyio.fail_after(60), pytest.raises(StopAsyncIteration):
+            with anyio.fail_after(5), pytest.raises(StopAsyncIteration):
                 await anext(progress)
         async with pulling(provider, "stuck") as progress:
             with anyio.move_on_after(0.2) as scope:
@@ -248,7 +248,7 @@ async def test_what_is_no_line_does_not_keep_a_pull_alive() -> None:
             await anyio.sleep(0.02)
 
     async with ollama(answer, idle_s=0.2) as (provider, server):
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             steps, error = await pulled(provider, "m")
         await server.settled()
     assert len(steps) == 1

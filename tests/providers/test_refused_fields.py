@@ -241,12 +241,8 @@ def test_whatever_a_server_says_only_what_was_sent_is_found(words: str, status: 
 
 
 @pytest.mark.parametrize("piece", ["x", "unknown field ", "a.", "'", "unsupported field 'x', "])
-def test_long_complaints_cost_no_more_than_their_length(piece: str) -> None:
-    def seconds(times: int) -> float:
-        error = http_error(Head(400), json.dumps(said(piece * times)).encode(), PLACE)
-        before = time.thread_time()
-        refused_fields(BODY, error)
-        return time.thread_time() - before
-
-    few = max(min(seconds(10_000) for _ in range(3)), 0.001)
-    assert min(seconds(100_000) for _ in range(3)) < 40 * few
+def test_long_complaints_are_read_at_once(piece: str) -> None:
+    error = http_error(Head(400), json.dumps(said(piece * 100_000)).encode(), PLACE)
+    before = time.process_time()
+    refused_fields(BODY, error)
+    assert time.process_time() - before < 1

@@ -27,7 +27,7 @@ def paths(tmp_path: Path) -> AppPaths:
 
 
 async def ended(runtime: Runtime, state: JobState = "done") -> Job:
-    with anyio.fail_after(60):
+    with anyio.fail_after(30):
         while True:
             (job,) = runtime.downloads.jobs()
             if job.state == state:
@@ -116,14 +116,14 @@ async def test_a_download_ends_with_its_runtime_and_goes_on_with_the_next(paths:
         environ = {"HF_ENDPOINT": hub.url}
         async with load_runtime(Flags(), environ, paths)() as runtime:
             await runtime.downloads.add(await origin_of(runtime, "o/Big"))
-            with anyio.fail_after(60):
+            with anyio.fail_after(30):
                 while runtime.downloads.jobs()[0].completed < HALF:
                     await anyio.sleep(0.005)
         hub.pace = None
         async with load_runtime(Flags(), environ, paths)() as runtime:
             runtime.fetching.go_on()
             await anyio.wait_all_tasks_blocked()
-            with anyio.fail_after(60):
+            with anyio.fail_after(30):
                 while not runtime.downloads.jobs():
                     await anyio.sleep(0.005)
             await ended(runtime)
@@ -140,7 +140,7 @@ async def test_no_file_holds_a_token_or_a_signature(paths: AppPaths, tmp_path: P
         environ = {"HF_ENDPOINT": hub.url, "HF_TOKEN": TOKEN}
         async with load_runtime(Flags(), environ, paths)() as runtime:
             await runtime.downloads.add(await origin_of(runtime, "o/Secret"))
-            with anyio.fail_after(60):
+            with anyio.fail_after(30):
                 while not runtime.downloads.jobs()[0].completed:
                     await anyio.sleep(0.005)
         queries = [one.path.partition("Signature=")[2] for one in hub.asked if one.to_files]
@@ -172,7 +172,7 @@ async def test_a_paused_pull_of_an_ollama_does_not_say_that_it_goes_on(paths: Ap
         load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)() as runtime,
     ):
         job = await runtime.downloads.add(ProviderPull(provider="local", model="stuck:1b"))
-        with anyio.fail_after(60):
+        with anyio.fail_after(30):
             while runtime.downloads.jobs()[0].completed == 0:
                 await anyio.sleep(0.005)
         await runtime.downloads.pause(job.id)

@@ -247,22 +247,13 @@ async def test_an_address_with_one_slash_comes_with_the_right_spelling(paths: Ap
             assert str(caught.value.hint).endswith("Did you mean other://tiny?")
 
 
-async def test_a_bare_name_is_settled_once(paths: AppPaths) -> None:
-    registry = ProviderRegistry()
-    registry.register(ScriptedProvider("a", models=[ModelInfo(name="m")]))
-    parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
-    client = ChatClient(parts, Conversation(model="m"))
-    async with client.chat("hi") as events:
-        assert [event async for event in events]
-    assert client.conversation.model == "a://m"
-
-
-async def test_a_model_behind_an_alias_is_told_by_who_answers() -> None:
+@pytest.mark.parametrize("written", ["m", "b://m"])
+async def test_a_bare_name_and_an_alias_are_settled_by_who_answers(written: str) -> None:
     registry = ProviderRegistry()
     registry.register(ScriptedProvider("a", models=[ModelInfo(name="m")]))
     registry.register_alias("b", "a")
     parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
-    client = ChatClient(parts, Conversation(model="b://m"))
+    client = ChatClient(parts, Conversation(model=written))
     async with client.chat("hi") as events:
         assert [event async for event in events]
     assert client.conversation.model == "a://m"

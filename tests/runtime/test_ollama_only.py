@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hypothesis import given
-from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from ollm_tui.config.flags import Flags
@@ -48,7 +47,6 @@ async def asked(
 
 
 # Feature: stage-11-vllm-openai, Property 24: Backward Compatibility Preservation
-@example_settings(max_examples=20)  # each opens two runtimes
 @given(
     settings=SETTINGS,
     others=st.dictionaries(NAMES, st.sampled_from(["vllm", "lmstudio", "kobold"]), max_size=3),

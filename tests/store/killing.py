@@ -16,7 +16,6 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -49,8 +48,6 @@ class Verdict:
     lost: list[str]
     """Messages that were said to be saved and are not there, or not as they were."""
     lag_s: float
-    gap_s: float
-    """The longest time without a word: how far the machine held up the program."""
     """Age of the oldest word of the stream that is lost."""
     reopen_s: float
     integrity: str
@@ -162,18 +159,10 @@ async def judge(path: Path, shown: Shown, killed_at: float) -> Verdict:
         ),
         default=0.0,
     )
-    gap_s = max(
-        (
-            longest_gap([moment for moment, _ in words] + ([] if m in shown.saved else [killed_at]))
-            for m, words in shown.words.items()
-        ),
-        default=0.0,
-    )
     newest = [found[m].state for m in shown.words if m in found and m not in shown.saved]
     return Verdict(
         lost=[str(text) for text in lost],
         lag_s=lag_s,
-        gap_s=gap_s,
         reopen_s=reopen_s,
         integrity=integrity,
         acknowledged=len(shown.saved),
@@ -193,11 +182,6 @@ def missing(found: dict[str, int], shown: Shown) -> list[str]:
         if shown.chat_of[message] not in shown.deleted
         if message not in found or (count != "-" and found[message] != int(count))
     ]
-
-
-def longest_gap(moments: list[float]) -> float:
-    """Give how long at most no word was shown: words come 5 ms apart where nothing else runs."""
-    return max((after - before for before, after in pairwise(moments)), default=0.0)
 
 
 def age(words: list[tuple[float, int]], kept: int, killed_at: float) -> float:

@@ -99,7 +99,7 @@ async def test_a_growing_answer_reaches_the_file_without_finish(path: Path) -> N
         answer = await journal.begin(answered("a"))
         await journal.update(answer, answered("a b"))
         await journal.update(answer, answered("a b c"))
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while store.unsaved:
                 await anyio.sleep(0.01)
         ((body,),) = rows(path, "SELECT body FROM messages WHERE state = 'streaming'")
@@ -432,7 +432,7 @@ async def test_a_chat_whose_messages_follow_each_other_in_a_circle_is_read(path:
             "UPDATE messages SET parent_id = (SELECT id FROM messages WHERE depth = 2)"
             " WHERE depth = 1",
         )
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             assert len((await store.load(chat_id)).messages) == 2
     finally:
         await database.close()

@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 
 async def until_saved(store: ConversationStore) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(5):  # the promise: at most five seconds after there is room
         while store.unsaved:
             await anyio.sleep(0.02)
 
@@ -198,7 +198,7 @@ async def test_a_cancelled_task_of_another_library_tears_nothing(path: Path) -> 
 async def test_a_closed_database_refuses_instead_of_hanging(path: Path) -> None:
     async with open_store(path) as store:
         journal = store.journal(SETTINGS)
-    with anyio.fail_after(60):
+    with anyio.fail_after(2):
         with pytest.raises(AIError, match="closed"):
             await journal.begin(asked())
         with pytest.raises(AIError, match="closed"):
@@ -234,7 +234,7 @@ async def test_a_fault_in_the_background_does_not_end_the_thread(
         with monkeypatch.context() as patched:
             patched.setattr(backlog, "run", lambda transact: 1 / 0)
             await journal.update(answer, answered("a b"))
-            with anyio.fail_after(60):
+            with anyio.fail_after(5):
                 while "failed unexpectedly" not in caplog.text:
                     await anyio.sleep(0.01)
         await journal.finish(answer, answered("a b c"))

@@ -7,8 +7,7 @@ import pytest
 from tests.store.killing import Shown, age, kill_once, missing
 
 LAG_S = 0.25
-GAPS = 25
-"""So many times the longest time without a word may be added on a busy machine."""
+SLACK_S = 0.25  # the other tests' load; `make bench-kill` measures without it
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -20,7 +19,8 @@ def test_a_kill_loses_nothing_that_was_saved_and_a_moment_of_the_stream(
         verdict = kill_once(path, seed + 5 * again)
         assert verdict.lost == []
         assert verdict.integrity == "ok"
-        assert verdict.lag_s <= LAG_S + GAPS * verdict.gap_s
+        assert verdict.lag_s <= LAG_S + SLACK_S
+        assert verdict.reopen_s <= 1
         assert verdict.state in {"", "interrupted", "complete"}
 
 

@@ -27,7 +27,7 @@ from ollm_tui.providers.embedded.supervisor import ENGINE_COMMAND, Supervisor
 from tests.support.tiny_gguf import write_scripted
 
 MODEL = "tiny-scripted"
-SETTINGS = EmbeddedSettings(threads=1, response_timeout_s=60)
+SETTINGS = EmbeddedSettings(threads=1, load_timeout_s=60)
 WEATHER = ToolSchema(
     name="get_weather",
     description="Weather of a city.",

@@ -326,7 +326,7 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def wait_until(condition: Callable[[], bool], timeout: float = 60.0) -> bool:
+def wait_until(condition: Callable[[], bool], timeout: float = 10.0) -> bool:
     """Ask until the condition is true; only for what sends no notice, such as `/proc`."""
     end = time.monotonic() + timeout
     pause = threading.Event()

@@ -57,7 +57,7 @@ class Stage:
         for _turn in range(3):
             await self.pilot.pause()
         view = self.chat.transcript
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while view.busy:
                 await anyio.sleep(0.002)
         await self.pilot.pause()
@@ -141,7 +141,7 @@ async def staged(
         async with app.run_test(size=size) as pilot:
             stage = Stage(app, pilot, runtime, opener)
             if opened is None:
-                with anyio.fail_after(60):
+                with anyio.fail_after(5):
                     while stage.chat.desk is None or stage.chat.desk.is_busy:
                         await anyio.sleep(0.002)
             await stage.settle()

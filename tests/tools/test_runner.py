@@ -413,7 +413,7 @@ async def test_every_call_is_run_exactly_once_and_all_are_under_way_together(
     scripted = ScriptedTool(work=work)
     runner = runner_for(scripted)
     calls = [tool_call(args=args, id=f"call_{n}") for n, args in enumerate(arguments)]
-    with anyio.fail_after(60):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
             for call in calls * repeats:
                 group.start_soon(runner.run, call)

@@ -42,7 +42,7 @@ class Stage:
         self.answers.append(await self.approver.approve(call, SomeTool(name, effect)))
 
     async def dialog(self) -> ApproveTool:
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while not isinstance(self.app.screen, ApproveTool):
                 await self.pilot.pause()
         assert isinstance(self.app.screen, ApproveTool)
@@ -51,7 +51,7 @@ class Stage:
     async def decide(self, decision: Decision) -> None:
         dialog = await self.dialog()
         dialog._decide(decision)
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while self.app.screen is dialog:
                 await self.pilot.pause()
 

@@ -150,8 +150,9 @@ class Sender:
             if self._left_before(due):
                 self._record.gone = time.monotonic()
                 return
-            self._write(self._wire.token(piece))
+            # before it is written: who reads it may be scheduled before this process is again
             self._record.last = time.monotonic()
+            self._write(self._wire.token(piece))
             self._record.sent = at + 1
         for data in self._wire.end(len(pieces)):
             self._write(data)

@@ -238,7 +238,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
             self._judge(lambda fits: fits.with_context(steps))
 
     def action_cache(self) -> None:
-        """Fit for another KV cache type."""
+        """Judge the fit with another KV cache type."""
         if self._can("variant.cache"):
             self._judge(ModelFits.with_next_cache)
 

@@ -113,7 +113,9 @@ class Desk:
                 self._set_model(first.ref)
             else:
                 self.talk.drop_model()
-            text, hint = welcome(first, self._screen.keymap.key_for)
+            text, hint = welcome(
+                first, self._screen.keymap.key_for, self.runtime.catalog.shown_address
+            )
             self.say(text, "info", hint)
 
     # What the screen asks for
@@ -208,7 +210,7 @@ class Desk:
         self.turns.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
         line = missing_tools(self.talk.client.conversation.tools, self.talk.offered_tools)
         if line is not None:
-            self.say(line, "warning", "/tools lists what there is.")
+            self.say(line, "warning", "/tools lists the available tools.")
 
     def _leave(self) -> None:
         if back := self.turns.take_back():  # it was meant for the chat that is left

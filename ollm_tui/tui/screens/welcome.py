@@ -3,18 +3,21 @@
 from collections.abc import Callable
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.services import FirstModel
 
 CHOOSE = "Press {models} to choose another model, {manager} for all models."
 GO_BACK = "Press {models} to choose another model, such as {model}, used last."
 
 
-def welcome(first: FirstModel, key_for: Callable[[str], str]) -> tuple[str, str | None]:
-    """Give the note and its hint."""
+def welcome(
+    first: FirstModel, key_for: Callable[[str], str], address: Callable[[ModelRef], str]
+) -> tuple[str, str | None]:
+    """Give the note and its hint; `key_for` and `address` write keys and models as people do."""
     models_key, manager = key_for("chat.models"), key_for("chat.manager")
     choose = CHOOSE.format(models=models_key, manager=manager)
     if first.passed_over is not None:
-        choose = GO_BACK.format(models=models_key, model=clean_line(str(first.passed_over)))
+        choose = GO_BACK.format(models=models_key, model=clean_line(address(first.passed_over)))
     if first.ref is None:
         then = f"Then press {models_key}. /pull finds and downloads models."
         if first.passed_over is not None:

@@ -56,7 +56,7 @@ class Bench:
         return next(job for job in self.queue.jobs() if job.title == f"the {name}")
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while not holds():
                 await anyio.sleep(0.001)
 
@@ -64,7 +64,7 @@ class Bench:
         await self.until(lambda: self.states().get(name) == state)
 
     async def running(self, name: str) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             await self.work[name].started.wait()
 
 

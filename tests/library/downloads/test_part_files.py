@@ -32,7 +32,7 @@ def stop_after(count: int) -> FileHost:
 
 async def running(b: Bench, count: int) -> None:
     """Wait until so many bytes were told, up to a last handful that waits for company."""
-    with anyio.fail_after(60):
+    with anyio.fail_after(10):
         while not b.steps or b.steps[-1].completed < count - 40_000:
             await anyio.sleep(0.001)
 
@@ -40,7 +40,7 @@ async def running(b: Bench, count: int) -> None:
 async def test_two_tasks_do_not_write_one_file(tmp_path: Path) -> None:
     async with bench(tmp_path, stop_after(100_000)) as b, anyio.create_task_group() as group:
         group.start_soon(b.fetch)
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while "m.gguf.part.lock" not in b.left():
                 await anyio.sleep(0.001)
         error = await b.trouble()
@@ -202,7 +202,7 @@ async def test_what_is_put_in_the_way_is_not_written_through(
                 os.mkfifo(trap)
             case _:
                 trap.mkdir()
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             if ending != ".part.json" or kind == "folder":
                 await b.trouble()
             else:  # the state takes the name, and what it was stays as it is

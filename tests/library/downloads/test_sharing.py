@@ -109,7 +109,7 @@ async def test_what_another_program_has_done_is_seen(tmp_path: Path) -> None:
             while second.states() != {"a": "done"}:
                 await second.clock.move(LOOK_S)
 
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             await seen()
             assert [one.model for one in second.arrived] == ["local://a"]
             await first.queue.dismiss(job.id)
@@ -225,7 +225,7 @@ async def test_a_provider_that_is_gone_fails_its_download_and_can_be_cancelled(
     async with DownloadQueue(tmp_path / "downloads", nothing) as queue:
         await queue.go_on()
         (job,) = queue.jobs()
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while job.state != "failed":
                 await anyio.sleep(0.001)
                 (job,) = queue.jobs()
@@ -253,7 +253,7 @@ async def test_how_far_a_download_is_can_be_seen_elsewhere_while_it_runs(tmp_pat
         await first.queue.add(pull("a"))
         await first.running("a")
         first.work["a"].tell(500, 1000)
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while not (jobs := second.queue.jobs()) or jobs[0].completed != 500:
                 await first.clock.move(TELL_S)
                 await second.clock.move(LOOK_S)

@@ -141,7 +141,7 @@ async def test_leaving_ends_the_client_and_all_it_started(tmp_path: Path) -> Non
         if step.completed == 5000:
             fetched.set()
 
-    with anyio.fail_after(60):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             group.start_soon(download(root, command=lambda *_: command).run, report)
             await fetched.wait()
@@ -164,7 +164,7 @@ async def test_a_killed_program_takes_the_client_and_all_it_started_with_it(
         stdin=subprocess.DEVNULL,
     )
     try:
-        with anyio.fail_after(60):
+        with anyio.fail_after(30):
             while not said.exists() or len(said.read_text().split()) < 2:
                 await anyio.sleep(0.01)
             pids = [int(pid) for pid in said.read_text().split()]
@@ -199,7 +199,7 @@ async def test_a_client_that_leaves_a_program_behind_is_not_waited_for(
         "import subprocess, sys; "
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
     )
-    with anyio.fail_after(60):
+    with anyio.fail_after(30):
         assert await run_client([sys.executable, "-c", program], tmp_path, lambda _size: None) == (
             0,
             "",

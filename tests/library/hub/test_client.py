@@ -392,7 +392,7 @@ class Dripping:
 async def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LONGEST_S", 0.05)
     server = Dripping()
-    with anyio.fail_after(60):
+    with anyio.fail_after(30):
         with pytest.raises(AIError, match="does not answer") as caught:
             await HubClient(server, server.url, None).search("qwen")
     assert caught.value.hint

@@ -76,7 +76,7 @@ def test_the_engine_is_gone_when_its_parent_dies_of_a_signal(
         assert is_running(engine)
         try:
             os.kill(parent.pid, number)
-            assert gone_within(engine, 60)
+            assert gone_within(engine, 5)
         finally:
             parent.kill()
 

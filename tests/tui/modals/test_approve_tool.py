@@ -2,6 +2,7 @@
 
 import random
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -395,10 +396,10 @@ async def test_later_changes_of_the_call_do_not_reach_the_dialog() -> None:
 
 async def test_a_very_long_argument_opens_at_once() -> None:
     async with typist() as (app, pilot):
-        dialog = ApproveTool(call({"content": "word " * 200_000}), "write")
-        app.push_screen(dialog)
+        started = time.monotonic()
+        app.push_screen(ApproveTool(call({"content": "word " * 200_000}), "write"))
         await pilot.pause()
-        assert "word word" in Desk(app, pilot, dialog).shown
+        assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("close", ["withdraw", "exit"])
@@ -411,7 +412,7 @@ async def test_what_takes_it_away_means_no(close: str) -> None:
             assert len(desk.app.screen_stack) == 1
         else:
             await desk.app.pop_screen()
-        with anyio.fail_after(60):
+        with anyio.fail_after(1):
             assert await desk.dialog.decision() == Decision("no")
 
 

@@ -1,7 +1,7 @@
 """Drive painters to the end, whole or in pieces, and read what they painted."""
 
 from collections.abc import Iterable
-from math import inf
+from time import monotonic
 
 from ollm_tui.tui.widgets.painters.markdown import MarkdownPainter
 from ollm_tui.tui.widgets.painters.painter import Painter
@@ -33,7 +33,7 @@ def paint_pieces(pieces: Iterable[str], width: int = 40, *, live: bool = True) -
     for piece in pieces:
         painter.append(piece)
         if live:
-            painter.work(inf)
+            painter.work(monotonic() + 1)
     painter.finish()
     settle(painter)
     return painter

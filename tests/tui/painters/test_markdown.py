@@ -1,5 +1,5 @@
 import itertools
-from math import inf
+from time import monotonic
 
 import pytest
 from hypothesis import given, settings
@@ -259,17 +259,17 @@ def test_an_endless_paragraph_is_plain_and_says_so() -> None:
 def test_the_open_block_is_formatted_while_it_streams() -> None:
     painter = MarkdownPainter(canvas())
     painter.append("# Title\n\nSome **bold** te")
-    painter.work(inf)
+    painter.work(monotonic() + 1)
     assert texts(painter) == ["Title", "", "Some bold te"]
     painter.append("xt\n\n- it")
-    painter.work(inf)
+    painter.work(monotonic() + 1)
     assert texts(painter) == ["Title", "", "Some bold text", "", "• it"]
 
 
 def test_an_undecided_line_waits() -> None:
     painter = MarkdownPainter(canvas())
     painter.append("text\n-")
-    painter.work(inf)
+    painter.work(monotonic() + 1)
     assert texts(painter) == ["text"]
     assert styled(painter, "text") == ["none"]
 
@@ -277,7 +277,7 @@ def test_an_undecided_line_waits() -> None:
 def test_a_line_that_turns_out_to_be_something_else_leaves_nothing_behind() -> None:
     painter = MarkdownPainter(canvas())
     painter.append("text\n_ _ _ _ _")
-    painter.work(inf)
+    painter.work(monotonic() + 1)
     assert texts(painter) == ["text", "", "─" * 40]
     painter.append(" a")
     painter.finish()
@@ -288,20 +288,20 @@ def test_a_line_that_turns_out_to_be_something_else_leaves_nothing_behind() -> N
 def test_a_closed_section_keeps_its_row_objects() -> None:
     painter = MarkdownPainter(canvas())
     painter.append("one\n\ntwo\n\nthr")
-    painter.work(inf)
+    painter.work(monotonic() + 1)
     before = rows(painter)
     painter.append("ee more")
-    painter.work(inf)
+    painter.work(monotonic() + 1)
     assert all(old is new for old, new in zip(before[:4], rows(painter), strict=False))
 
 
 def test_rows_of_the_open_section_that_stay_the_same_are_the_same_objects() -> None:
     painter = MarkdownPainter(canvas(10))
     painter.append("one two three four")
-    painter.work(inf)
+    painter.work(monotonic() + 1)
     before = rows(painter)
     painter.append(" five")
-    painter.work(inf)
+    painter.work(monotonic() + 1)
     assert rows(painter)[0] is before[0]
 
 
@@ -313,7 +313,7 @@ def _stream(text: str, step: int) -> MarkdownPainter:
     painter = MarkdownPainter(canvas(100))
     for start in range(0, len(text), step):
         painter.append(text[start : start + step])
-        painter.work(inf)
+        painter.work(monotonic() + 1)
         painter.take_change()
     painter.finish()
     settle(painter)

@@ -122,7 +122,7 @@ async def opened(stage: Stage) -> ModelsScreen:
 
 async def arrived(stage: Stage) -> ModelsScreen:
     """Wait for the models screen, which is loaded in a thread."""
-    with anyio.fail_after(60):
+    with anyio.fail_after(10):
         while not isinstance(stage.app.screen, ModelsScreen):
             await stage.pilot.pause(0.01)
     await stage.settle()

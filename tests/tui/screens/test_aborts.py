@@ -19,7 +19,7 @@ from ollm_tui.tui.services import Runtime, Services
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
 from tests.support.seeds import chance_for
 
-TIMES = 8
+TIMES = 12
 MODELS = {"ollama": "local://tiny:latest", "openai-compatible": "openai-compatible://tiny"}
 PROMPTS = {
     "connecting": "silent",
@@ -27,7 +27,7 @@ PROMPTS = {
     "text": "forever 2000",
     "arguments": "arguments",
 }
-SOON_S = 60.0
+SOON_S = 5.0
 
 
 class Scene:

@@ -80,14 +80,14 @@ class Table(Stage):
 
     async def until(self, words: str) -> None:
         """Wait until the newest rows of the chat say so."""
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while words not in self.shown:
                 await self.pilot.pause()
         await self.settle()
 
     async def question(self) -> ApproveTool:
         """Wait for a question and let it be armed."""
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while not isinstance(self.app.screen, ApproveTool):
                 await self.pilot.pause()
             while not self.app.screen.query("#about"):
@@ -103,7 +103,7 @@ class Table(Stage):
     async def decide(self, key: str) -> None:
         dialog = await self.question()
         await self.pilot.press(key)
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while self.app.screen is dialog:
                 await self.pilot.pause()
         await self.settle()
@@ -181,7 +181,7 @@ async def test_a_switch_in_the_middle_of_an_answer_counts_from_the_next_prompt_o
         await stage.until("It is noon.")
         assert stage.runs == (1, 0)
         await stage.ask("and now?")
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while len(stage.results) < 2:
                 await stage.pilot.pause()
         assert stage.runs == (1, 0)

@@ -73,7 +73,7 @@ async def test_a_theme_is_put_on_and_remembered(config: Path) -> None:
     async with staged(config) as stage:
         await stage.ask("/theme paper")
         assert stage.app.theme == "paper"
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while not config.exists():
                 await stage.pilot.pause(0.005)
         assert 'theme = "paper"' in config.read_text("utf-8")

@@ -257,7 +257,7 @@ async def test_what_a_marked_model_can_do_is_asked_where_no_list_says_it(tmp_pat
         screen.table.mark_row(3)
         assert screen.table.marked is not None
         assert screen.table.marked.ref == unknown
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while len(scripted.catalog.described) == before:
                 await stage.pilot.pause(0.02)
         await stage.pilot.press("up", "down", "f5")

@@ -29,7 +29,7 @@ async def test_a_prompt_before_the_runtime_is_there_waits(config: Path) -> None:
         assert "1 queued" in stage.screen_text
         assert stage.runtime.clients == []
         opened.set()
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while not stage.runtime.clients or not stage.client.prompts:
                 await stage.pilot.pause(0.005)
         assert stage.client.prompts == ["early"]
@@ -71,7 +71,7 @@ async def test_a_prompt_without_a_model_comes_back_to_the_input(
     async with staged(config, runtime, opened=opened if is_early else None) as stage:
         await stage.ask("hello")
         opened.set()
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while stage.chat.composer.value != "hello":
                 await stage.pilot.pause(0.005)
         await stage.settle()
@@ -96,7 +96,7 @@ async def test_a_runtime_that_cannot_be_opened_is_said_and_nothing_is_lost(confi
     async with staged(config, ScriptedRuntime(refuses=DOWN), opened=opened) as stage:
         await stage.ask("early")
         opened.set()
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while "does not answer" not in stage.screen_text:
                 await stage.pilot.pause(0.005)
         await stage.pilot.press("escape")
@@ -129,7 +129,7 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
     async with app.run_test(size=(100, 30)) as pilot:
         screen = app.screen
         assert isinstance(screen, ChatScreen)
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while screen.desk is None or screen.desk.is_busy:
                 await pilot.pause(0.005)
         await pilot.press("f4")
@@ -155,7 +155,7 @@ async def test_questions_name_a_persons_own_keys(
     app = OllmApp(replace(services(scripted, config), keymap=OWN_KEYS))
     async with app.run_test(size=(120, 30)) as pilot:
         stage = Stage(app, pilot, scripted, RecordingOpener())
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while stage.chat.desk is None or stage.chat.desk.is_busy:
                 await pilot.pause(0.005)
         hints: list[str] = []

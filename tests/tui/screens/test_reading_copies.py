@@ -39,7 +39,7 @@ async def test_a_copy_that_no_clipboard_takes_is_offered_as_a_file(
         assert stage.app.clipboard == ""
         await press(stage, "c")
         await answer(stage, "y")
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while "Saved the copy to" not in stage.shown:
                 await stage.settle()
         (file,) = copies.iterdir()
@@ -74,7 +74,7 @@ async def test_a_copy_that_cannot_be_written_is_said(config: Path, tmp_path: Pat
         await stage.settle()
         await press(stage, "alt+up", "c")
         await answer(stage, "y")
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while "The copy could not be written" not in stage.shown:
                 await stage.settle()
         assert in_the_way.read_text() == "a file"
@@ -92,11 +92,11 @@ async def test_a_large_selection_is_collected_whole_while_keys_are_answered(
         await stage.settle()
         await stage.pilot.press("alt+up", "v", "a", "c")
         stage.chat.desk.new_chat() if stage.chat.desk is not None else None  # it is gone by now
-        with anyio.fail_after(60):
+        with anyio.fail_after(20):
             while not isinstance(stage.app.screen, SaveCopy):
                 await stage.pilot.pause()
         await answer(stage, "y")
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while "Saved the copy to" not in stage.shown:
                 await stage.settle()
         (file,) = (tmp_path / "copies").iterdir()

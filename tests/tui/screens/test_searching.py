@@ -38,7 +38,7 @@ async def looked_again(stage: Stage) -> None:
     finder = stage.chat.finder
     assert finder is not None
     before = finder._followed_at
-    with anyio.fail_after(60):
+    with anyio.fail_after(5):
         while finder._followed_at == before:
             await stage.pilot.pause(0.01)
 
@@ -197,7 +197,7 @@ async def test_escape_closes_the_search_first_and_then_stops_the_answer(tmp_path
         await stage.settle()
         assert await search(stage, "sky") == "1 of 1"
         stage.client.give(text("blue, the sky at dusk is red.\n\n" + "More.\n\n" * 40))
-        with anyio.fail_after(60):
+        with anyio.fail_after(10):
             while tally(stage) != "2 of 2":
                 await stage.pilot.pause(0.02)
         await stage.settle()

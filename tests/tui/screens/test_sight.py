@@ -39,7 +39,7 @@ def attach(stage: Stage) -> None:
 async def press(stage: Stage, key: str) -> None:
     """Press a key once the dialog listens."""
     assert isinstance(stage.app.screen, LeaveOutPictures)
-    with anyio.fail_after(60):
+    with anyio.fail_after(5):
         while "y send" not in stage.screen_text:
             await stage.pilot.pause(0.02)
     await stage.pilot.press(key)
@@ -128,7 +128,7 @@ async def test_how_it_is_asked(
     async with staged(tmp_path / "config.toml", BlindRuntime(), size=size) as stage:
         attach(stage)
         await stage.ask("What is it?")
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while "y send" not in stage.screen_text:
                 await stage.pilot.pause(0.02)
         calm(stage.app)

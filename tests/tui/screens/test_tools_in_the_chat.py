@@ -162,7 +162,7 @@ async def test_a_tool_asks_and_y_lets_it_run(tmp_path: Path) -> None:
             answers.append(await stage.chat.services.approver.approve(call(1, "shell"), Shell()))
 
         group.start_soon(approve)
-        with anyio.fail_after(60):
+        with anyio.fail_after(5):
             while not isinstance(stage.app.screen, ApproveTool):
                 await stage.pilot.pause()
             while "y once" not in stage.screen_text:

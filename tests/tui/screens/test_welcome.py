@@ -8,8 +8,12 @@ KEYS = {"chat.models": "Ctrl+L", "chat.manager": "F3"}
 OTHER_KEYS = {"chat.models": "F4", "chat.manager": "F5"}
 
 
+def by_alias(ref: ModelRef) -> str:
+    return str(ref).replace("embedded", "built-in")
+
+
 def test_a_model_used_before_needs_no_explanation() -> None:
-    noted = welcome(ScriptedFirstModel(), KEYS.__getitem__)
+    noted = welcome(ScriptedFirstModel(), KEYS.__getitem__, str)
     assert noted == ("Chatting with qwen3:8b, used last.", None)
 
 
@@ -21,13 +25,15 @@ def test_the_starter_model_comes_with_the_way_to_better_ones() -> None:
         silent=("vLLM",),
         advice="Get more.",
     )
-    text, hint = welcome(first, OTHER_KEYS.__getitem__)
+    text, hint = welcome(first, OTHER_KEYS.__getitem__, str)
     assert text == "Chatting with SmolLM2, the starter model. No answer from: vLLM."
     assert hint == "Get more. Press F4 to choose another model, F5 for all models."
 
 
 def test_a_servers_model_comes_with_the_key_for_the_others() -> None:
-    text, hint = welcome(ScriptedFirstModel(reason="already loaded", silent=()), KEYS.__getitem__)
+    text, hint = welcome(
+        ScriptedFirstModel(reason="already loaded", silent=()), KEYS.__getitem__, str
+    )
     assert text == "Chatting with qwen3:8b, already loaded. Models found at: Ollama."
     assert hint == "Press Ctrl+L to choose another model, F3 for all models."
 
@@ -36,7 +42,7 @@ def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
     first = ScriptedFirstModel(
         ref=None, reason="", found=(), silent=("Ollama", "vLLM"), advice="Get one."
     )
-    text, hint = welcome(first, KEYS.__getitem__)
+    text, hint = welcome(first, KEYS.__getitem__, str)
     assert text == "No models found. No answer from: Ollama, vLLM."
     assert hint == "Get one. Then press Ctrl+L. /pull finds and downloads models."
 
@@ -44,9 +50,9 @@ def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
 def test_the_model_used_last_is_named_where_a_host_was_named_that_counts_more() -> None:
     used = ModelRef("embedded", "SmolLM2")
     first = ScriptedFirstModel(reason="already loaded", silent=(), passed_over=used)
-    assert welcome(first, OTHER_KEYS.__getitem__) == (
+    assert welcome(first, OTHER_KEYS.__getitem__, by_alias) == (
         "Chatting with qwen3:8b, already loaded. Models found at: Ollama.",
-        "Press F4 to choose another model, such as embedded://SmolLM2, used last.",
+        "Press F4 to choose another model, such as built-in://SmolLM2, used last.",
     )
     none = ScriptedFirstModel(
         ref=None,
@@ -55,7 +61,7 @@ def test_the_model_used_last_is_named_where_a_host_was_named_that_counts_more() 
         advice="Start it.",
         passed_over=used,
     )
-    text, hint = welcome(none, OTHER_KEYS.__getitem__)
+    text, hint = welcome(none, OTHER_KEYS.__getitem__, str)
     assert text == "Ollama does not answer."
     assert hint == (
         "Start it. Press F4 to choose another model, such as embedded://SmolLM2, used last."
