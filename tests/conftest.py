@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.guarded import fair_clock
 from tests.support.guarded import sitecustomize as guard
 from tests.support.isolation import enter_own_network, own_environment
 
@@ -23,6 +24,7 @@ settings.load_profile("default")
 if "PYTEST_XDIST_WORKER" not in os.environ:
     enter_own_network()
 guard.install()
+fair_clock.install()
 
 
 @pytest.fixture

@@ -23,12 +23,12 @@ class Heart:
     def __init__(self, loop: asyncio.AbstractEventLoop, notes: TextIO) -> None:
         self._loop = loop
         self._notes = notes
-        self._due = time.monotonic()
+        self._due = time.perf_counter()
         self._used = time.process_time()
         loop.call_soon(self._beat)
 
     def _beat(self) -> None:
-        at, used = time.monotonic(), time.process_time()
+        at, used = time.perf_counter(), time.process_time()
         if at - self._due > NOTED_S:
             self._notes.write(f"{at:.4f} {at - self._due:.4f} {used - self._used:.4f}\n")
         self._due, self._used = at + BEAT_S, used

@@ -91,12 +91,12 @@ class Progress:
     """Tells on the way what is done and what is left."""
 
     def __init__(self, expected_s: float) -> None:
-        self._began = time.monotonic()
+        self._began = time.perf_counter()
         self._expected_s = expected_s
 
     def line(self, row: Row) -> str:
         """Say what a row gave, in one line."""
-        passed = time.monotonic() - self._began
+        passed = time.perf_counter() - self._began
         left = max(0, math.ceil((self._expected_s - passed) / 60))
         what = row.error or ", ".join(_short(key, row.values[key]) for key in list(row.values)[:4])
         where = f"{row.case} round {row.round + 1}"

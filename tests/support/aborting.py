@@ -18,6 +18,7 @@ from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+from anyio._backends._asyncio import _threadpool_idle_workers
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
@@ -70,7 +71,9 @@ class Census:
     def take(cls) -> "Census":
         targets = [_target(entry) for entry in Path("/proc/self/fd").iterdir()]
         sockets = sum(target.startswith("socket:") for target in targets)
-        return cls(len(asyncio.all_tasks()), len(targets), sockets, threading.active_count())
+        # The pool keeps workers that wait, as many as once had work at the same moment.
+        threads = threading.active_count() - len(_threadpool_idle_workers.get(()))
+        return cls(len(asyncio.all_tasks()), len(targets), sockets, threads)
 
     def is_within(self, other: "Census") -> bool:
         mine = (self.tasks, self.files, self.sockets, self.threads)

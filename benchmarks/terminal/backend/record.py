@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Record:
-    """One answer; times are seconds of the machine's monotonic clock."""
+    """One answer; times are seconds of `time.perf_counter`, one for all processes."""
 
     ident: int
     path: str

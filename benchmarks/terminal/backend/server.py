@@ -112,7 +112,7 @@ class Connection(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _stream(self, job: Job | None, wire: Wire, *, framed: bool = True) -> None:
-        record = Record(job.ident if job else 0, self.path, time.monotonic())
+        record = Record(job.ident if job else 0, self.path, time.perf_counter())
         self.server.records.append(record)
         self.send_response(200)
         self.send_header("content-type", wire.content_type)
@@ -124,7 +124,7 @@ class Connection(BaseHTTPRequestHandler):
         try:
             Sender(self.connection, wire, record, framed=framed).send(job)
         except OSError:
-            record.gone = record.gone or time.monotonic()
+            record.gone = record.gone or time.perf_counter()
         self.close_connection = self.close_connection or not (framed and record.complete)
 
 
@@ -144,14 +144,14 @@ class Sender:
         pieces, rate = (job.pieces(), job.rate) if job else (ASIDE, 0.0)
         for data in self._wire.begin():
             self._write(data)
-        start = self._record.first = time.monotonic()
+        start = self._record.first = time.perf_counter()
         for at, piece in enumerate(pieces):
             due = start + at / rate if rate else 0.0
             if self._left_before(due):
-                self._record.gone = time.monotonic()
+                self._record.gone = time.perf_counter()
                 return
             # before it is written: who reads it may be scheduled before this process is again
-            self._record.last = time.monotonic()
+            self._record.last = time.perf_counter()
             self._write(self._wire.token(piece))
             self._record.sent = at + 1
         for data in self._wire.end(len(pieces)):
@@ -176,7 +176,7 @@ class Sender:
 
 
 def _until(due: float) -> float:
-    return max(0.0, due - time.monotonic())
+    return max(0.0, due - time.perf_counter())
 
 
 def wire_for(path: str, request: Mapping[str, object]) -> Wire | None:

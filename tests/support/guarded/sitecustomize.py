@@ -1,6 +1,7 @@
 """Refuse connections that leave the tests: to this machine's own servers and to other machines."""
 
 import errno
+import importlib
 import ipaddress
 import os
 import socket
@@ -76,3 +77,5 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 if os.environ.get("PYTHONPATH", "").startswith(str(FOLDER)):
     install()
+    # This folder is the first of the path, and may be the only one of the tests'.
+    importlib.import_module("fair_clock").install()

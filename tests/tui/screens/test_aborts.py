@@ -136,5 +136,6 @@ async def test_esc_at_any_moment_of_a_real_answer_leaves_nothing_open(
                 await one_abort(played, moment, chance)
                 assert await played.saved_as_shown(), (number, moment)
                 await greet(played)
-                assert await settles(lambda: Census.take().is_within(before)), (number, before)
+                if not await settles(lambda: Census.take().is_within(before)):
+                    raise AssertionError(f"{number}: {Census.take()} left of {before}")
         assert answering(url) == 0

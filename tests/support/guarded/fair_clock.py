@@ -1,0 +1,55 @@
+"""Count time as on an idle machine: a second with half a processor is half a second.
+
+A wait of a second means that somebody who had a second did not answer. Where more processes want
+to run than there are processors nobody has that second, so `time.monotonic`, and with it asyncio's
+clock, timeouts and sleeps, goes slower by the same share. On an idle machine it is the clock that
+it always is. What has to be compared between processes is told by `time.perf_counter`.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+LOOK_EVERY_S: Final = 0.02
+WEIGHT: Final = 0.1
+"""Of the last look in the mean: that many processes run in one moment says little."""
+LOAD: Final = Path("/proc/loadavg")
+
+
+def demand() -> float:
+    """Return how many processes want to run for each processor, this one among them."""
+    running = LOAD.read_bytes().split()[3].partition(b"/")[0]
+    return int(running) / (os.cpu_count() or 1)
+
+
+class FairClock:
+    """A clock in seconds that never goes back, and never faster than the one that it follows."""
+
+    def __init__(self, clock: Callable[[], float], demand: Callable[[], float]) -> None:
+        self._clock = clock
+        self._demand = demand
+        self._mean = max(1.0, demand())
+        now = clock()
+        self._state = now, now, 1 / self._mean
+        """Since when, from what, and how fast it goes."""
+        self._look_at = now + LOOK_EVERY_S
+
+    def __call__(self) -> float:
+        """Return the seconds; only differences mean something."""
+        now = self._clock()
+        since, counted, rate = self._state
+        fair = counted + (now - since) * rate
+        if now >= self._look_at:
+            self._look_at = now + LOOK_EVERY_S
+            self._mean += WEIGHT * (max(1.0, self._demand()) - self._mean)
+            self._state = now, fair, 1 / self._mean
+        return fair
+
+
+def install() -> None:
+    """Give this process fair time from now on, where the system tells who wants to run."""
+    if sys.platform == "linux" and LOAD.exists() and not isinstance(time.monotonic, FairClock):
+        setattr(time, "monotonic", FairClock(time.monotonic, demand))  # noqa: B010
