@@ -1,7 +1,6 @@
 """A picture's road through the program: pasted, seen, saved, left out where nobody sees."""
 
 import base64
-import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from ollm_tui.decode.json_fields import objects
 from ollm_tui.tui.widgets.composer import PASTE_GUARD_S
 from tests.e2e.conftest import Start, ask, ready
 from tests.support.fake_ollama import fake_ollama
+from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Received, Reply, Server, in_thread
 from tests.support.picture_bytes import png
 from tests.support.pty_session import PtySession
@@ -32,7 +32,7 @@ def drop(session: PtySession, path: Path) -> None:
     session.wait_for("Image #1 · cat.png · ")
     session.wait_for("[Image #1]")
     # Keys that come at once are taken for a part of the paste.
-    threading.Event().wait(2 * PASTE_GUARD_S)
+    sleep(2 * PASTE_GUARD_S)
 
 
 def pictures(server: Server) -> list[list[bytes]]:

@@ -1,7 +1,6 @@
 """One session of the program per scene: how foreign text comes in, and what is seen of it."""
 
 import re
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from ollm_tui.tui.widgets.composer import PASTE_GUARD_S
 from ollm_tui.tui.widgets.paste import FOLD_OVER_LINES
 from tests.hostile.hub import FAILING, FILES, HALVES, half_of
 from tests.hostile.payloads import Payload, marked
+from tests.support.guarded.fair_clock import sleep
 from tests.support.pty_session import PtySession
 from tests.support.vt import grammar
 
@@ -73,7 +73,7 @@ class Visit:
 
     def send_pasted(self) -> None:
         """Press Enter once it is no longer taken for a part of the paste."""
-        threading.Event().wait(2 * PASTE_GUARD_S)
+        sleep(2 * PASTE_GUARD_S)
         self.session.write("\r")
 
     def ask(self, door: str, prompt: str, until: str = "") -> None:
@@ -185,7 +185,7 @@ def _use(visit: Visit, tool: str, asked: str, answered: str) -> None:
     visit.look(asked)
     for _page in range(PAGES if ROWS in visit.session.screen_text() else 0):
         visit.session.write(b"\x1b[6~")
-        threading.Event().wait(0.1)
+        sleep(0.1)
         visit.look(asked)
     visit.session.write("y")
     visit.settle("It ran.")
@@ -200,7 +200,7 @@ def saved_chats(visit: Visit) -> None:
     session.write(UNFOLD)
     for key in (b"\x1b[1;5H", *[b"\x1b[6~"] * PAGES):
         session.write(key)
-        threading.Event().wait(0.1)
+        sleep(0.1)
         visit.look("chat that is gone on with")
     session.write(b"\x12")
     session.wait_for("Ctrl+D delete")
@@ -338,7 +338,7 @@ def hub_models(visit: Visit) -> None:
     for _row in range(count):
         visit.look("names of files")
         session.write(b"\x1b[B")
-        threading.Event().wait(0.05)
+        sleep(0.05)
     visit.look("names of files")
     session.write(b"\x1b")
     session.wait_for(lambda: "Enter download" not in session.screen_text())

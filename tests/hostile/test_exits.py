@@ -16,6 +16,7 @@ from tests.hostile.payloads import PAYLOADS, marked, unseen
 from tests.hostile.server import MODEL, hostile_server
 from tests.support.http_server import in_thread
 from tests.support.pty_session import PtySession
+from tests.support.seeds import sampled
 from tests.support.vt import grammar, tokens
 
 pytestmark = pytest.mark.pty
@@ -195,7 +196,7 @@ EXITS: Mapping[str, Exit] = {
 }
 
 
-@pytest.mark.parametrize("name", EXITS)
+@pytest.mark.parametrize("name", sampled(EXITS, 12))
 def test_what_comes_out_is_plain_text(name: str, world: World) -> None:
     way_out = EXITS[name]
     text = way_out.give(world)

@@ -15,6 +15,7 @@ from tests.hostile.homes import make_home
 from tests.support.canaries import coded
 from tests.support.http_server import Handler, Received, Reply, in_thread
 from tests.support.pty_session import PtySession
+from tests.support.seeds import sampled
 
 pytestmark = pytest.mark.pty
 
@@ -130,7 +131,7 @@ def command(home: Path, url: str, *arguments: str) -> bytes:
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("name", sampled(SERVERS, 3))
 def test_a_server_that_echoes_keys_gets_none_of_them_shown(name: str, tmp_path: Path) -> None:
     home = make_home(tmp_path / "home")
     with in_thread(SERVERS[name]) as server:

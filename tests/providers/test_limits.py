@@ -1,7 +1,6 @@
 """What a server may send at most, and what is kept of an answer that is refused or breaks off."""
 
 import json
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -24,6 +23,7 @@ from ollm_tui.providers.spec import ProviderSpec
 from tests.support.damage import PLACE
 from tests.support.fakes import FAKES
 from tests.support.floods import call_frame, frame, text_frame
+from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, serve
 
 KINDS = [*FAKES]
@@ -143,7 +143,7 @@ async def test_a_reader_who_was_away_does_not_take_what_came_meanwhile_for_silen
     ):
         events.append(await anext(stream))
         await sent.wait()
-        time.sleep(0.15)  # as a stopped process does
+        sleep(0.15)  # as a stopped process does
         events += [event async for event in stream]
     assert "".join(e.delta for e in events if isinstance(e, TextDelta)) == "It was a dark"
     assert error_in(events).code == ErrorCode.TIMEOUT

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import groupby
@@ -23,6 +22,7 @@ from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.corpus import CORPUS, needs_corpus
 from tests.support.fake_ollama import LARGE, SMALL, OllamaServer
+from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 PLACE = Place("p", "Ollama", "localhost:11434", "Start it.")
@@ -226,7 +226,7 @@ async def test_a_program_that_was_held_up_reads_what_came_meanwhile() -> None:
         await reply.write(json.dumps(LAYER).encode() + b"\n")
         await is_read.wait()
         await anyio.wait_all_tasks_blocked()  # the next one is waited for
-        time.sleep(0.3)  # nothing runs meanwhile, as after Ctrl+Z: the clock runs out
+        sleep(0.3)  # nothing runs meanwhile, as after Ctrl+Z: the clock runs out
         await reply.write(json.dumps({**LAYER, "completed": 8}).encode() + b"\n")
         await reply.write(b'{"status": "success"}\n')
 

@@ -16,6 +16,7 @@ from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.specs import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
 from tests.providers.test_transport import ask
+from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 LINE = b'{"message":{"content":"Hel"},"done":false}\n'
@@ -96,7 +97,7 @@ async def test_a_program_that_was_held_up_takes_what_came_meanwhile(
         await reply.write(LINE)
         await is_read.wait()
         await anyio.wait_all_tasks_blocked()  # the next one is waited for
-        time.sleep(0.3)  # nothing runs meanwhile, as after Ctrl+Z: the clock runs out
+        sleep(0.3)  # nothing runs meanwhile, as after Ctrl+Z: the clock runs out
         await reply.write(b'{"message":{"content":"lo"},"done":true,"done_reason":"stop"}\n')
 
     is_read = anyio.Event()

@@ -23,6 +23,7 @@ from typing import Self
 
 import pyte
 
+from tests.support.guarded.fair_clock import sleep
 from tests.support.vt import Token, tokens, unfinished
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -298,7 +299,7 @@ class PtySession:
     def cpu_within(self, seconds: float) -> float:
         """Return the processor time used in the next seconds, with nobody typing."""
         before = self.cpu_seconds()
-        threading.Event().wait(seconds)
+        sleep(seconds)
         return self.cpu_seconds() - before
 
     def close(self) -> None:

@@ -1,8 +1,12 @@
-"""Seeds of random tests: the same each time, unless a person names another."""
+"""What random and long tests draw from: seeds that stay the same, and samples of many cases."""
 
 import os
 import random
 import sys
+from collections.abc import Iterable
+
+import pytest
+from _pytest.mark import ParameterSet
 
 VARIABLE = "TEST_SEED"
 
@@ -12,3 +16,11 @@ def chance_for(default: int) -> random.Random:
     seed = int(os.environ.get(VARIABLE, default))
     sys.stdout.write(f"{VARIABLE}={seed}\n")
     return random.Random(seed)
+
+
+def sampled(values: Iterable[object], usual: int) -> list[ParameterSet]:
+    """Make parameters of all values: the first ones for the usual run, the rest for slow tests."""
+    return [
+        pytest.param(value, marks=() if at < usual else pytest.mark.slow)
+        for at, value in enumerate(values)
+    ]

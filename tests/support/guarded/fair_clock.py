@@ -49,6 +49,13 @@ class FairClock:
         return fair
 
 
+def sleep(seconds: float) -> None:
+    """Wait until that much fair time has passed."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(left)
+
+
 def install() -> None:
     """Give this process fair time from now on, where the system tells who wants to run."""
     if sys.platform == "linux" and LOAD.exists() and not isinstance(time.monotonic, FairClock):

@@ -17,9 +17,9 @@ from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
-from tests.support.seeds import chance_for
+from tests.support.seeds import chance_for, sampled
 
-TIMES = 12
+TIMES, PARTS = 12, 2
 MODELS = {"ollama": "local://tiny:latest", "openai-compatible": "openai-compatible://tiny"}
 PROMPTS = {
     "connecting": "silent",
@@ -121,17 +121,18 @@ async def greet(played: Scene) -> None:
     await played.until(lambda: not played.is_busy and played.last_answer() == "Hello, world!")
 
 
+@pytest.mark.parametrize("part", sampled(range(PARTS), 1))
 @pytest.mark.parametrize("kind", [*MODELS])
 async def test_esc_at_any_moment_of_a_real_answer_leaves_nothing_open(
-    kind: str, tmp_path: Path
+    kind: str, part: int, tmp_path: Path
 ) -> None:
-    chance = chance_for(20_264)
+    chance = chance_for(20_264 + part)
     with server_process(MODULES[kind]) as url:
         async with scene(url, kind, tmp_path) as played:
             await greet(played)
             await anyio.sleep(0.2)
             before = Census.take()
-            for number in range(TIMES):
+            for number in range(part, TIMES, PARTS):
                 moment = chance.choice([*PROMPTS])
                 await one_abort(played, moment, chance)
                 assert await played.saved_as_shown(), (number, moment)

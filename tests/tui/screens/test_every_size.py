@@ -10,6 +10,7 @@ from textual.content import Content
 
 from ollm_tui.tui import crash
 from tests.support.screens import staged
+from tests.support.seeds import sampled
 from tests.tui.screens.size_scenes import SCENES, every_runtime
 
 SEED = 20261122
@@ -39,7 +40,7 @@ async def resized_through(name: str, sizes: list[tuple[int, int]], folder: Path)
         assert stage.app.screen is before
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", sampled(SCENES, 6))
 async def test_a_screen_lives_through_sizes_of_all_kinds(name: str, tmp_path: Path) -> None:
     await resized_through(name, sample(name), tmp_path)
 
