@@ -110,7 +110,8 @@ bench-wire: need-python  ## CPU of 100,000 streamed chunks against the official 
 	$(BIN)/python -m benchmarks.wire $(ARGS)
 
 bench-servers: need-python  ## A running server beside curl (ARGS="KIND URL MODEL", such as "ollama http://127.0.0.1:11434 qwen3:4b")
-	@$(BIN)/python -m benchmarks.servers $(ARGS)
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.servers $(ARGS)
 
 bench-startup: need-python  ## Time to a usable prompt, against a minimal Textual app
 	@$(BOOTSTRAP) test

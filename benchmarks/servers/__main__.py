@@ -19,6 +19,7 @@ import anyio.to_thread
 from benchmarks.servers.activity import CannotTell, Watch, watch_of
 from benchmarks.servers.asking import (
     SHORT_TOKENS,
+    WITHIN_S,
     Asker,
     Target,
     curl_first_text_s,
@@ -172,7 +173,9 @@ async def _by_turns(case: str, rounds: int, theirs: Measurement, ours: Measureme
         for name, measure in turns if at % 2 else reversed(turns):
             try:
                 rows.append(Row(name, case, at, {VALUE: await measure() * 1000}))
-            except (CannotTell, TimeoutError, OSError, subprocess.SubprocessError) as error:
+            except TimeoutError:
+                return [*rows, _failed(name, case, at, CannotTell(f"no end in {WITHIN_S:g} s"))]
+            except (CannotTell, OSError, subprocess.SubprocessError) as error:
                 return [*rows, _failed(name, case, at, error)]
         print(f"{case}: round {at + 1} of {rounds}", file=sys.stderr, flush=True)
     return rows

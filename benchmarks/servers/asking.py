@@ -27,7 +27,7 @@ from ollm_tui.providers.spec import ProviderSpec
 PIECES, ANSWERING_S = 20, 0.2
 """So many pieces of an answer come, and for so long, before it is stopped."""
 SHORT_TOKENS = 16
-WITHIN_S = 60.0
+WITHIN_S = 30.0
 _TEXT = ("content", "reasoning_content", "reasoning", "thinking")
 _TIMES = re.compile(
     r"^([\d:.]+) > POST .*?^([\d:.]+) \{ \[\d+ bytes data", re.MULTILINE | re.DOTALL
@@ -137,7 +137,7 @@ class Asker:
                         stopped = time.monotonic()
                         signal.abort()
             if not stopped:
-                raise CannotTell(f"the answer had ended after {pieces} pieces")
+                raise CannotTell(_ended_early(pieces))
             return await anyio.to_thread.run_sync(watch.idle_after, stopped)
 
     async def _noted(self, group: object, method: str, path: str, body: JsonMapping | None = None):  # type: ignore[no-untyped-def]
@@ -205,7 +205,7 @@ def curl_stopped_idle_s(sent: Sent, key: str | None, watch: Watch) -> float:
                     stopped = now
                     break
         if not stopped:
-            raise CannotTell(f"the answer had ended after {pieces} pieces")
+            raise CannotTell(_ended_early(pieces))
         return watch.idle_after(stopped)
 
 
@@ -227,6 +227,12 @@ def asked_by_curl(sent: Sent, key: str | None) -> Iterator[tuple[IO[str], IO[str
                 yield process.stdout, trace
             finally:
                 process.kill()
+
+
+def _ended_early(pieces: int) -> str:
+    if not pieces:
+        return f"no text came in {WITHIN_S:g} s"
+    return f"the answer had ended after {pieces} pieces, before it was stopped"
 
 
 def is_due(pieces: int, began: float, now: float) -> bool:
