@@ -11,7 +11,7 @@ SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-kill-pull bench-long-chat
 .PHONY: bench-models bench-open bench-parsers bench-peers bench-pictures bench-registry bench-search
-.PHONY: bench-startup bench-stream bench-tools bench-wire
+.PHONY: bench-servers bench-startup bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,10 @@ bench-documents: need-python  ## Stalls and keys while documents come that are k
 bench-wire: need-python  ## CPU of 100,000 streamed chunks against the official clients
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.wire $(ARGS)
+
+bench-servers: need-python  ## A running server beside curl (ARGS="KIND URL MODEL", such as "ollama http://127.0.0.1:11434 qwen3:4b")
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.servers $(ARGS)
 
 bench-startup: need-python  ## Time to a usable prompt, against a minimal Textual app
 	@$(BOOTSTRAP) test

@@ -28,7 +28,7 @@ class ProcessTree:
 
     def cpu_s(self) -> float:
         """Give the processor time so far, that of ended children included."""
-        return sum(_cpu_of(pid) for pid in self.pids())
+        return sum(cpu_of(pid) for pid in self.pids())
 
     def memory_mb(self) -> tuple[float, float]:
         """Give the resident memory, now and at its most, in MB."""
@@ -40,7 +40,7 @@ class ProcessTree:
         return now / 1024, peak / 1024
 
 
-def _cpu_of(pid: int) -> float:
+def cpu_of(pid: int) -> float:
     try:
         own = time.clock_gettime((~pid << 3) | 2)  # the processor clock of another process
     except OSError:

@@ -94,3 +94,14 @@ def test_a_failure_is_one_sentence_and_no_second_request(
     assert code == 1
     assert words in err
     assert "Trying again" not in err
+
+
+def test_a_copy_with_a_name_that_no_model_can_have_says_what_a_name_looks_like(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, _, err = run(capsys, ["models", "cp", "scripted", "a b"], copy="error-copy-name")
+    assert code == 1
+    assert err == (
+        "ollm: The server does not accept the model name 'a b'. Start it with a letter or a digit,"
+        " then use letters, digits, '-', '_' and '.'; a tag may follow after ':'.\n"
+    )

@@ -9,7 +9,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.ollama.models import read_running
-from ollm_tui.providers.ollama.refusals import unknown_here
+from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_here
 from ollm_tui.providers.transport import Transport
 
 MAX_RUNNING_BYTES = 1024 * 1024
@@ -44,6 +44,12 @@ async def listed(transport: Transport) -> JsonValue:
     """Give the list of all models as the server sends it."""
     with _named(transport, "list models", names_model=False):
         return await transport.json("GET", "/api/tags")
+
+
+async def shown(transport: Transport, name: str) -> JsonValue:
+    """Give what the server tells of one model."""
+    with _named(transport, "show models"):
+        return await transport.json("POST", "/api/show", {"model": name})
 
 
 async def running(transport: Transport) -> dict[str, ModelInfo]:
@@ -92,4 +98,5 @@ def _named(transport: Transport, deed: str, *, names_model: bool = True) -> Iter
         yield
     except AIError as error:
         unknown = unknown_here(error, transport.place, deed, names_model=names_model)
+        explain_bad_name(error)
         raise unknown or error from None

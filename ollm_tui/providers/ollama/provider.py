@@ -94,7 +94,7 @@ class OllamaProvider:
 
     async def show_model(self, name: str) -> ModelInfo:
         """Give all that is known about one model; the next listing knows it too."""
-        info = read_show(name, await self._transport.json("POST", "/api/show", {"model": name}))
+        info = read_show(name, await operations.shown(self._transport, name))
         if info.capability is not None:
             self._shown[name, info.modified_at] = info.capability
         running = await self._running()

@@ -15,6 +15,7 @@ from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Place, too_long
+from ollm_tui.providers.ollama.refusals import explain_bad_name
 from ollm_tui.providers.unfinished import unfinished
 
 AGAIN = "Repeat it to resume the download."
@@ -155,6 +156,8 @@ def refused(error: AIError) -> AIError:
     """Give a refusal, which has a kind of its own, the way out of a download."""
     if error.code == ErrorCode.MODEL_NOT_FOUND:
         error.hint = _SPELLING
+    if explain_bad_name(error):
+        return error
     return explained(error) if error.code == ErrorCode.INTERNAL_ERROR else error
 
 

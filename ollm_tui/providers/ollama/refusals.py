@@ -12,6 +12,9 @@ from ollm_tui.providers.statuses import NO_SUCH_PATH
 
 _DAMAGED = re.compile(r"exceeds file size")
 """A model file that is shorter than its header says."""
+_BAD_NAME = re.compile(
+    r'^invalid model name$|^(?:name|source|destination) "(.*)" is invalid$', re.DOTALL
+)
 
 
 def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
@@ -22,6 +25,8 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
     if error.code == ErrorCode.MODEL_NOT_FOUND:  # whose name may be about thinking too
         name = body.get("model")
         error.hint = f"Download it with `ollm models pull {name}`, or choose another model."
+    elif explain_bad_name(error):
+        return None
     elif error.status == HTTPStatus.FORBIDDEN and "cloud" in error.message.lower():
         error.hint = "That server uses no cloud models: choose a local one."
     elif _DAMAGED.search(error.message):
@@ -32,6 +37,20 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
     elif body.get("think") is not None and "think" in error.message.lower():
         return _otherwise_thinking(body, error, say)
     return None
+
+
+def explain_bad_name(error: AIError) -> bool:
+    """Say of a name that no model can have what a name looks like; tell whether it is that."""
+    refusal = _BAD_NAME.match(error.message)
+    if refusal is None:
+        return False
+    name = f"the model name '{refusal[1]}'" if refusal[1] else "this model name"
+    error.message = f"The server does not accept {name}."
+    error.hint = (
+        "Start it with a letter or a digit, then use letters, digits, '-', '_' and '.';"
+        " a tag may follow after ':'."
+    )
+    return True
 
 
 def _otherwise_thinking(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:

@@ -1,0 +1,108 @@
+"""The comparison with `curl` runs against servers of known behaviour, and names what is missing."""
+
+import shutil
+
+import pytest
+
+from benchmarks.servers import __main__ as servers
+from benchmarks.servers.activity import (
+    CannotTell,
+    Look,
+    by_processor_time,
+    by_requests,
+    listener,
+    watch_of,
+)
+from benchmarks.servers.asking import has_text
+from tests.support.aborting import server_process
+
+pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+
+
+def looks(*numbers: float) -> list[Look]:
+    """One look in every hundredth of a second."""
+    return [Look(at / 100, at / 100 + 0.001, number) for at, number in enumerate(numbers)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "model"),
+    [("ollama", "fake_ollama", "tiny:latest"), ("generic", "fake_openai", "tiny")],
+)
+def test_everything_is_measured_on_a_server_that_streams(
+    kind: str, module: str, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with server_process(module) as url:
+        arguments = [kind, url, model, "--rounds", "1", "--command-rounds", "1"]
+        code = servers.main([*arguments, "--long", "forever 2000"])
+    table = capsys.readouterr().out
+    assert code == 0
+    for what in ("first text", "until the server is idle", "ollm doctor", "ollm models list"):
+        assert f"{what}" in table
+    assert "not measured" not in table, table
+    assert "told by: processor time" in table
+
+
+def test_a_server_that_does_not_answer_is_named_and_nothing_else_fails(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["ollama", "http://127.0.0.1:9", "m", "--rounds", "1", "--command-rounds", "1"]
+    servers.main(arguments)
+    table = capsys.readouterr().out
+    for case in ("first text", "stop until idle", "ollm models list"):
+        assert f"not measured: ollm, {case}: " in table
+    assert "not measured: ollm, ollm doctor" not in table  # which says what is wrong there
+
+
+def test_an_answer_that_ended_before_the_stop_is_not_taken_for_a_stopped_one() -> None:
+    with pytest.raises(CannotTell, match="had ended before"):
+        by_requests(looks(1, 0, 0, 0), stopped=0.025)
+
+
+def test_the_first_look_without_a_request_is_the_end() -> None:
+    found = by_requests(looks(1, 1, 1, 0, 0), stopped=0.015)
+    assert found == pytest.approx(0.031)
+
+
+def test_a_look_that_began_before_the_stop_does_not_count() -> None:
+    early = [Look(0.0, 0.001, 1), Look(0.01, 0.05, 0)]
+    assert by_requests(early, stopped=0.02) is None
+
+
+def test_processor_time_that_stands_still_is_the_end() -> None:
+    busy = [at / 100 for at in range(20)]
+    found = by_processor_time(looks(*busy, *[0.2] * 20), stopped=0.15)
+    assert found == pytest.approx(0.201)
+    assert by_processor_time(looks(*busy), stopped=0.15) is None
+
+
+def test_a_server_that_does_nothing_before_the_stop_tells_nothing() -> None:
+    with pytest.raises(CannotTell, match="processor time"):
+        by_processor_time(looks(*[1.0] * 40), stopped=0.2)
+
+
+def test_the_process_behind_an_address_is_found() -> None:
+    with server_process("fake_ollama") as url:
+        assert listener(url) > 0
+        assert watch_of(url).how == "processor time"
+
+
+def test_a_server_elsewhere_cannot_be_watched() -> None:
+    with pytest.raises(CannotTell, match="no process of this machine"):
+        listener("http://192.0.2.1:11434")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_text"),
+    [
+        ('{"message":{"role":"assistant","content":"a"},"done":false}', True),
+        ('{"message":{"role":"assistant","content":""},"done":true}', False),
+        ('{"message":{"content":"","thinking":"a"},"done":false}', True),
+        ('data: {"choices":[{"delta":{"role":"assistant","content":null}}]}', False),
+        ('data: {"choices":[{"delta":{"reasoning_content":"a"}}]}', True),
+        ('data: {"choices":[],"usage":{}}', False),
+        ("data: [DONE]", False),
+        ("", False),
+    ],
+)
+def test_a_line_with_text_is_told_from_the_others(line: str, is_text: bool) -> None:
+    assert has_text(line) is is_text
