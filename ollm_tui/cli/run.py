@@ -24,6 +24,7 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
 from ollm_tui.store.branches import others_line
+from ollm_tui.tools.approval import NamedTools
 
 
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
@@ -86,6 +87,8 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
         AIError: there is no model, or no chat to go on with.
         NeedsApproval: a tool would do more than read.
     """
+    allowed = allowed_tools(flags.tools or (), runtime.offered_tools())
+    runtime.ask_before_tools(NamedTools(allowed, "--tools"))
     if flags.goes_on:
         client = await runtime.last_chat()
         if (line := others_line(await runtime.branches.listed(client))) is not None:
@@ -99,7 +102,7 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
     else:
         client = runtime.new_client(await _model(runtime, output), saved=False)
     if flags.tools is not None:
-        client.conversation.tools = allowed_tools(flags.tools, runtime.offered_tools())
+        client.conversation.tools = allowed
     elif line := missing_tools(client.conversation.tools, runtime.offered_tools()):
         output.note(line)
     return client
