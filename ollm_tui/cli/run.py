@@ -98,7 +98,9 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
         if conversation.model is None or runtime.named.problem is not None:
             conversation.model = await _model(runtime, output)
         elif not runtime.named.by_flag:
-            output.note(f"{conversation.model} (as in the chat)")
+            ref = ModelRef.parse(conversation.model)
+            shown = runtime.catalog.shown_address(ref) if ref else conversation.model
+            output.note(f"{shown} (as in the chat)")
     else:
         client = runtime.new_client(await _model(runtime, output), saved=False)
     if flags.tools is not None:

@@ -129,7 +129,8 @@ class ModelWork:
         self._stop(ref)
 
         async def deed(manager: "ModelManager") -> Outcome:
-            place = clean_name(self.place(ref) or ref.provider)
+            provider = self._desk.runtime.catalog.shown_name(ref.provider)
+            place = clean_name(self.place(ref) or provider)
             await manager.delete(ref)
             words = f"Deleted {name} from {place}."
             return Outcome(ref, words, is_told=self._lose(ref, words))
