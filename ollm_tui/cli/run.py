@@ -30,7 +30,7 @@ from ollm_tui.tools.approval import NamedTools
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     """Ask and write the answer; the exit code says how it ended."""
     paths = default_paths()
-    loaded = load_for(paths, os.environ, arguments.flags, output)
+    loaded = load_for(paths, os.environ, arguments.flags, output, chooses_model=True)
     if arguments.flags.tools is None:
         for problem in unknown_tools(loaded):
             output.note(str(problem))
@@ -139,7 +139,7 @@ async def _model(runtime: Runtime, output: Output) -> str:
     if first.problem is not None:
         raise first.problem
     if first.ref is None:
-        asked = f" Asked: {', '.join(first.silent)}." if first.silent else ""
+        asked = f" No answer from: {', '.join(first.silent)}." if first.silent else ""
         raise AIError(
             ErrorCode.MODEL_NOT_FOUND,
             f"No models found.{asked}",
