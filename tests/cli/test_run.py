@@ -320,7 +320,10 @@ def test_settings_that_keep_a_model_from_being_chosen_are_told_once(
     ollm: Ollm, tmp_path: Path
 ) -> None:
     broken = tmp_path / "config.toml"
-    for text, words in (("[broken\n", "not valid TOML"), ('provider = "gone"\n', "unknown provider")):
+    for text, words in (
+        ("[broken\n", "not valid TOML"),
+        ('provider = "gone"\n', "unknown provider"),
+    ):
         broken.write_text(text)
         done = ollm("-p", "x", OLLM_CONFIG=str(broken))
         assert done.returncode != 0
