@@ -64,6 +64,7 @@ class Views:
             "context": self._context.show,
             "links": self.links.show,
             "branch": lambda: self._desk.branches.show(text),
+            "rename": lambda: self._desk.branches.rename(text),
             "edit": self._edit_newest,
         }
         openers[view]()
