@@ -361,7 +361,7 @@ ONLY_CALLS = "The model gave no answer: it only asked for tools, and none was ru
     ("lines", "cause", "words"),
     [
         ([DONE], "empty", "The model gave an empty answer."),
-        ([said("", thinking="Rivers."), DONE], "thinking", "only reasoning and no answer"),
+        ([said("", thinking="Rivers."), DONE], "thinking", "only thinking and no answer"),
         ([called("read_file", path="a"), DONE], "calls", ONLY_CALLS),
     ],
 )

@@ -82,6 +82,14 @@ class ModelWork:
         except AIError:  # its provider has gone from the settings
             return None
 
+    def other_names(self, ref: ModelRef) -> Sequence[str]:
+        """Give the other names of a model where it is, as far as its server tells digests."""
+        known = self._desk.runtime.catalog.cached()
+        models = next((one.models for one in known if one.provider == ref.provider), ())
+        digests = {info.name: info.details.get("digest") for info in models}
+        digest = digests.pop(ref.model, None)
+        return tuple(name for name, other in digests.items() if digest and other == digest)
+
     @property
     def own_model(self) -> ModelRef | None:
         """The model of the open chat."""
