@@ -12,7 +12,7 @@ from ollm_tui.tui import model_match
 from ollm_tui.tui.figures import size, window
 from ollm_tui.tui.model_abilities import beside_text, can_chat
 
-LEAST_NAME = 24
+LEAST_NAME = 22
 """Cells that a name keeps before a column goes."""
 
 
