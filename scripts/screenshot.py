@@ -117,7 +117,7 @@ def downloads(picture: str) -> list[Job]:
 
 
 async def chat(stage: Stage) -> None:
-    """Show a question, folded reasoning and an answer."""
+    """Show a question, folded thinking and an answer."""
     await stage.ask("Why is the sky blue at noon and red at dusk?")
     stage.client.give(thinking("The person asks about Rayleigh scattering."))
     await stage.settle()

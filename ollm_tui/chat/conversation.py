@@ -22,6 +22,8 @@ class CountedPrompt:
 class Conversation:
     """The state that a chat client reads and extends."""
 
+    own_title: str | None = None
+    """The title that the person gave; None takes it from the first question."""
     model: str | None = None
     """`provider://model` or a bare name; None until one is chosen."""
     system_prompt: str | None = None
@@ -46,7 +48,9 @@ class Conversation:
 
     @property
     def title(self) -> str | None:
-        """The first line of the first question; None before it."""
+        """The person's own, else the first line of the first question; None before it."""
+        if self.own_title:
+            return self.own_title
         for message in self.messages:
             if message.role == "user" and message.text.strip():
                 return message.text.strip().splitlines()[0]

@@ -171,9 +171,13 @@ def _shared_options() -> _Parser:
     shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     shared.add_argument("--model", metavar="NAME", help="a model's name, or provider://name")
     shared.add_argument("--provider", metavar="NAME", help="use only this provider")
-    shared.add_argument("--host", metavar="URL", help="address of that provider (default: local)")
     shared.add_argument(
-        "--api-key", metavar="KEY", help="API key of that provider; visible in the process list"
+        "--host",
+        metavar="URL",
+        help="address of the server: Ollama, or the provider named with --provider",
+    )
+    shared.add_argument(
+        "--api-key", metavar="KEY", help="API key of the provider; visible in the process list"
     )
     shared.add_argument("--system", metavar="TEXT", help="system prompt")
     shared.add_argument(

@@ -18,6 +18,13 @@ def run_completion(arguments: Arguments, output: Output) -> int:
     return OK
 
 
+def completion_files() -> Mapping[str, str]:
+    """Give the script of each shell by the name under which the shell looks for it."""
+    names = {"bash": "ollm", "zsh": "_ollm", "fish": "ollm.fish"}
+    root = command_tree()
+    return {f"{shell}/{name}": _SCRIPTS[shell](root) for shell, name in names.items()}
+
+
 def bash_script(root: CommandNode) -> str:
     """Give a script for bash 3.2 or later; it needs nothing of the package bash-completion."""
     return f"""\

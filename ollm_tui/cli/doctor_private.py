@@ -53,6 +53,7 @@ def _private_provider(check: ProviderCheck, private: Private) -> ProviderCheck:
     return replace(
         check,
         name=_told(check.name, private),
+        shown_name=_told(check.shown_name, private),
         label=_told(check.label, private),
         address=_maybe(check.address, private),
         engine=_maybe(check.engine, private),

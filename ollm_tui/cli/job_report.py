@@ -1,14 +1,18 @@
 """A download of the queue as it comes: a bar that changes, plain lines, or JSON lines."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.output import Output
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.figures import time_left
 
+Address: TypeAlias = Callable[[ModelRef], str]
+"""Gives a model's address as people write it."""
 BAR = 20
 STEP_PERCENT = 10
 
@@ -28,8 +32,9 @@ class JobReport(Protocol):
 class LiveJob:
     """One line that changes, for a person who watches."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, address: Address) -> None:
         self._output = output
+        self._address = address
 
     def progress(self, job: Job) -> None:
         """Draw the line anew."""
@@ -38,14 +43,15 @@ class LiveJob:
     def ended(self, job: Job, advice: str) -> None:
         """Leave what is worth keeping."""
         self._output.draw("")
-        say_end(self._output, job, advice)
+        say_end(self._output, job, advice, self._address)
 
 
 class PlainJob:
     """A line for each new note and each tenth, for a file or a log."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, address: Address) -> None:
         self._output = output
+        self._address = address
         self._note = ""
         self._percent = 0
 
@@ -61,7 +67,7 @@ class PlainJob:
 
     def ended(self, job: Job, advice: str) -> None:
         """Say how it ended."""
-        say_end(self._output, job, advice)
+        say_end(self._output, job, advice, self._address)
 
 
 class JsonJob:
@@ -104,12 +110,13 @@ def job_to_json(job: Job) -> JsonObject:
     }
 
 
-def say_end(output: Output, job: Job, advice: str) -> None:
+def say_end(output: Output, job: Job, advice: str, address: Address) -> None:
     """Say that it is there, or how it goes on; why it failed is said for every action alike."""
     if job.state == "done":
         size = f" ({size_text(job.total)})" if job.total else ""
         output.note(f"Downloaded {job.title}{size}.")
-        output.line(clean_line(job.model or job.title))
+        ref = ModelRef.parse(job.model or "")
+        output.line(clean_line(address(ref) if ref else job.model or job.title))
     elif job.state != "failed" and advice:
         output.note(advice)
 

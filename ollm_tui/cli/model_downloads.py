@@ -6,7 +6,7 @@ from functools import partial
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.job_report import job_to_json
-from ollm_tui.cli.model_fetch import go_on
+from ollm_tui.cli.model_fetch import go_on, report_for
 from ollm_tui.cli.model_pull import code_of
 from ollm_tui.cli.model_runtime import in_runtime_heard
 from ollm_tui.cli.output import OK, Output, UsageError
@@ -36,7 +36,8 @@ async def _do(arguments: Arguments, output: Output, runtime: Runtime, stop: Stop
     job = _meant(jobs, wanted)
     if deed == "resume":
         stop.answering = True  # from now on a signal pauses the download
-        return code_of(await go_on(queue, job.id, stop.signal, arguments, output), stop)
+        report = report_for(arguments, output, runtime)
+        return code_of(await go_on(queue, job.id, stop.signal, report), stop)
     await _put(queue, deed, job)
     state = "paused" if deed == "pause" else "cancelled"
     if arguments.as_json:

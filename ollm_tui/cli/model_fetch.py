@@ -12,6 +12,7 @@ from ollm_tui.library.downloads.queue import DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.single_error import single_error
+from ollm_tui.runtime.compose import Runtime
 
 GO_ON = "Paused. Repeat the command to resume, or resume it in the app (F3)."
 ELSEWHERE = "Another program is downloading it; showing its progress."
@@ -22,8 +23,7 @@ async def fetch(
     queue: DownloadQueue,
     origin: Origin,
     signal: AbortSignal,
-    arguments: Arguments,
-    output: Output,
+    report: JobReport,
 ) -> Job:
     """Have something fetched and give how it ended; the signal pauses it.
 
@@ -34,12 +34,10 @@ async def fetch(
         job = await queue.add(origin)
         if job.state == "paused":
             await queue.resume(job.id)
-        return await _followed(queue, job.id, changes, signal, report_for(arguments, output))
+        return await _followed(queue, job.id, changes, signal, report)
 
 
-async def go_on(
-    queue: DownloadQueue, job_id: str, signal: AbortSignal, arguments: Arguments, output: Output
-) -> Job:
+async def go_on(queue: DownloadQueue, job_id: str, signal: AbortSignal, report: JobReport) -> Job:
     """Let a paused or failed download go on, and give how it ended.
 
     Raises:
@@ -47,14 +45,15 @@ async def go_on(
     """
     async with queue.changes() as changes:
         await queue.resume(job_id)
-        return await _followed(queue, job_id, changes, signal, report_for(arguments, output))
+        return await _followed(queue, job_id, changes, signal, report)
 
 
-def report_for(arguments: Arguments, output: Output) -> JobReport:
+def report_for(arguments: Arguments, output: Output, runtime: Runtime) -> JobReport:
     """Give what tells how far a download is."""
     if arguments.as_json:
         return JsonJob(output)
-    return LiveJob(output) if output.is_watched else PlainJob(output)
+    kind = LiveJob if output.is_watched else PlainJob
+    return kind(output, runtime.catalog.shown_address)
 
 
 async def _followed(

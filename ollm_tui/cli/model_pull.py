@@ -3,7 +3,7 @@
 from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_fetch import fetch
+from ollm_tui.cli.model_fetch import fetch, report_for
 from ollm_tui.cli.model_runtime import Stopped, in_runtime_heard
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.provider_pull import ProviderFetch
@@ -40,7 +40,8 @@ async def _pull(
     else:
         origin = wanted
     stop.answering = True  # from now on a signal pauses the download
-    job = await fetch(runtime.downloads, origin, stop.signal, arguments, output)
+    report = report_for(arguments, output, runtime)
+    job = await fetch(runtime.downloads, origin, stop.signal, report)
     return code_of(job, stop)
 
 

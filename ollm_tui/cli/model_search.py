@@ -9,7 +9,7 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.registry_arguments import RegistryOptions
-from ollm_tui.cli.registry_rows import entry_json, judge_of, table_of
+from ollm_tui.cli.registry_rows import Address, entry_json, judge_of, shown_id, table_of
 from ollm_tui.config.names import by_provider
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
@@ -26,12 +26,14 @@ _NAMED = 5
 
 def run_search(arguments: Arguments, output: Output) -> int:
     """List what fits, the best first."""
-    found, machine = in_runtime(arguments, output, partial(_search, arguments.registry, output))
+    found, machine, address = in_runtime(
+        arguments, output, partial(_search, arguments.registry, output)
+    )
     shown = found[:MOST]
     if arguments.as_json:
         output.json([entry_json(entry) for entry in shown], indent=2)
     elif shown:
-        output.table(*table_of(shown, judge_of(machine)))
+        output.table(*table_of(shown, address, judge_of(machine)))
     if not shown:
         output.note("No models found. Try fewer words.")
     elif len(found) > MOST:
@@ -52,7 +54,7 @@ def run_rate(arguments: Arguments, output: Output) -> int:
 
 async def _search(
     asked: RegistryOptions, output: Output, runtime: Runtime
-) -> tuple[Sequence[RegistryEntry], Machine]:
+) -> tuple[Sequence[RegistryEntry], Machine, Address]:
     registry = runtime.model_registry
     beyond: list[RegistryEntry] = []
     machine = Machine()
@@ -78,7 +80,7 @@ async def _search(
     known = {entry.id for entry in found}
     named = [registry.entry(entry.id) or entry for entry in beyond if entry.id not in known]
     fitting = [one for one in named if asked.purpose in {None, *one.purposes}]
-    return [*found, *fitting], machine
+    return [*found, *fitting], machine, runtime.catalog.shown_address
 
 
 async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
@@ -89,17 +91,19 @@ async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
     if not found:  # it may be one that only an engine knows
         await _note_installed(runtime)
         found = registry.named(name)
-    entry = _the_one(registry, name, found)
+    entry = _the_one(registry, name, found, runtime.catalog.shown_address)
     return await registry.rate(entry.id, arguments.registry.stars)
 
 
-def _the_one(registry: ModelRegistry, name: str, found: Sequence[RegistryEntry]) -> RegistryEntry:
+def _the_one(
+    registry: ModelRegistry, name: str, found: Sequence[RegistryEntry], address: Address
+) -> RegistryEntry:
     if len(found) > 1:
-        ids = ", ".join(entry.id for entry in found[:_NAMED])
+        ids = ", ".join(shown_id(entry, address) for entry in found[:_NAMED])
         raise UsageError(f"{name!r} is the name of several models.", f"Use one of: {ids}")
     if found:
         return found[0]
-    near = [entry.id for entry in registry.search(name, limit=_NAMED)]
+    near = [shown_id(entry, address) for entry in registry.search(name, limit=_NAMED)]
     raise AIError(
         ErrorCode.MODEL_NOT_FOUND,
         f"The registry has no model named {name!r}.",

@@ -34,6 +34,8 @@ class ProviderFetch:
     async def run(self, name: str, runtime: Runtime) -> None:
         """Have the model fetched."""
         adapter, ref = await runtime.manager.provider_for(name)
+        if not self._arguments.as_json:
+            ref = ModelRef(runtime.catalog.shown_name(ref.provider), ref.model)
         self._report = report = _report(self._output, ref, as_json=self._arguments.as_json)
         settings = runtime.config.providers.get(adapter.name)
         if settings is not None and settings.kind == "ollama":

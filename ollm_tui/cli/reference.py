@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ollm_tui.cli.arguments import EXIT_CODES, build_parser
+from ollm_tui.cli.completion import completion_files
 from ollm_tui.cli.man_page import man_page
 from ollm_tui.cli.model_list_page import model_list_page
 from ollm_tui.cli.output import ERROR, OK, Output
@@ -27,6 +28,7 @@ def pages() -> Mapping[str, str]:
         "docs/reference/config.md": config_page(),
         "docs/reference/cli.md": cli_page(),
         "docs/reference/ollm.1": man_page(),
+        **{f"docs/reference/{name}": text for name, text in completion_files().items()},
         "docs/reference/model-list.md": model_list_page(),
     }
 

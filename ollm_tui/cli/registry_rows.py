@@ -9,14 +9,16 @@ from ollm_tui.library.fitting import fit_short
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.model import ModelRef
 
 Judge: TypeAlias = Callable[[RegistryEntry], str]
 """Says in a word or two whether a model fits this machine."""
+Address: TypeAlias = Callable[[ModelRef], str]
+"""Gives a model's address as people write it."""
 _LONGEST = 60
 _MOST_SIZES = 2
 _UNITS = (("B", 10**9), ("M", 10**6), ("k", 10**3))
 _COLUMNS: Mapping[str, Callable[[RegistryEntry], str]] = {
-    "MODEL": lambda entry: entry.id,
     "PARAMETERS": lambda entry: count_text(entry.parameters),
     "LICENCE": lambda entry: entry.licence or "",
     "PURPOSES": lambda entry: " ".join(_in_order(entry)),
@@ -24,18 +26,28 @@ _COLUMNS: Mapping[str, Callable[[RegistryEntry], str]] = {
     "OLLAMA": lambda entry: entry.origins.get("ollama", ""),
     "DOWNLOADS": lambda entry: count_text(entry.downloads),
     "RATING": lambda entry: "" if entry.rating is None else f"{entry.rating} of 5",
-    "HERE": lambda entry: " ".join(str(ref) for ref in entry.installed),
 }
 
 
 def table_of(
-    entries: Sequence[RegistryEntry], judge: Judge | None = None
+    entries: Sequence[RegistryEntry], address: Address, judge: Judge | None = None
 ) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Give head and rows; a column in which nothing is known is left out."""
-    columns = dict(_COLUMNS) if judge is None else {**_COLUMNS, "FITS": judge}
+    columns: dict[str, Callable[[RegistryEntry], str]] = {
+        "MODEL": lambda entry: shown_id(entry, address),
+        **_COLUMNS,
+        "HERE": lambda entry: " ".join(map(address, entry.installed)),
+    }
+    if judge is not None:
+        columns["FITS"] = judge
     filled = [(name, [_short(cell(entry)) for entry in entries]) for name, cell in columns.items()]
     known = [(name, cells) for name, cells in filled if any(cells)]
     return [name for name, _ in known], [*zip(*(cells for _, cells in known), strict=True)]
+
+
+def shown_id(entry: RegistryEntry, address: Address) -> str:
+    """Give an entry's id; that of a model which only an engine knows is its address."""
+    return next((address(ref) for ref in entry.installed if str(ref) == entry.id), entry.id)
 
 
 def judge_of(machine: Machine) -> Judge | None:

@@ -24,12 +24,13 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
 from ollm_tui.store.branches import others_line
+from ollm_tui.tools.approval import NamedTools
 
 
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     """Ask and write the answer; the exit code says how it ended."""
     paths = default_paths()
-    loaded = load_for(paths, os.environ, arguments.flags, output)
+    loaded = load_for(paths, os.environ, arguments.flags, output, chooses_model=True)
     if arguments.flags.tools is None:
         for problem in unknown_tools(loaded):
             output.note(str(problem))
@@ -86,6 +87,8 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
         AIError: there is no model, or no chat to go on with.
         NeedsApproval: a tool would do more than read.
     """
+    allowed = allowed_tools(flags.tools or (), runtime.offered_tools())
+    runtime.ask_before_tools(NamedTools(allowed, "--tools"))
     if flags.goes_on:
         client = await runtime.last_chat()
         if (line := others_line(await runtime.branches.listed(client))) is not None:
@@ -95,11 +98,13 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
         if conversation.model is None or runtime.named.problem is not None:
             conversation.model = await _model(runtime, output)
         elif not runtime.named.by_flag:
-            output.note(f"{conversation.model} (as in the chat)")
+            ref = ModelRef.parse(conversation.model)
+            shown = runtime.catalog.shown_address(ref) if ref else conversation.model
+            output.note(f"{shown} (as in the chat)")
     else:
         client = runtime.new_client(await _model(runtime, output), saved=False)
     if flags.tools is not None:
-        client.conversation.tools = allowed_tools(flags.tools, runtime.offered_tools())
+        client.conversation.tools = allowed
     elif line := missing_tools(client.conversation.tools, runtime.offered_tools()):
         output.note(line)
     return client
@@ -134,7 +139,7 @@ async def _model(runtime: Runtime, output: Output) -> str:
     if first.problem is not None:
         raise first.problem
     if first.ref is None:
-        asked = f" Asked: {', '.join(first.silent)}." if first.silent else ""
+        asked = f" No answer from: {', '.join(first.silent)}." if first.silent else ""
         raise AIError(
             ErrorCode.MODEL_NOT_FOUND,
             f"No models found.{asked}",

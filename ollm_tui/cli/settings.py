@@ -5,15 +5,24 @@ from collections.abc import Iterator, Mapping
 from ollm_tui.cli.output import Output, UsageError
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
+from ollm_tui.config.named import named_by
 from ollm_tui.config.origin import ConfigProblem, dotted, in_short
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.runtime.private import known_secrets
 
 
 def load_for(
-    paths: AppPaths, environ: Mapping[str, str], flags: Flags, output: Output
+    paths: AppPaths,
+    environ: Mapping[str, str],
+    flags: Flags,
+    output: Output,
+    *,
+    chooses_model: bool = False,
 ) -> LoadedConfig:
     """Load settings and say their problems; the command goes on with the rest.
+
+    With `chooses_model`, the problem that keeps a model from being chosen is left out here: it ends
+    the command, which says it then.
 
     Raises:
         UsageError: what is wrong was typed on the command line.
@@ -22,7 +31,8 @@ def load_for(
     for problem in loaded.problems:
         if problem.origin.kind == "flag":
             raise UsageError(problem.message, problem.advice)
-    for sentence in in_short(loaded.problems):
+    last = named_by(loaded).problem if chooses_model else None
+    for sentence in in_short(problem for problem in loaded.problems if problem != last):
         output.note(sentence)
     return loaded
 

@@ -3,13 +3,14 @@
 import json
 from typing import Protocol, assert_never
 
-from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
+from ollm_tui.cli.output import ERROR, NEEDS_APPROVAL, OK, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.tools import ToolCall
+from ollm_tui.tui.figures import seconds
 
 WHOLE = "Streaming is not available; the answer comes all at once."
 ELSEWHERE = "Trying another server."
@@ -55,7 +56,7 @@ class ShowText:
                 self._output.thinking(delta)
             case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
                 at_once = WHOLE if error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
-                again = f"Retrying in {wait_s:g} s ({attempt})." if wait_s else at_once
+                again = f"Retrying in {seconds(wait_s)} ({attempt})." if wait_s else at_once
                 self._output.note(f"{event.why} {event.instead or again}")
             case (
                 chat.ContextWarning() | chat.PicturesLeftOut() | chat.MediaDelta() | chat.NoAnswer()
@@ -179,5 +180,7 @@ def code_of(event: chat.ChatEvent) -> int:
             return ERROR
         case chat.Finish(reason="abort"):
             return STOPPED
+        case chat.ToolCallResult(result=result) if result.outcome == "denied":
+            return NEEDS_APPROVAL
         case _:
             return OK

@@ -1,7 +1,11 @@
-"""Commands about the chats themselves: /chats /branch /context."""
+"""Commands about the chats themselves: /chats /branch /rename /context."""
+
+from typing import Final
 
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import command
+
+LONGEST_TITLE: Final = 200
 
 
 @command("chats", aliases=("resume", "history", "sessions"))
@@ -14,6 +18,18 @@ async def show_chats(host: CommandHost, _argument: str) -> None:
 async def show_branch(host: CommandHost, argument: str) -> None:
     """Show the next branch of this chat, or number N."""
     host.show("branch", argument)
+
+
+@command("rename", aliases=("title",), usage="[TITLE]")
+async def rename_chat(host: CommandHost, argument: str) -> None:
+    """Rename this chat."""
+    title = " ".join(argument.split())[:LONGEST_TITLE].rstrip()
+    if not host.conversation().messages:
+        host.say("This chat is empty. Send a message first, then rename it.")
+    elif not title:
+        host.say("/rename TITLE renames this chat.")
+    else:
+        host.show("rename", title)
 
 
 @command("context", aliases=("tokens",))

@@ -18,6 +18,7 @@ View: TypeAlias = Literal[
     "context",
     "links",
     "branch",
+    "rename",
     "edit",
 ]
 """`models` is where one is chosen, `manager` where all are listed with what can be done, and

@@ -1,4 +1,4 @@
-"""The command about reasoning: /think."""
+"""The command about thinking: /think."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -12,8 +12,8 @@ from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mod
 
 _CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = MappingProxyType(
     {
-        "off": (False, "no reasoning"),
-        "on": (True, "reasoning"),
+        "off": (False, "no thinking"),
+        "on": (True, "thinking"),
         "low": (ThinkingConfig(mode="last", effort="low"), "low effort"),
         "medium": (ThinkingConfig(mode="last", effort="medium"), "medium effort"),
         "high": (ThinkingConfig(mode="last", effort="high"), "high effort"),
@@ -33,19 +33,19 @@ def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
 
 @command("think", usage="[off | on | low | medium | high]", complete=_choices)
 async def think(host: CommandHost, argument: str) -> None:
-    """Show or change how much the model reasons."""
+    """Show or change how much the model thinks."""
     name = argument.casefold()
     if not name:
         host.say(_state(host.conversation().should_think))
     elif name in CLEARED:
         host.conversation().should_think = None
-        host.say("Reasoning from the next answer: model default.")
+        host.say("Thinking from the next answer: model default.")
     elif name in _CHOICES:
         host.conversation().should_think = _CHOICES[name][0]
-        host.say(f"Reasoning from the next answer: {name}.")
+        host.say(f"Thinking from the next answer: {name}.")
     elif name in _NOT_THERE:
         host.say(
-            f"/think {name} is not implemented: no server is told when to reason. "
+            f"/think {name} is not implemented: no server is told when to think. "
             "Use on, off, low, medium or high.",
             "error",
         )
@@ -57,7 +57,7 @@ async def think(host: CommandHost, argument: str) -> None:
 def _state(wanted: ShouldThink | None) -> str:
     for name, (known, _) in _CHOICES.items():
         if wanted == known and type(wanted) is type(known):
-            return f"Reasoning: {name}. /think off, low, medium, high or none changes it."
+            return f"Thinking: {name}. /think off, low, medium, high or none changes it."
     if wanted is None:
-        return "Reasoning: model default. /think off, low, medium or high changes it."
-    return f"Reasoning: {thinking_mode(wanted)}."
+        return "Thinking: model default. /think off, low, medium or high changes it."
+    return f"Thinking: {thinking_mode(wanted)}."

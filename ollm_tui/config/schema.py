@@ -50,7 +50,7 @@ class UiSettings(Section):
 
     show_thinking: bool = Field(
         True,
-        description="Show a model's reasoning while it streams; it folds when the answer starts.",
+        description="Show a model's thinking while it streams; it folds when the answer starts.",
     )
     mouse: bool = Field(True, description="Enable the mouse: clicks, wheel and selection.")
     animations: bool = Field(True, description="Animate the screen; turn off for slow terminals.")
@@ -199,7 +199,7 @@ class ModelSettings(Section):
     )
     thinking: bool | None = Field(
         None,
-        description="Whether it reasons before it answers, overriding what the engine reports.",
+        description="Whether it thinks before it answers, overriding what the engine reports.",
         examples=[True],
     )
 

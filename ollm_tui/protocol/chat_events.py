@@ -104,7 +104,7 @@ class MediaDelta:
 
 
 NoAnswerCause: TypeAlias = Literal["empty", "thinking", "calls"]
-"""What there was in place of an answer: nothing, only reasoning, only calls that were not run."""
+"""What there was in place of an answer: nothing, only thinking, only calls that were not run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +122,8 @@ class NoAnswer:
                 return "The model gave an empty answer."
             case "thinking":
                 return (
-                    "The model gave only reasoning and no answer. If it is a model that does not "
-                    "reason, switch off the reasoning parser of its server."
+                    "The model gave only thinking and no answer. If it is a model that does not "
+                    "think, switch off the reasoning parser of its server."
                 )
             case "calls":
                 return "The model gave no answer: it only asked for tools, and none was run."

@@ -94,7 +94,7 @@ class ProviderRegistry:
 
     def unknown(self, name: str) -> AIError:
         """Make the error for a name that is no provider."""
-        known = ", ".join(self._adapters) or "none"
+        known = ", ".join(map(self.shown_name, self._adapters)) or "none"
         return AIError(
             ErrorCode.BAD_REQUEST,
             f"There is no provider named {name!r}.",

@@ -119,6 +119,7 @@ class ChatMaker:
         stored = await self.store.load(chat_id, leaf_id)
         settings = stored.settings
         conversation = Conversation(
+            own_title=stored.title if stored.state.is_renamed else None,
             model=settings.model,
             system_prompt=settings.system_prompt,
             options=settings.options,
@@ -194,7 +195,10 @@ class ChatMaker:
 
 
 class ChatBranches:
-    """Lists the branches of an open chat, opens one, and tells what other programs add."""
+    """Lists the branches of an open chat, opens one, and tells what other programs add.
+
+    It renames the chat too, which is the same on all branches.
+    """
 
     def __init__(self, store: ConversationStore | None, open_branch: OpenBranch) -> None:
         self._store = store
@@ -230,6 +234,17 @@ class ChatBranches:
         """
         journal = self._journal(client)
         return await self._open(journal.conversation_id if journal else "", branch.leaf_id)
+
+    async def rename(self, client: ChatClient, title: str) -> None:
+        """Give the chat a title of the person's own; one that is not saved has it while open.
+
+        Raises:
+            AIError: it keeps the old one.
+        """
+        journal = self._journal(client)
+        if self._store is not None and journal is not None:
+            await self._store.rename(journal.conversation_id, title, watch=journal.watch)
+        client.conversation.own_title = title
 
     def _journal(self, client: ChatClient) -> ConversationJournal | None:
         journal = client.saving.journal

@@ -63,6 +63,8 @@ class ProviderCheck:
     """One provider."""
 
     name: str
+    shown_name: str
+    """Its name as people write it."""
     label: str
     state: State
     address: str | None = None
@@ -234,6 +236,7 @@ def _check(
     engine = sighting.engine if sighting else None
     check = ProviderCheck(
         name=listing.provider,
+        shown_name=runtime.registry.shown_name(listing.provider),
         label=listing.label,
         state=_state(listing, settings, sighting, has_models=bool(chats)),
         address=shown_address(address) if address else None,
@@ -330,7 +333,7 @@ def _advice(
 def _how_to_fill(check: ProviderCheck) -> str | None:
     match check.engine or check.label:
         case "Ollama":
-            pull = f"ollm models pull {check.name}://qwen3:4b"
+            pull = f"ollm models pull {check.shown_name}://qwen3:4b"
             return f"It has no model to chat with: `{pull}` downloads one."
         case "Built-in":
             return None  # the engine and its starter model have lines of their own

@@ -30,11 +30,11 @@ def _provider(check: ProviderCheck) -> Iterator[str]:
     who = check.engine or check.label
     version = f" {check.version}" if check.version else ""
     key = ", with a key" if check.has_key else ""
-    shown = f"{who}{version}" if who != check.name or version else ""
+    shown = f"{who}{version}" if who != check.shown_name or version else ""
     head = f"{shown}{_place(check)}{key}".lstrip(" ,")
     if check.state in {"ok", "empty"}:
         head += f", {_count(check.chat_models, 'model')} to chat with"
-    yield f"{_WORDS[check.state]} {check.name}: {head}"
+    yield f"{_WORDS[check.state]} {check.shown_name}: {head}"
     if check.problem:
         yield f"   {check.problem}"
     if check.answering:

@@ -16,7 +16,7 @@ from ollm_tui.chat.tool_mode import ToolMode
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.named import named_by
-from ollm_tui.config.origin import in_short
+from ollm_tui.config.origin import MOST_SAID, in_short
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.presets import BUILT_IN_ALIASES
 from ollm_tui.library.starter import STARTER
@@ -75,6 +75,7 @@ class Runtime(FetchesModels):
     ) -> None:
         self.config = loaded.config
         self.problems = in_short([*loaded.problems, *unknown_tools(loaded)])
+        self._told = loaded.problems[:MOST_SAID]
         """Sentences about settings that could not be used."""
         self.paths = paths
         self.registry = registry
@@ -202,7 +203,8 @@ class Runtime(FetchesModels):
         """
         named = self.named
         if named.problem is not None:
-            return without_model(settings_error(named.problem))
+            choice = without_model(settings_error(named.problem))
+            return replace(choice, is_told=named.problem in self._told)
         if named.model is not None:
             return FirstModel(ref=await self._named_model(named.model), reason="as configured")
         if named.providers:

@@ -38,10 +38,15 @@ class FirstModel:
     found: tuple[str, ...] = ()
     """Labels of the providers that answered with models."""
     silent: tuple[str, ...] = ()
-    """Labels and ports of the providers that were asked in vain."""
+    """Labels and ports of the providers that should answer and do not.
+
+    A server that nobody set up and that does not run is not among them: the doctor lists it.
+    """
     engine_installed: bool = True
     problem: AIError | None = None
     """Why what a person named cannot be asked; then there is no model."""
+    is_told: bool = False
+    """Whether that is among the problems of the settings that are said at the start."""
     passed_over: ModelRef | None = None
     """The model used last, where another provider was named, which counts more."""
 
@@ -87,9 +92,7 @@ def choose_first(
         reason=reason,
         found=tuple(listing.label for listing in asked if listing.models),
         engine_installed=engine_installed,
-        silent=tuple(
-            _with_port(listing, ports) for listing in asked if listing.problem or listing.absent
-        ),
+        silent=tuple(_with_port(listing, ports) for listing in asked if listing.problem),
     )
 
 

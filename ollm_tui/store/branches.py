@@ -37,6 +37,8 @@ class ChatState:
 
     revision: int
     title: str
+    is_renamed: bool
+    """Whether the person gave the title."""
     nodes: tuple[Node, ...]
     """All messages, in the order they were begun."""
 

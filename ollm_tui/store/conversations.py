@@ -19,7 +19,7 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store import statements
 from ollm_tui.store.backlog import Backlog
-from ollm_tui.store.branches import Branch, ChatNews, branches
+from ollm_tui.store.branches import Branch, ChatNews, ChatWatch, branches
 from ollm_tui.store.database import Database
 from ollm_tui.store.ids import new_id
 from ollm_tui.store.instances import Instances
@@ -31,6 +31,7 @@ from ollm_tui.store.rows import (
     HasSettings,
     MessageRow,
     StoredConversation,
+    column,
 )
 
 logger = logging.getLogger(__name__)
@@ -148,17 +149,25 @@ class ConversationStore:
             ) from changed
         self._backlog.forget(conversation_id)
 
-    async def rename(self, conversation_id: str, title: str) -> None:
-        """Give a chat a title of the person's own.
+    async def rename(
+        self, conversation_id: str, title: str, *, watch: ChatWatch | None = None
+    ) -> None:
+        """Give a chat a title of the person's own; for an open chat's `watch` it is no news.
 
         Raises:
             AIError: it keeps the old one; BAD_REQUEST when there is no such chat.
         """
-        is_there = await self._database.write(
-            partial(
-                statements.rename_conversation, conversation_id=conversation_id, title=title.strip()
-            )
+        await self._save_first()
+        watch = watch or ChatWatch()
+        before, watch.title = watch.title, column(title.strip())
+        rename = partial(
+            statements.rename_conversation, conversation_id=conversation_id, title=title.strip()
         )
+        is_there = False
+        try:
+            is_there = await self._database.write(rename)
+        finally:
+            watch.title = watch.title if is_there else before
         if not is_there:
             raise _no_such_chat()
 

@@ -199,7 +199,7 @@ def chat_state(
     With a `revision` that is still the present one, its messages are not read.
     """
     row = connection.execute(
-        "SELECT revision, title FROM conversations WHERE id = ?", (conversation_id,)
+        "SELECT revision, title, title_by FROM conversations WHERE id = ?", (conversation_id,)
     ).fetchone()
     if row is None:
         return None
@@ -210,7 +210,12 @@ def chat_state(
             " WHERE conversation_id = ? ORDER BY number",
             (conversation_id,),
         ).fetchall()
-    return ChatState(revision=row[0], title=row[1], nodes=tuple(Node(*one) for one in found))
+    return ChatState(
+        revision=row[0],
+        title=row[1],
+        is_renamed=row[2] == "person",
+        nodes=tuple(Node(*one) for one in found),
+    )
 
 
 def delete_conversation(

@@ -147,6 +147,14 @@ class ChatBranches(Protocol):
         """
         ...
 
+    async def rename(self, client: "Client", title: str) -> None:
+        """Give the chat a title of the person's own; one that is not saved has it while open.
+
+        Raises:
+            AIError: it keeps the old one.
+        """
+        ...
+
 
 @runtime_checkable
 class KeepsBranches(Protocol):

@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 
 
 def seconds(value: float) -> str:
-    """Write a duration: `3 ms`, `0.31 s`, `3.2 s`, `12 s`, `2 min 5 s`."""
+    """Write a duration: `3 ms`, `0.31 s`, `0.5 s`, `3.2 s`, `12 s`, `2 min 5 s`."""
     if 0 <= value < 0.0095:
         return f"{value * 1000:.0f} ms" if value >= 0.0005 else "under 1 ms"
-    if value < 1:
-        return f"{value:.2f} s"
     if value < 9.95:
-        return f"{value:.1f} s"
+        digits = f"{value:.2f}" if value < 1 else f"{value:.1f}"
+        return f"{digits.rstrip('0').rstrip('.')} s"
     if value < 59.5:
         return f"{value:.0f} s"
     minutes, rest = divmod(round(value), 60)

@@ -13,12 +13,12 @@ SIGNS: Final[Mapping[Source, str]] = MappingProxyType({"known": "", "assumed": "
 BESIDE_TEXT: Final[tuple[tuple[Ability, str], ...]] = (
     ("vision", "vision"),
     ("tools", "tools"),
-    ("thinking", "thinks"),
+    ("thinking", "thinking"),
 )
 UNUSABLE: Final = "unusable"
 """Stands in place of what a model can do whose file is damaged or lacks a part."""
 _LONGEST: Final = 300
-_SPELLED: Final[Mapping[str, str]] = MappingProxyType({"thinks": "thinks thinking"})
+_SPELLED: Final[Mapping[str, str]] = MappingProxyType({"thinking": "thinking thinks"})
 
 
 def problem_with(info: ModelInfo) -> str | None:

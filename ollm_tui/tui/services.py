@@ -140,7 +140,12 @@ class FirstModel(Protocol):
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """Labels of the providers that were asked in vain."""
+        """Labels of the providers that should answer and do not."""
+        ...
+
+    @property
+    def is_told(self) -> bool:
+        """Whether why there is none is among the problems of the settings, which are told."""
         ...
 
     @property

@@ -65,7 +65,7 @@ def test_what_answers_is_told_with_all_that_it_can_do(
     assert {"chat", "list", "show"} <= set(one["offers"])
     text = ollm("doctor", **{**home, "OLLAMA_HOST": fake.url})
     assert text.returncode == 0
-    assert f"ok local: Ollama 0.12.0 at localhost:{port}" in text.stdout
+    assert f"ok ollama: Ollama 0.12.0 at localhost:{port}" in text.stdout
     assert "New chats use ollama://tiny:1b" in " ".join(text.stdout.split())
 
 
@@ -75,7 +75,7 @@ def test_what_is_missing_has_a_next_step_and_the_exit_code_says_so(
     done = ollm("doctor", **home)
     assert done.returncode == 1
     words = " ".join(done.stdout.split())
-    assert "!! local: Ollama at localhost:9" in done.stdout
+    assert "!! ollama: Ollama at localhost:9" in done.stdout
     assert "-> Start it with `ollama serve`" in words
     assert "`ollm models starter` downloads a small one." in words
     assert "You cannot chat yet" in words

@@ -85,7 +85,7 @@ def test_a_search_asks_the_hub_and_merges_what_is_here(models: Run, hub: ListedH
 
 def test_a_model_of_a_server_is_found_with_its_address(models: Run) -> None:
     code, out, _ = models("search", "thinker", "--offline")
-    assert (code, listed(out)) == (0, ["local://thinker:latest"])
+    assert (code, listed(out)) == (0, ["ollama://thinker:latest"])
     assert out.splitlines()[0].split()[-2:] == ["HERE", "FITS"]
 
 
@@ -198,11 +198,21 @@ def test_a_registry_file_that_cannot_be_written_is_a_sentence(
 
 def test_a_judge_of_the_machine_has_a_column_and_unknown_ones_have_none() -> None:
     entries = [RegistryEntry(id="a", name="a"), RegistryEntry(id="b", name="b", downloads=7)]
-    assert table_of(entries) == (["MODEL", "DOWNLOADS"], [("a", ""), ("b", "7")])
-    head, rows = table_of(entries, lambda entry: "GPU" if entry.id == "a" else "")
+    assert table_of(entries, str) == (["MODEL", "DOWNLOADS"], [("a", ""), ("b", "7")])
+    head, rows = table_of(entries, str, lambda entry: "GPU" if entry.id == "a" else "")
     assert (head[-1], rows[0][-1]) == ("FITS", "GPU")
     long = RegistryEntry(id="x" * 500, name="x", installed=(ModelRef("local", "x"),))
-    assert table_of([long])[1][0][0] == "x" * 59 + "…"
+    assert table_of([long], str)[1][0][0] == "x" * 59 + "…"
+
+
+def test_an_address_in_the_table_is_as_people_write_it() -> None:
+    here = ModelRef("embedded", "tiny")
+    entry = RegistryEntry(id=str(here), name="tiny", installed=(here,))
+    head, rows = table_of([entry], lambda ref: f"built-in://{ref.model}")
+    assert dict(zip(head, rows[0], strict=True)) == {
+        "MODEL": "built-in://tiny",
+        "HERE": "built-in://tiny",
+    }
 
 
 @pytest.mark.parametrize(

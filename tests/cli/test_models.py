@@ -65,7 +65,7 @@ def test_a_model_is_pulled_with_plain_lines_where_nobody_watches(
     models: Run, server: OllamaServer
 ) -> None:
     code, out, err = models("pull", "new")
-    assert (code, out) == (0, "local://new\n")
+    assert (code, out) == (0, "ollama://new\n")
     lines = err.splitlines()
     assert lines[0] == "ollm: new: pulling manifest"
     assert "ollm: new: 39 %  400 kB of 1.0 MB" in lines
@@ -96,7 +96,7 @@ def test_a_failed_pull_says_why_and_the_next_one_goes_on(models: Run) -> None:
     assert "no such host" in err
     assert "Repeat it to resume the download" in err
     code, out, err = models("pull", "broken")
-    assert (code, out) == (0, "local://broken\n")
+    assert (code, out) == (0, "ollama://broken\n")
     assert "60 %" in err
     assert "20 %" not in err
     code, out, err = models("pull", "missing", "--json")

@@ -51,7 +51,7 @@ def library() -> Path:
 
 def test_where_nobody_can_be_asked_the_recommended_quantization_is_taken(models: Run) -> None:
     code, out, err = models("pull", SMALL)
-    assert (code, out) == (0, "embedded://Small-1.7B-Q8_0\n")
+    assert (code, out) == (0, "built-in://Small-1.7B-Q8_0\n")
     lines = err.splitlines()
     assert lines[0].startswith("ollm: Using Q8_0 of 5: ")
     assert lines[0].endswith("--quant NAME chooses another.")
@@ -65,7 +65,7 @@ def test_a_quantization_that_is_named_is_taken_without_a_word(
     models: Run, written: list[str]
 ) -> None:
     code, out, err = models("pull", *written)
-    assert (code, out) == (0, "embedded://Small-1.7B-Q4_K_M\n")
+    assert (code, out) == (0, "built-in://Small-1.7B-Q4_K_M\n")
     assert "is taken" not in err
 
 
@@ -87,7 +87,7 @@ def test_all_parts_of_a_split_model_come_and_a_link_to_one_means_all(
 ) -> None:
     part = "Q4_K_M/Large-70B-Q4_K_M-00002-of-00003.gguf"
     code, out, _err = models("pull", f"{hub.url}/another/Large-70B-GGUF/blob/main/{part}")
-    assert (code, out) == (0, "embedded://Large-70B-Q4_K_M\n")
+    assert (code, out) == (0, "built-in://Large-70B-Q4_K_M\n")
     assert len([*library().rglob("*.gguf")]) == 3
 
 
@@ -99,7 +99,7 @@ def test_a_file_of_this_machine_or_of_any_server_comes_into_the_library(
     own = tmp_path / "mine.gguf"
     own.write_bytes(fetched.read_bytes())
     code, out, _err = models("pull", str(own))
-    assert (code, out) == (0, "embedded://mine\n")
+    assert (code, out) == (0, "built-in://mine\n")
     missing = models("pull", str(tmp_path / "none.gguf"))
     assert missing[0] == 1
     assert "There is no file" in missing[2]
@@ -163,7 +163,7 @@ def test_downloads_are_listed_and_one_is_cancelled_by_a_part_of_its_name(
         "ollm: Gated-8B-Q4_K_M is cancelled.\n",
     )
     code, out, _err = models("downloads", "resume", "Q8_0")
-    assert (code, out) == (0, "embedded://Gated-8B-Q8_0\n")
+    assert (code, out) == (0, "built-in://Gated-8B-Q8_0\n")
     states = {job["title"]: job["state"] for job in json.loads(models("downloads", "--json")[1])}
     assert states["Gated-8B-Q8_0"] == "done"
     assert states.get("Gated-8B-Q4_K_M", "cancelled") == "cancelled"
@@ -281,7 +281,7 @@ def test_the_bar_names_amount_rate_and_time_left() -> None:
         seconds_left=250.0,
         note="resumed at 41 %",
     )
-    LiveJob(Output(FakeTerminal(), err)).progress(job)
+    LiveJob(Output(FakeTerminal(), err), str).progress(job)
     assert "m  ██████████░░░░░░░░░░ 50 %  500.0 MB of 1.0 GB  2.0 MB/s  4 min 10 s left" in (
         err.getvalue()
     )
@@ -294,8 +294,8 @@ def test_no_word_of_a_download_drives_the_terminal(payload: Payload) -> None:
         id=text, origin=UrlFile(url=text), title=text, state="done", note=text, model=text, total=9
     )
     out, err = FakeTerminal(), FakeTerminal()
-    for make in (LiveJob, PlainJob, JsonJob):
-        report = make(Output(out, err))
+    output = Output(out, err)
+    for report in (LiveJob(output, str), PlainJob(output, str), JsonJob(output)):
         report.progress(job)
         report.ended(job, text)
     said = err.getvalue().replace("\r", "") + out.getvalue()

@@ -29,6 +29,19 @@ def test_a_page_is_up_to_date(name: str) -> None:
     assert written == pages()[name], "run `python -m ollm_tui.cli.reference`"
 
 
+def test_an_installed_package_has_the_manual_page_and_the_completions() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    shared = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    assert shared.keys() <= pages().keys()
+    assert set(shared.values()) == {
+        "share/man/man1/ollm.1",
+        "share/bash-completion/completions/ollm",
+        "share/zsh/site-functions/_ollm",
+        "share/fish/vendor_completions.d/ollm.fish",
+    }
+    assert pages()["docs/reference/zsh/_ollm"].startswith("#compdef ollm ")
+
+
 def test_check_names_a_page_that_is_out_of_date(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

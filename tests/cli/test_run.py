@@ -316,6 +316,20 @@ def test_a_signal_before_the_answer_began_ends_the_run_too(number: int, code: in
                 assert process.communicate() == (b"", b"")
 
 
+def test_settings_that_keep_a_model_from_being_chosen_are_told_once(
+    ollm: Ollm, tmp_path: Path
+) -> None:
+    broken = tmp_path / "config.toml"
+    for text, words in (
+        ("[broken\n", "not valid TOML"),
+        ('provider = "gone"\n', "unknown provider"),
+    ):
+        broken.write_text(text)
+        done = ollm("-p", "x", OLLM_CONFIG=str(broken))
+        assert done.returncode != 0
+        assert done.stderr.count(words) == 1, done.stderr
+
+
 def called(name: str, **arguments: object) -> dict[str, Any]:
     return said("", tool_calls=[{"function": {"name": name, "arguments": arguments}}])
 
@@ -347,7 +361,7 @@ ONLY_CALLS = "The model gave no answer: it only asked for tools, and none was ru
     ("lines", "cause", "words"),
     [
         ([DONE], "empty", "The model gave an empty answer."),
-        ([said("", thinking="Rivers."), DONE], "thinking", "only reasoning and no answer"),
+        ([said("", thinking="Rivers."), DONE], "thinking", "only thinking and no answer"),
         ([called("read_file", path="a"), DONE], "calls", ONLY_CALLS),
     ],
 )

@@ -1,16 +1,27 @@
 """Tools and saved chats from the shell."""
 
 import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 
 from ollm_tui.cli.output import NEEDS_APPROVAL, NeedsApproval, Output, UsageError
 from ollm_tui.cli.run import allowed_tools
 from ollm_tui.cli.show import ShowText
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.load import load_config
+from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.chat_events import Retrying, ToolCallResult, ToolCallStart
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.tools import ToolCall, ToolResult
 from ollm_tui.runtime.chats import OfferedTool
+from ollm_tui.runtime.compose import open_runtime
+from tests.cli.conftest import Ollm
+from tests.cli.fake_ollama import DONE, FakeOllama, said
 
 READING = [OfferedTool(name, "read", "Reads.") for name in ("read_file", "calculate")]
 WRITING = OfferedTool("write_note", "write", "Writes.")
@@ -80,3 +91,54 @@ def test_another_form_of_the_request_is_one_line_beside_the_answer(
     seen = capsys.readouterr()
     assert seen.out == ""
     assert seen.err.splitlines() == [f"ollm: Unknown parameter: 'top_k'. {instead}"]
+
+
+READ = {"function": {"name": "read_file", "arguments": {"path": "plan.txt"}}}
+TOOLS = ("current_time", "read_file")
+
+
+async def save_a_chat(url: str) -> None:
+    """Keep a chat of the app in which tools are on and every call asks."""
+    paths = default_paths()
+    loaded = load_config(paths, os.environ, Flags(host=url, provider="local"))
+    async with open_runtime(loaded, paths) as runtime:
+        client = runtime.new_client("local://tiny:1b")
+        client.conversation.tools = TOOLS
+        async with client.chat("hi") as events:
+            async for _ in events:
+                pass
+
+
+@pytest.mark.parametrize("way", ["chat", "settings"])
+def test_a_tool_that_asks_in_the_app_is_refused_until_the_option_names_it(
+    way: str, ollm: Ollm, fake: FakeOllama, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.txt").write_text("the plan")
+    fake.capabilities = ["completion", "tools"]
+    settings = tmp_path / "config.toml"
+    enabled = f"enabled = {json.dumps(TOOLS)}\n" if way == "settings" else ""
+    settings.write_text(f"[tools]\n{enabled}root = '{tmp_path}'\n[chat]\nmax_turns = 2\n")
+    asked = ["--host", fake.url, "--model", "local://tiny:1b", "--config", str(settings)]
+    if way == "chat":
+        anyio.run(partial(save_a_chat, fake.url))
+        asked.append("-c")
+    fake.requests.clear()
+    fake.lines = [said("", tool_calls=[READ]), DONE]
+
+    done = ollm(*asked, "-p", "plan?")
+    assert offered(fake) == [*TOOLS]
+    refusal = fake.requests[-1]["messages"][-1]["content"]
+    assert refusal == (
+        "Not run: it was not allowed. read_file needs approval, and there is no terminal for "
+        "approval. Use --tools read_file to allow it."
+    )
+    assert f"ollm: read_file denied: {refusal}" in done.stderr.splitlines()
+    assert done.returncode == NEEDS_APPROVAL
+    assert "the plan" not in json.dumps(fake.requests) + done.stdout + done.stderr
+
+    done = ollm(*asked, "--tools", "read_file", "-p", "plan?")
+    assert "the plan" in fake.requests[-1]["messages"][-1]["content"]
+
+
+def offered(fake: FakeOllama) -> list[Any]:
+    return [tool["function"]["name"] for tool in fake.requests[0]["tools"]]

@@ -40,8 +40,8 @@ async def test_think_sets_what_is_said_and_shows_it(
     said = await run(host, f"/think {word}")
     assert host.talk.should_think == wanted
     assert type(host.talk.should_think) is type(wanted)
-    mode = said.removeprefix("Reasoning from the next answer: ")
-    assert (await run(host, "/think")).startswith(f"Reasoning: {mode}")
+    mode = said.removeprefix("Thinking from the next answer: ")
+    assert (await run(host, "/think")).startswith(f"Thinking: {mode}")
 
 
 @pytest.mark.parametrize("word", ["first", "last", "DEEP"])
@@ -70,7 +70,7 @@ async def test_think_refuses_another_word_and_changes_nothing(host: RecordingHos
 
 async def test_a_mode_of_another_kind_is_named(host: RecordingHost) -> None:
     host.talk.should_think = ThinkingConfig(mode="deep", effort="low")
-    assert await run(host, "/think") == "Reasoning: deep."
+    assert await run(host, "/think") == "Thinking: deep."
 
 
 async def test_tools_alone_lists_them_with_effect_and_state(host: RecordingHost) -> None:

@@ -270,7 +270,7 @@ def test_whatever_a_file_holds_is_read_and_shown(
     made = registry(folder)
     found = made.search(limit=10_000)
     assert len(found) >= 60
-    assert all(entry_json(entry) and table_of([entry]) for entry in found)
+    assert all(entry_json(entry) and table_of([entry], str) for entry in found)
 
 
 async def test_a_hub_that_counts_without_end_breaks_nothing(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ async def test_a_hub_that_counts_without_end_breaks_nothing(tmp_path: Path) -> N
     )
     (entry,) = await registry(tmp_path, ListedHub(endless)).search_hub("thing")
     assert (entry.downloads, entry.likes, entry.parameters) == (None, None, None)
-    assert table_of([entry])
+    assert table_of([entry], str)
 
 
 async def test_what_changes_while_it_is_put_together_is_in_it(tmp_path: Path) -> None:

@@ -252,3 +252,19 @@ async def test_the_window_of_a_model_is_asked_for_again(paths: AppPaths) -> None
             info = await runtime.model_info(ModelRef("local", "tiny:latest"))
             assert info is not None
             assert info.context == 4096
+
+
+async def test_a_chat_that_was_renamed_has_its_title_when_it_is_opened_again(
+    paths: AppPaths,
+) -> None:
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        runtime.registry.register(ScriptedProvider("scripted", models=[ModelInfo(name="m")]))
+        client = runtime.new_client("scripted://m")
+        async with client.chat("Why?") as events:
+            async for _ in events:
+                pass
+        assert client.conversation.title == "Why?"
+        await runtime.branches.rename(client, "Skies")
+        assert client.conversation.title == "Skies"
+        assert await runtime.branches.news(client) is None
+        assert (await runtime.last_chat()).conversation.title == "Skies"

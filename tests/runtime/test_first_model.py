@@ -70,12 +70,12 @@ def test_an_unusable_file_is_never_chosen() -> None:
     assert choose_first([listing("embedded", broken)], last=None, starter=None).ref is None
 
 
-def test_who_was_asked_in_vain_is_told() -> None:
+def test_a_server_that_should_answer_is_named_and_one_that_nobody_set_up_is_not() -> None:
     refused = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Nobody there.")
     absent = Listing(provider="lmstudio", label="LM Studio", absent=True)
     first = choose_first([listing("local", problem=refused), absent], last=None, starter=None)
     assert first.ref is None
-    assert first.silent == ("Local", "LM Studio")
+    assert first.silent == ("Local",)
     assert first.found == ()
 
 
@@ -98,6 +98,8 @@ def test_advice_fits_what_is_there() -> None:
 
 
 def test_who_was_silent_is_named_with_the_port() -> None:
-    absent = Listing(provider="lmstudio", label="LM Studio", absent=True)
-    first = choose_first([absent], last=None, starter=None, ports={"lmstudio": 1234})
-    assert first.silent == ("LM Studio (1234)",)
+    refused = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Nobody there.")
+    first = choose_first(
+        [listing("local", problem=refused)], last=None, starter=None, ports={"local": 11434}
+    )
+    assert first.silent == ("Local (11434)",)

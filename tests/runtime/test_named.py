@@ -314,3 +314,20 @@ async def test_a_model_of_the_command_line_is_asked_whatever_provider_is_set_els
     way = Way("", Flags(model="other://tiny"), environ, text)
     async with beside_another(way, paths) as (runtime, _):
         assert str((await runtime.first_model()).ref) == "other://tiny"
+
+
+@pytest.mark.parametrize(
+    ("flags", "text", "is_told"),
+    [
+        (Flags(), "[broken\n", True),
+        (Flags(), 'provider = "gone"\n', True),
+        (Flags(model="other://m", provider="local"), "", False),
+    ],
+)
+async def test_what_the_settings_have_wrong_is_known_to_be_said_at_the_start(
+    flags: Flags, text: str, is_told: bool, paths: AppPaths
+) -> None:
+    async with beside_another(Way("", flags, text=text), paths) as (runtime, _):
+        first = await runtime.first_model()
+        assert (first.ref, first.is_told) == (None, is_told)
+        assert bool(runtime.problems) is is_told

@@ -243,6 +243,21 @@ async def test_a_name_given_by_a_person_stays(path: Path) -> None:
     assert rows(path, "SELECT title_by FROM conversations") == [("person",)]
 
 
+async def test_renaming_an_open_chat_is_news_to_others_only(path: Path) -> None:
+    async with open_store(path) as store:
+        chat_id = await save_chat(store, "Question")
+        mine, other = [store.journal(SETTINGS, await store.load(chat_id)) for _ in range(2)]
+        await store.rename(chat_id, " Mine\0 ", watch=mine.watch)
+        assert await store.news(mine) is None
+        told = await store.news(other)
+        assert told is not None
+        assert told.title == "Mine�"
+        assert (await store.load(chat_id)).state.is_renamed
+        with pytest.raises(AIError, match="no such chat"):
+            await store.rename("never saved", "Title", watch=mine.watch)
+        assert mine.watch.title == "Mine�"
+
+
 async def test_a_deleted_chat_is_gone_from_the_file(path: Path) -> None:
     async with open_store(path) as store:
         kept, gone = await save_chat(store, "keep this"), await save_chat(store, "forget-this")

@@ -127,6 +127,7 @@ class ScriptedFirstModel:
     silent: tuple[str, ...] = ("LM Studio", "llama.cpp", "vLLM")
     advice: str | None = None
     passed_over: ModelRef | None = None
+    is_told: bool = False
 
 
 class ScriptedCatalog:

@@ -251,7 +251,7 @@ def test_warnings_and_retries_are_notes(stage: Stage) -> None:
     stage.presenter.apply(Retrying(attempt=1, wait_s=2, error=error, turn=1))
     stage.presenter.apply(ContextWarning(used=3900, limit=4096, estimated=True, turn=1))
     assert [note[1] for note in stage.transcript.notes] == [
-        "Ollama does not answer. Retrying in 2.0 s.",
+        "Ollama does not answer. Retrying in 2 s.",
         "The chat uses about 3,900 of the model's 4,096 tokens.",
     ]
     assert stage.transcript.notes[1] == ("warning", stage.transcript.notes[1][1], "Press F6.")

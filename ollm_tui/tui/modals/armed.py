@@ -29,7 +29,7 @@ _SCROLLS: Final[Mapping[str, int]] = MappingProxyType(
 )
 """Rows that a key goes."""
 _PAGES: Final[Mapping[str, int]] = MappingProxyType({"pageup": -1, "pagedown": 1})
-_TOO_SMALL: Final = "Too small to show the question. Enlarge the window, or press n for no."
+_TOO_SMALL: Final = "Too small to show the question. Enlarge the window, or press Esc to close it."
 
 
 class ArmedDialog(Dialog[ScreenResultType]):

@@ -7,7 +7,7 @@ from typing import Final
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.tui.figures import amount
 from ollm_tui.tui.modals.yes_no import YesNoDialog
-from ollm_tui.tui.widgets.download_rows import title_of
+from ollm_tui.tui.widgets.download_rows import ShownName, title_of
 from ollm_tui.tui.widgets.reading import Passage
 
 MUCH_BYTES: Final = 50_000_000
@@ -17,11 +17,13 @@ MUCH_BYTES: Final = 50_000_000
 class CancelDownload(YesNoDialog):
     """Gives whether to cancel; to pause instead is named, as that keeps everything."""
 
-    def __init__(self, job: Job, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, job: Job, shown_name: ShownName, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__(
             "Cancel the download?",
             "The part downloaded so far is deleted. Pausing keeps it.",
-            Passage(amount(job.completed, job.total), title_of(job)),
+            Passage(amount(job.completed, job.total), title_of(job, shown_name)),
             yes="cancel and delete the partial file",
             no="or Esc keep downloading",
             clock=clock,

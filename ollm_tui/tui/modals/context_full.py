@@ -1,8 +1,9 @@
 """What takes the room in the model's window, and the ways out, each on a key."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import ClassVar, Final, Literal, TypeAlias, assert_never
 
 from textual import events
 from textual.app import ComposeResult
@@ -21,9 +22,11 @@ from ollm_tui.tokens.budget import (
 )
 from ollm_tui.tokens.limits import WindowSource
 from ollm_tui.tui.capabilities import ContextFigures
-from ollm_tui.tui.modals.dialog import Dialog
+from ollm_tui.tui.modals.armed import WAITING, ArmedDialog
+from ollm_tui.tui.widgets.reading import Passage, Reading
 
 NEW_CHAT: Final = "new"
+_ROWS_AROUND: Final = 14
 _SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
     {
         "settings": "set in the settings",
@@ -35,19 +38,29 @@ _SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
 Choice: TypeAlias = WayOut | Literal["new"] | None
 
 
-class ContextFull(Dialog[Choice]):
-    """Gives the way out that was chosen."""
+class ContextFull(ArmedDialog[Choice]):
+    """Gives the way out that was chosen.
+
+    It opens when all is counted, which may take a while, and then somebody may be typing again.
+    """
+
+    CONSENTS: ClassVar[frozenset[str]] = frozenset("lwdsn")
 
     DEFAULT_CSS = """
     ContextFull {
         & > Vertical { width: 70; height: auto; max-height: 96%; }
         #figures, #ways { height: auto; }
+        #figures { margin-bottom: 1; }
         #ways { margin-top: 1; }
+        &.-low #figures { margin-bottom: 0; }
+        &.-low #ways { margin-top: 0; }
     }
     """
 
-    def __init__(self, figures: ContextFigures) -> None:
-        super().__init__()
+    def __init__(
+        self, figures: ContextFigures, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(clock=clock)
         self._figures = figures
         self._ways = keyed_ways(figures.ways)
 
@@ -56,32 +69,48 @@ class ContextFull(Dialog[Choice]):
         with Vertical():
             yield Static("Context", classes="title")
             yield Static(Content("\n".join(context_lines(self._figures))), id="figures")
+            parts = Passage("What takes the room", "\n".join(part_lines(self._figures)))
+            yield Reading([parts], margin=_ROWS_AROUND + len(self._ways))
             yield Static(ways_content(self._ways), id="ways")
-            yield Static(Content("Type a letter to choose · Esc close"), id="about")
+            yield Static(Content(WAITING), id="about")
 
-    def on_key(self, event: events.Key) -> None:
+    @property
+    def is_read(self) -> bool:
+        """Whether a way out may be taken: the figures need not be read to their end."""
+        return True
+
+    def keys(self) -> Content:
+        """Say how to choose."""
+        return Content("Type a letter to choose, or Esc to close.")
+
+    def answer(self, event: events.Key) -> bool:
         """Take a way out, or none."""
-        if event.key in {"escape", "ctrl+c", "enter", "q"}:
-            choice: Choice = None
-        elif event.character == "n":
-            choice = NEW_CHAT
-        elif (choice := self._ways.get(event.character or "")) is None:
-            return
-        event.stop()
-        event.prevent_default()
+        choice: Choice = NEW_CHAT if event.character == "n" else None
+        if choice is None and event.key not in {"enter", "q"}:
+            choice = self._ways.get(event.character or "")
+            if choice is None:
+                return False
         self.dismiss(choice)
+        return True
+
+    def refuse(self) -> None:
+        """Close it and change nothing."""
+        self.dismiss(None)
 
 
 def context_lines(figures: ContextFigures) -> list[str]:
-    """Write what is used of which window, who says so, and what takes the room."""
+    """Write what is used of which window, and who says so."""
     share = 100 * figures.used / max(1, figures.limit)
     about = "about " if figures.estimated else ""
     return [
         f"{about}{figures.used:,} of {figures.limit:,} tokens ({share:.0f} %)".capitalize(),
         f"Window size: {_SOURCES[figures.source]}.",
-        "",
-        *(f"{tokens:>9,}  {clean_line(what)}" for what, tokens in figures.parts),
     ]
+
+
+def part_lines(figures: ContextFigures) -> list[str]:
+    """Write what takes the room, one part a line."""
+    return [f"{tokens:>9,}  {clean_line(what)}" for what, tokens in figures.parts]
 
 
 def keyed_ways(ways: Sequence[WayOut]) -> Mapping[str, WayOut]:

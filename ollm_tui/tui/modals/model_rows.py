@@ -12,7 +12,7 @@ from ollm_tui.tui import model_match
 from ollm_tui.tui.figures import size, window
 from ollm_tui.tui.model_abilities import beside_text, can_chat
 
-LEAST_NAME = 24
+LEAST_NAME = 22
 """Cells that a name keeps before a column goes."""
 
 
@@ -82,7 +82,7 @@ def row_content(row: ModelRow, width: int, *, is_current: bool, names_provider: 
     facts = [
         (size(info.size_bytes) if info.size_bytes else "").rjust(7),
         (window(info.context) if info.context else "").rjust(4),
-        marks(info).ljust(22),
+        marks(info).ljust(24),
     ]
     room = width - 3
     while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_NAME:

@@ -51,6 +51,9 @@ class Branches:
         finally:
             self._is_looking = False
         if news is not None and client is self._desk.talk.client:
+            if news.title is not None:
+                client.conversation.own_title = news.title
+                self._desk.status.show_talk()
             for text, hint in news_words(news):
                 self._desk.say(text, "warning", hint)
 
@@ -89,6 +92,23 @@ class Branches:
         self._desk.say(text, hint="/branch shows the next one. New messages continue from here.")
         await self._desk.talk.find_window()
         self._desk.status.show_talk()
+
+    def rename(self, title: str) -> None:
+        """Give the open chat another title."""
+        self._screen.run_worker(self._rename(title), group="rename")
+
+    async def _rename(self, title: str) -> None:
+        source, client = self._source, self._desk.talk.client
+        if source is None:
+            self._desk.say("Chats cannot be renamed here.")
+            return
+        try:
+            await source.rename(client, title)
+        except AIError as error:
+            self._desk.say(error.message, "error", error.hint)
+        else:
+            self._desk.say(f"Renamed this chat to “{clean_line(title)}”.")
+            self._desk.status.show_talk()
 
     async def _listed(self) -> "Sequence[Branch] | None":
         """Give the branches; None, and why, if they cannot be read."""

@@ -19,6 +19,7 @@ from ollm_tui.tui.widgets.downloads import DownloadsDock
 if TYPE_CHECKING:
     from ollm_tui.library.downloads.job import Job
     from ollm_tui.library.downloads.ports import Downloads
+    from ollm_tui.tui.services import Runtime
 
 FRAME_S: Final = 0.25
 """The list is drawn at most once in this time."""
@@ -39,9 +40,10 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
     PARTS: ClassVar[tuple[str, ...]] = ()
     """What must be there for it to be written on, as selectors."""
 
-    def __init__(self, runtime: object, *, sleep: Sleep = anyio.sleep) -> None:
+    def __init__(self, runtime: "Runtime", *, sleep: Sleep = anyio.sleep) -> None:
         super().__init__()
-        self._fetches = runtime
+        self._fetches: object = runtime
+        self._shown_name = runtime.catalog.shown_name
         self._sleep = sleep
         self._done: frozenset[str] = frozenset()
 
@@ -64,7 +66,9 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
     def make_dock(self, keymap: Keymap, way_here: str) -> DownloadsDock:
         """Make the list; `way_here` is the id of the key that leads to it."""
         return DownloadsDock(
-            own_keys=keymap.hints_of(*_OWN_KEYS), ways_here=keymap.hints_of(way_here)
+            self._shown_name,
+            own_keys=keymap.hints_of(*_OWN_KEYS),
+            ways_here=keymap.hints_of(way_here),
         )
 
     @property
@@ -129,7 +133,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
             if ref is not None:
                 self.dismiss(ref)
         elif event.deed == "cancel" and job.completed >= MUCH_BYTES:
-            self.app.push_screen(CancelDownload(job), self._cancels(job))
+            self.app.push_screen(CancelDownload(job, self._shown_name), self._cancels(job))
         else:
             self._carry_out(event.deed, job)
 

@@ -148,11 +148,14 @@ class Fetching:
         if ref is not None and ref != self._taken:
             address = self._desk.runtime.catalog.shown_address(ref)
             hint = f"/model {clean_name(address[:_LONGEST])} to chat with it."
-        self._desk.say(f"Downloaded {title_of(job)}{amount}.", "info", hint)
+        self._desk.say(f"Downloaded {self._title(job)}{amount}.", "info", hint)
 
     def _tell_failed(self, job: Job) -> None:
         trouble = job.trouble
         words = clean_line(trouble.message[:_LONGEST]) if trouble is not None else "It failed."
         advice = clean_line((trouble.hint or "")[:_LONGEST]) if trouble is not None else ""
         hint = " ".join(filter(None, (advice, "/pull shows the details.")))
-        self._desk.say(f"{title_of(job)} could not be downloaded. {words}", "error", hint)
+        self._desk.say(f"{self._title(job)} could not be downloaded. {words}", "error", hint)
+
+    def _title(self, job: Job) -> str:
+        return title_of(job, self._desk.runtime.catalog.shown_name)

@@ -277,7 +277,7 @@ class FindModels(ShowsDownloads):
     def _say_what_happens(self) -> None:
         if not self.has_its_parts:
             return
-        lines = about_row(self._marked)
+        lines = about_row(self._marked, self._runtime.catalog.shown_address)
         self.query_one("#row", Static).update(Content("\n".join(lines)))
         self.query_one("#said", Static).update(Content(self._words()))
 

@@ -102,6 +102,7 @@ class ModelDeeds:
             self._work.place(entry.ref) or entry.label,
             is_own=self._work.is_own(entry.ref),
             is_loaded=bool(entry.is_loaded),
+            other_names=self._work.other_names(entry.ref),
         )
         if await self._screen.app.push_screen_wait(question):
             self._work.delete(entry.ref)

@@ -82,6 +82,14 @@ class ModelWork:
         except AIError:  # its provider has gone from the settings
             return None
 
+    def other_names(self, ref: ModelRef) -> Sequence[str]:
+        """Give the other names of a model where it is, as far as its server tells digests."""
+        known = self._desk.runtime.catalog.cached()
+        models = next((one.models for one in known if one.provider == ref.provider), ())
+        digests = {info.name: info.details.get("digest") for info in models}
+        digest = digests.pop(ref.model, None)
+        return tuple(name for name, other in digests.items() if digest and other == digest)
+
     @property
     def own_model(self) -> ModelRef | None:
         """The model of the open chat."""
@@ -129,7 +137,8 @@ class ModelWork:
         self._stop(ref)
 
         async def deed(manager: "ModelManager") -> Outcome:
-            place = clean_name(self.place(ref) or ref.provider)
+            provider = self._desk.runtime.catalog.shown_name(ref.provider)
+            place = clean_name(self.place(ref) or provider)
             await manager.delete(ref)
             words = f"Deleted {name} from {place}."
             return Outcome(ref, words, is_told=self._lose(ref, words))

@@ -7,6 +7,7 @@ import anyio.to_thread
 
 from ollm_tui.commands.host import View
 from ollm_tui.config.edit import set_key
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.keymap import EDITING
@@ -14,12 +15,13 @@ from ollm_tui.tui.modals.command_palette import Palette
 from ollm_tui.tui.modals.help import Help
 from ollm_tui.tui.modals.pick_model import PickModel
 from ollm_tui.tui.modals.pick_theme import PickTheme
-from ollm_tui.tui.modals.stop_answer import StopAnswer
+from ollm_tui.tui.modals.yes_no import YesNoDialog
 from ollm_tui.tui.palette import Entry, entries
 from ollm_tui.tui.screens.context_ways import ContextWays
 from ollm_tui.tui.screens.links import Links
 from ollm_tui.tui.screens.saved import Saved
 from ollm_tui.tui.theming import ThemeProblem
+from ollm_tui.tui.widgets.reading import Passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +39,20 @@ def _models_screen_class() -> "type[ModelsScreen]":
     from ollm_tui.tui.screens.models import ModelsScreen
 
     return ModelsScreen
+
+
+class StopAnswer(YesNoDialog):
+    """Asks before something stops the answer that is being written."""
+
+    def __init__(self, model: str, action: str) -> None:
+        """Ask whether to stop the answer and do `action`, such as `start a new chat`."""
+        super().__init__(
+            "An answer is in progress",
+            f"Stop it and {action}?",
+            Passage("Model", clean_name(model)),
+            yes="stop it",
+            no="or Esc keep it",
+        )
 
 
 class Views:
@@ -64,6 +80,7 @@ class Views:
             "context": self._context.show,
             "links": self.links.show,
             "branch": lambda: self._desk.branches.show(text),
+            "rename": lambda: self._desk.branches.rename(text),
             "edit": self._edit_newest,
         }
         openers[view]()
@@ -73,7 +90,9 @@ class Views:
         desk = self._desk
         if not desk.turns.is_running:
             return True
-        return await self._screen.app.push_screen_wait(StopAnswer(desk.talk.model or "", deed))
+        ref = desk.talk.ref
+        model = desk.runtime.catalog.shown_address(ref) if ref else ""
+        return await self._screen.app.push_screen_wait(StopAnswer(model, deed))
 
     async def new_chat(self) -> None:
         """Start a new chat, unless an answer that is coming shall not be stopped."""

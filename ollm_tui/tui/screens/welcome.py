@@ -18,6 +18,8 @@ def welcome(
     choose = CHOOSE.format(models=models_key, manager=manager)
     if first.passed_over is not None:
         choose = GO_BACK.format(models=models_key, model=clean_line(address(first.passed_over)))
+    if first.is_told:
+        return "No model is selected until that is fixed.", f"Or press {models_key} to choose one."
     if first.ref is None:
         then = f"Then press {models_key}. /pull finds and downloads models."
         if first.passed_over is not None:
@@ -39,4 +41,6 @@ def _looked(first: FirstModel) -> str:
         sentences.append(f"Models found at: {', '.join(first.found)}.")
     if first.silent:
         sentences.append(f"No answer from: {', '.join(first.silent)}.")
+    if not first.found:
+        sentences.append("`ollm doctor` lists the servers that were tried.")
     return " ".join(sentences)

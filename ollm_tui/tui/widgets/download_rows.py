@@ -1,10 +1,10 @@
 """The lines of the list of downloads: how each job is written at a given width; pure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
@@ -42,15 +42,20 @@ _GAP: Final = 2
 _TROUBLE_LINES: Final = 2
 
 
-def title_of(job: Job) -> str:
-    """Give what is fetched, and by whom where it is not this program."""
+ShownName: TypeAlias = Callable[[str], str]
+"""Gives a provider's name as people write it."""
+
+
+def title_of(job: Job, shown_name: ShownName) -> str:
+    """Give what is downloaded, and by which provider where it is not this program."""
     name = clean_name(job.title[:_LONGEST])
-    if isinstance(job.origin, ProviderPull) and job.origin.provider not in name:
-        return f"{name} on {clean_name(job.origin.provider[:_LONGEST])}"
-    return name
+    if not isinstance(job.origin, ProviderPull):
+        return name
+    provider = shown_name(job.origin.provider)
+    return name if provider in name else f"{name} on {clean_name(provider[:_LONGEST])}"
 
 
-def job_lines(job: Job, width: int) -> list[list[Piece]]:
+def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
     """Write a job: one line, and below it what went wrong and what to do about it.
 
     Titles, bars and figures of all jobs stand below each other.
@@ -60,7 +65,7 @@ def job_lines(job: Job, width: int) -> list[list[Piece]]:
     bar_cells = 0 if width < _NARROW else 10 if width < _WIDE else 20
     line = [
         Piece(f" {sign} ", look),
-        Piece(fit(title_of(job), title_cells)),
+        Piece(fit(title_of(job, shown_name), title_cells)),
         *(_bar(job, bar_cells) if bar_cells else []),
     ]
     facts = _facts(job, width - sum(piece.width for piece in line), is_wide=width >= _WIDE)

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.job import ENDED, Job, JobState
 from ollm_tui.tui.widgets.chrome import Piece, fit, paint, plain, spread, width_of
-from ollm_tui.tui.widgets.download_rows import job_lines
+from ollm_tui.tui.widgets.download_rows import ShownName, job_lines
 from ollm_tui.tui.widgets.downloads_keys import DOWNLOADS_KEYS
 from ollm_tui.tui.widgets.status_line import KeyHint
 
@@ -91,10 +91,15 @@ class DownloadsDock(Widget, can_focus=True):
         """The focus shall go back to where it was."""
 
     def __init__(
-        self, *, own_keys: Sequence[KeyHint] = (), ways_here: Sequence[KeyHint] = ()
+        self,
+        shown_name: ShownName,
+        *,
+        own_keys: Sequence[KeyHint] = (),
+        ways_here: Sequence[KeyHint] = (),
     ) -> None:
         """Make it; `own_keys` count while it has the focus, `ways_here` lead to it."""
         super().__init__()
+        self._shown_name = shown_name
         self._own_keys, self._ways_here = own_keys, ways_here
         self._jobs: tuple[Job, ...] = ()
         self._lines: list[tuple[int, list[Piece]]] = []
@@ -128,7 +133,7 @@ class DownloadsDock(Widget, can_focus=True):
         self._lines = [
             (number, line)
             for number, job in enumerate(self._jobs)
-            for line in job_lines(job, self._width)
+            for line in job_lines(job, self._width, self._shown_name)
         ]
         if before == self._lines:
             return

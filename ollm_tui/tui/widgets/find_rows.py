@@ -15,6 +15,7 @@ from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.address import HubAddress, shown_address
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.suggestions import place_of
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.figures import count, parameters, popularity, size, window
 from ollm_tui.tui.widgets.chrome import cut, fit
 
@@ -202,7 +203,7 @@ def stars(rating: int | None) -> str:
     return "★" * rating if rating else ""
 
 
-def about_row(row: FindRow | None) -> list[str]:
+def about_row(row: FindRow | None, address: Callable[[ModelRef], str]) -> list[str]:
     """Say what there is no column for, in at most two lines."""
     if not isinstance(row, EntryRow):
         return []
@@ -215,7 +216,7 @@ def about_row(row: FindRow | None) -> list[str]:
         popularity(entry.likes, "like"),
         f"yours {stars(entry.rating)}" if entry.rating else "",
     ]
-    here = ", ".join(clean_name(str(ref)[:_LONGEST]) for ref in entry.installed[:3])
+    here = ", ".join(clean_name(address(ref)[:_LONGEST]) for ref in entry.installed[:3])
     last = [
         f"here as {here}" if here else "",
         f"{clean_name(row.best.quantization)}: {fit_words(row.best.fit)}"

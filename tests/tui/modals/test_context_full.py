@@ -6,10 +6,20 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tokens.budget import DropAttachments, RaiseWindow, SendEverything
-from ollm_tui.tui.modals.context_full import context_lines, keyed_ways, ways_content
+from ollm_tui.tui.modals.armed import WAITING
+from ollm_tui.tui.modals.context_full import ContextFull, context_lines, keyed_ways, ways_content
 from tests.support.screens import Stage, staged
 from tests.support.scripted_more import Figures, FullRuntime, leave_out
 from tests.support.svg import SIZES, SvgSnapshot, calm
+
+
+async def choose(stage: Stage, key: str) -> None:
+    """Press a key once the dialog listens."""
+    dialog = stage.app.screen
+    assert isinstance(dialog, ContextFull)
+    dialog._arming._armed_at = 0.0
+    await stage.pilot.press(key)
+    await stage.settle()
 
 
 async def blocked(stage: Stage) -> None:
@@ -51,8 +61,7 @@ async def test_a_way_out_is_taken_and_the_prompt_asked_again(
         await blocked(stage)
         await stage.pilot.press("f6")
         await stage.settle()
-        await stage.pilot.press(key)
-        await stage.settle()
+        await choose(stage, key)
         assert scripted.ways_taken == [keyed_ways(scripted.figures.ways)[key]]
         assert said in stage.shown
         assert stage.client.prompts == ["Why is the sky blue?", None]
@@ -65,8 +74,7 @@ async def test_s_sends_again_what_was_left_out_and_asks_nothing(tmp_path: Path) 
         await stage.pilot.press("f6")
         await stage.settle()
         assert "s  Send everything again" in stage.screen_text
-        await stage.pilot.press("s")
-        await stage.settle()
+        await choose(stage, "s")
         assert scripted.ways_taken == [SendEverything()]
         assert "The whole chat is sent again." in stage.shown
         assert stage.client.prompts == ["Why is the sky blue?"]
@@ -79,8 +87,7 @@ async def test_no_other_key_does_anything(tmp_path: Path, key: str) -> None:
         await stage.type("/context")
         await stage.pilot.press("enter", "enter")
         await stage.settle()
-        await stage.pilot.press(key)
-        await stage.settle()
+        await choose(stage, key)
         assert scripted.ways_taken == []
         assert len(stage.runtime.clients) == 1
 
@@ -90,10 +97,25 @@ async def test_n_begins_a_new_chat(tmp_path: Path) -> None:
         await blocked(stage)
         await stage.pilot.press("f6")
         await stage.settle()
-        await stage.pilot.press("n")
-        await stage.settle()
+        await choose(stage, "n")
         assert len(stage.runtime.clients) == 2
         assert "Why is the sky" not in stage.shown
+
+
+@pytest.mark.parametrize("key", ["n", "l", "w"])
+async def test_a_letter_that_was_meant_for_the_input_chooses_nothing(
+    tmp_path: Path, key: str
+) -> None:
+    scripted = FullRuntime()
+    async with staged(tmp_path / "config.toml", scripted) as stage:
+        await blocked(stage)
+        await stage.pilot.press("f6")
+        await stage.settle()
+        await stage.pilot.press(key, key)
+        await stage.settle()
+        assert isinstance(stage.app.screen, ContextFull)
+        assert WAITING in stage.screen_text
+        assert (scripted.ways_taken, len(stage.runtime.clients)) == ([], 1)
 
 
 async def test_a_runtime_that_cannot_count_says_so(tmp_path: Path) -> None:
@@ -123,6 +145,11 @@ async def test_it_looks_as_drawn(
     async with staged(tmp_path / "config.toml", FullRuntime(), size=size) as stage:
         await blocked(stage)
         await stage.pilot.press("f6")
+        await stage.settle()
+        dialog = stage.app.screen
+        assert isinstance(dialog, ContextFull)
+        dialog._arming._armed_at = 0.0
+        dialog._say_when_armed()
         calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

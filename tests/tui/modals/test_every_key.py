@@ -13,10 +13,10 @@ from tests.support.screens import Stage, staged
 from tests.tui.screens.size_scenes import SCENES, every_runtime
 
 LISTS = [
-    *("picker of models", "picker of chats", "context", "links", "palette", "help", "theme"),
+    *("picker of models", "picker of chats", "links", "palette", "help", "theme"),
     *("actions of a model", "choice of a file", "choice", "second name"),
 ]
-QUESTIONS = ["approval", "link", "delete", "leave out pictures", "save a copy"]
+QUESTIONS = ["approval", "context", "link", "delete", "leave out pictures", "save a copy"]
 KEYS = [
     *((letter, letter) for letter in "xzpvXZ1[日"),
     *((key, None) for key in ("f7", "f12", "insert", "ctrl+y", "alt+x")),
@@ -81,12 +81,12 @@ async def test_a_yes_that_does_not_count_yet_says_when_it_will(tmp_path: Path) -
 
 async def test_foreign_characters_are_spelled_out_and_the_remark_goes(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:
-        await SCENES["context"](stage)
+        await SCENES["choice"](stage)
         dialog = stage.app.screen
         assert isinstance(dialog, Dialog)
         assert await effect(stage, dialog, "x", "x") == "x does nothing here"
         assert "x does nothing here" in stage.screen_text
-        assert "Type a letter to choose · Esc close" in stage.screen_text
+        assert "Enter load" in stage.screen_text
         assert await effect(stage, dialog, "f5", None) == "F5 does nothing here"
         dialog._take_remark_away()
         await stage.pilot.pause()

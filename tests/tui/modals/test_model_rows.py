@@ -62,7 +62,7 @@ def test_marks_say_what_a_model_can_do_beside_text() -> None:
     able = ModelCapability(
         frozenset({"text", "image"}), frozenset({"text"}), frozenset({"tool_use", "thinking"})
     )
-    assert marks(ModelInfo(name="m", capability=able)) == "vision tools thinks"
+    assert marks(ModelInfo(name="m", capability=able)) == "vision tools thinking"
     assert marks(ModelInfo(name="m")) == ""
 
 

@@ -70,7 +70,7 @@ async def test_it_lists_every_provider_and_says_which_failed(tmp_path: Path) -> 
     async with staged(tmp_path / "config.toml", runtime(), size=(120, 40)) as stage:
         await opened(stage)
         shown = stage.screen_text
-        for words in ("Recent", "Ollama", "qwen3:8b", "5.2 GB", "32k", "tools thinks", "vision"):
+        for words in ("Recent", "Ollama", "qwen3:8b", "5.2 GB", "32k", "tools thinking", "vision"):
             assert words in shown
         assert "LM Studio: It does not answer at localhost:1234." in shown
         assert "[/red]⟦U+001B⟧[2J" in shown

@@ -216,7 +216,7 @@ SCENES: Final[Mapping[str, Scene]] = MappingProxyType(
         ),
         "leave out pictures": _pushed(lambda _: LeaveOutPictures("qwen3:8b", 2)),
         "save a copy": _pushed(lambda _: SaveCopy(9, 10**6, Path("/home/me/copies"))),
-        "cancel a download": _pushed(lambda _: CancelDownload(PULL)),
+        "cancel a download": _pushed(lambda _: CancelDownload(PULL, str)),
         "choice": _pushed(lambda _: Choose("How long?", [Choice("a", "A while")], "Enter load")),
         "second name": _pushed(lambda _: CopyName("qwen3:8b")),
     }

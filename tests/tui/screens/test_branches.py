@@ -25,6 +25,13 @@ class ScriptedBranches:
     happened: list[ChatNews] = field(default_factory=list)
     refuses: AIError | None = None
     opened: list[str] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+
+    async def rename(self, client: Client, title: str) -> None:
+        if self.refuses is not None:
+            raise self.refuses
+        self.titles.append(title)
+        client.conversation.own_title = title
 
     async def listed(self, client: Client) -> list[Branch]:
         if self.refuses is not None:
@@ -122,3 +129,23 @@ async def test_a_chat_that_is_opened_says_how_many_branches_it_has(tmp_path: Pat
 )
 def test_news_in_words(news: ChatNews, words: str) -> None:
     assert [text for text, _ in news_words(news)] == [words]
+
+
+async def test_a_chat_is_renamed_and_the_header_shows_it(tmp_path: Path) -> None:
+    runtime = BranchedRuntime()
+    async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
+        await command(stage, "/rename Skies")
+        assert "Send a message first" in stage.screen_text
+        await stage.ask("why?")
+        stage.client.answer("Because.")
+        await stage.settle()
+        await command(stage, "/rename")
+        assert "/rename TITLE renames this chat." in stage.screen_text
+        await command(stage, "/rename The  sky [b]at noon")
+        assert runtime.branches.titles == ["The sky [b]at noon"]
+        assert "Renamed this chat to “The sky [b]at noon”." in stage.screen_text
+        assert stage.screen_text.splitlines()[0].startswith(" ollm   The sky [b]at noon")
+        runtime.branches.refuses = AIError(ErrorCode.ENGINE_ERROR, "The disk is full.")
+        await command(stage, "/rename Another")
+        assert "The disk is full." in stage.screen_text
+        assert stage.client.conversation.title == "The sky [b]at noon"

@@ -237,6 +237,6 @@ async def test_ollama_pulls_what_was_typed_and_it_can_be_used_at_once(tmp_path: 
         await played.pilot.press("enter")
         await played.until("done")
         await played.pilot.press("escape")
-        await played.until("Downloaded fresh:7b on local", "/model ollama://fresh:7b")
+        await played.until("Downloaded fresh:7b on ollama", "/model ollama://fresh:7b")
         await played.send("/model ollama://fresh:7b")
         await played.until("Now using fresh:7b.")

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -113,6 +114,26 @@ async def test_copying_asks_for_a_name_and_takes_neither_none_nor_the_same(tmp_p
         await press(stage, "enter")
         assert scripted.manager.done == [("copy", QWEN, "qwen3:8b-mine")]
         assert "Copied qwen3:8b to qwen3:8b-mine." in stage.screen_text
+
+
+async def test_deleting_one_of_two_names_says_that_the_model_stays(tmp_path: Path) -> None:
+    again = "To get it back you have to download it again."
+    models = [
+        replace(one, details={"digest": "d" if one.name != "llava:13b" else "l"})
+        for one in OLLAMA.models
+    ]
+    models.append(replace(models[0], name="zz-mine"))
+    for names, words in (
+        (("qwen3:8b", "zz-mine"), "Only this name is deleted: the same model stays as"),
+        (("llava:13b",), again),
+    ):
+        kept = tuple(one for one in models if one.name in names)
+        async with shown(tmp_path, runtime(replace(OLLAMA, models=kept))) as stage:
+            await press(stage, "f8")
+            await armed(stage)
+            shown_words = " ".join(stage.screen_text.replace("│", " ").split())
+            assert words in shown_words
+            assert (again in shown_words) is (words == again)
 
 
 async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ async def test_it_lists_every_model_of_every_provider(tmp_path: Path) -> None:
         shown = stage.screen_text
         for words in ("Ollama", "vLLM", "5.2 GB", "Q4_K_M", "32k", "≤128k", "2026-11-02"):
             assert words in shown
-        for words in ("chat tools thinks", "chat vision", "embedding", "chat? tools?", "● GPU"):
+        for words in ("chat tools thinking", "chat vision", "embedding", "chat? tools?", "● GPU"):
             assert words in shown
         assert "LM Studio does not answer at localhost:1234. Start its server" in shown
         assert "qwen3:8b · 5.1 GB, 100 % GPU · 4 min left" in shown

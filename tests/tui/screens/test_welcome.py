@@ -26,7 +26,10 @@ def test_the_starter_model_comes_with_the_way_to_better_ones() -> None:
         advice="Get more.",
     )
     text, hint = welcome(first, OTHER_KEYS.__getitem__, str)
-    assert text == "Chatting with SmolLM2, the starter model. No answer from: vLLM."
+    assert text == (
+        "Chatting with SmolLM2, the starter model. No answer from: vLLM. "
+        "`ollm doctor` lists the servers that were tried."
+    )
     assert hint == "Get more. Press F4 to choose another model, F5 for all models."
 
 
@@ -43,8 +46,19 @@ def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
         ref=None, reason="", found=(), silent=("Ollama", "vLLM"), advice="Get one."
     )
     text, hint = welcome(first, KEYS.__getitem__, str)
-    assert text == "No models found. No answer from: Ollama, vLLM."
+    assert text == (
+        "No models found. No answer from: Ollama, vLLM. "
+        "`ollm doctor` lists the servers that were tried."
+    )
     assert hint == "Get one. Then press Ctrl+L. /pull finds and downloads models."
+
+
+def test_what_is_wrong_with_the_settings_is_not_said_twice() -> None:
+    first = ScriptedFirstModel(ref=None, reason="The file cannot be read.", is_told=True)
+    assert welcome(first, OTHER_KEYS.__getitem__, str) == (
+        "No model is selected until that is fixed.",
+        "Or press F4 to choose one.",
+    )
 
 
 def test_the_model_used_last_is_named_where_a_host_was_named_that_counts_more() -> None:

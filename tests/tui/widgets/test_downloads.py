@@ -45,8 +45,12 @@ DONE = Job(
 )
 
 
+def shown_name(provider: str) -> str:
+    return {"local": "ollama"}.get(provider, provider)
+
+
 def words(job: Job, width: int = 120) -> list[str]:
-    return [" ".join(plain(line).split()) for line in job_lines(job, width)]
+    return [" ".join(plain(line).split()) for line in job_lines(job, width, shown_name)]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,7 @@ def words(job: Job, width: int = 120) -> list[str]:
             80,
             ["↓ Qwen3-8B-Q4_K_M ▮▮▮▮▯▯▯▯▯▯ 2.1 of 5.0 GB 38 MB/s 1 min 16 s"],
         ),
-        (PULL, 80, ["· qwen3:8b on local ▯▯▯▯▯▯▯▯▯▯ queued"]),
+        (PULL, 80, ["· qwen3:8b on ollama ▯▯▯▯▯▯▯▯▯▯ queued"]),
         (
             FAILED,
             80,
@@ -133,7 +137,7 @@ JOBS = st.builds(
 def test_no_line_is_wider_than_the_screen_or_carries_control_characters(
     job: Job, width: int
 ) -> None:
-    for line in job_lines(job, width):
+    for line in job_lines(job, width, shown_name):
         assert width_of(line) <= max(width, 12)
         assert not any(ord(character) < 32 for character in plain(line))
 
@@ -155,8 +159,9 @@ def test_the_word_for_the_status_line(jobs: tuple[Job, ...], word: str) -> None:
 
 
 def test_who_fetches_is_named_once() -> None:
-    assert title_of(PULL) == "qwen3:8b on local"
-    assert title_of(replace(PULL, title="local: qwen3:8b")) == "local: qwen3:8b"
+    assert title_of(PULL, shown_name) == "qwen3:8b on ollama"
+    named = replace(PULL, title="ollama: qwen3:8b")
+    assert title_of(named, shown_name) == "ollama: qwen3:8b"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +197,7 @@ def test_a_model_that_cannot_be_chatted_with_is_not() -> None:
 class DockApp(App[None]):
     def __init__(self) -> None:
         super().__init__()
-        self.dock = DownloadsDock()
+        self.dock = DownloadsDock(shown_name)
         self.wanted: list[tuple[str, str]] = []
         self.left = 0
 
