@@ -5,7 +5,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -67,7 +67,8 @@ def run_doctor(arguments: Arguments, output: Output) -> int:
 
 async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output) -> int:
     with stopping() as stop:
-        async with open_runtime(_without_chats(loaded), paths) as runtime:
+        # The saved chats are looked through for themselves.
+        async with open_runtime(loaded.without_saving(), paths) as runtime:
             found = await check_up(runtime)
             private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
         around = surroundings(loaded, paths, await _chats(loaded, paths))
@@ -79,12 +80,6 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
                 output.line(line)
         return exit_code(found, around)
     return stop.exit_code
-
-
-def _without_chats(loaded: LoadedConfig) -> LoadedConfig:
-    """Ask the servers without the saved chats, which are looked through for themselves."""
-    chat = loaded.config.chat.model_copy(update={"save": False})
-    return replace(loaded, config=loaded.config.model_copy(update={"chat": chat}))
 
 
 def exit_code(found: Checkup, around: Surroundings) -> int:

@@ -1,5 +1,6 @@
 """The models of all providers in one list, asked for in parallel and kept for a while."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -15,10 +16,13 @@ from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, Support
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
 
+logger = logging.getLogger(__name__)
 DESCRIBE_S = 1.5
 """What the description of one model may take."""
 Gate = Callable[[str], Awaitable[bool]]
 """Tells whether a provider is worth asking: a preset whose port is silent is not."""
+Initialize = Callable[[ProviderAdapter], Awaitable[None]]
+"""Makes an adapter ready for its first use; raises `AIError` if that cannot be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,10 @@ class CatalogEntry:
 
 async def _always(_name: str) -> bool:
     return True
+
+
+async def _nothing(_adapter: ProviderAdapter) -> None:
+    return None
 
 
 class Scout(Protocol):
@@ -89,6 +97,8 @@ class ModelCatalog:
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self._registry = registry
+        self.initialize: Initialize = _nothing
+        """Is awaited before each use of an adapter."""
         self._gate = gate
         self._scout = scout
         self.services = frozenset(services)
@@ -151,10 +161,17 @@ class ModelCatalog:
             self._listings.pop(provider, None)
 
     async def adapter(self, provider: str) -> ProviderAdapter | None:
-        """Give the adapter that fits who answers there; asks the server once, a second at most."""
+        """Give the adapter that fits who answers there; asks the server once, a second at most.
+
+        Raises:
+            AIError: the adapter could not be initialized.
+        """
         if self._scout is not None:
             await self._scout.settle(provider)
-        return self._registry.get(provider)
+        adapter = self._registry.get(provider)
+        if adapter is not None:
+            await self.initialize(adapter)
+        return adapter
 
     async def listing(self, provider: str, *, within_s: float | None = None) -> Listing:
         """Give one provider's models, from the cache while that is fresh.
@@ -241,9 +258,14 @@ class ModelCatalog:
             )
             return self._failed(adapter, error)
         try:
+            await self.initialize(adapter)
             models = tuple(await adapter.list_models())
         except AIError as error:
             return self._failed(adapter, error)
+        except Exception as error:  # of a plugin: the lists of the others go on
+            logger.exception("The provider %s could not list its models", adapter.name)
+            words = f"{adapter.label} could not list its models ({type(error).__name__})."
+            return self._failed(adapter, AIError(ErrorCode.ENGINE_ERROR, words))
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
             return self._failed(adapter, adapter.last_error)
         models = tuple(self._corrected(adapter.name, info) for info in models)
