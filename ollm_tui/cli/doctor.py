@@ -13,6 +13,7 @@ import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.doctor_plugins import look_at_plugins
 from ollm_tui.cli.doctor_private import private_checkup, private_surroundings
 from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
@@ -56,6 +57,8 @@ class Surroundings:
     terminal: tuple[tuple[str, str], ...]
     chats: tuple[bool, str]
     """Whether the saved chats are in order, and a sentence about them."""
+    plugins: tuple[tuple[bool, str], ...] = ()
+    """What installed packages bring: whether it is in order, and a sentence."""
 
 
 def run_doctor(arguments: Arguments, output: Output) -> int:
@@ -117,6 +120,7 @@ def surroundings(loaded: LoadedConfig, paths: AppPaths, chats: tuple[bool, str])
         ),
         terminal=tuple(_terminal(mouse=loaded.config.ui.mouse)),
         chats=chats,
+        plugins=tuple(look_at_plugins()),
     )
 
 
