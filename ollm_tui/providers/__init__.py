@@ -65,9 +65,7 @@ def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
     try:
         make = plugin.load()
         if not callable(make):
-            raise plugin.problem(
-                f"brings {plugin.name!r}, which cannot be called with its settings"
-            )
+            raise plugin.problem(f"brings {plugin.name!r}, which makes no provider")
         adapter = _made_by(plugin, make, spec)
     except AIError as error:
         error.provider = error.provider or spec.name
