@@ -1,6 +1,5 @@
 """The models of all providers in one list, asked for in parallel and kept for a while."""
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -13,10 +12,10 @@ from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
+from ollm_tui.providers.lifecycle import translated
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
 
-logger = logging.getLogger(__name__)
 DESCRIBE_S = 1.5
 """What the description of one model may take."""
 Gate = Callable[[str], Awaitable[bool]]
@@ -130,7 +129,7 @@ class ModelCatalog:
         adapter, known = self._registry.get(ref.provider), self.find(ref)
         if known is None or is_described(known) or not isinstance(adapter, SupportsShow):
             return
-        with anyio.move_on_after(within_s), suppress(AIError):
+        with anyio.move_on_after(within_s), suppress(AIError), translated(adapter, "show a model"):
             self._learn(ref, await adapter.show_model(ref.model))
 
     def _learn(self, ref: ModelRef, info: ModelInfo) -> None:
@@ -259,13 +258,10 @@ class ModelCatalog:
             return self._failed(adapter, error)
         try:
             await self.initialize(adapter)
-            models = tuple(await adapter.list_models())
+            with translated(adapter, "list its models"):
+                models = tuple(await adapter.list_models())
         except AIError as error:
             return self._failed(adapter, error)
-        except Exception as error:  # of a plugin: the lists of the others go on
-            logger.exception("The provider %s could not list its models", adapter.name)
-            words = f"{adapter.label} could not list its models ({type(error).__name__})."
-            return self._failed(adapter, AIError(ErrorCode.ENGINE_ERROR, words))
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
             return self._failed(adapter, adapter.last_error)
         models = tuple(self._corrected(adapter.name, info) for info in models)

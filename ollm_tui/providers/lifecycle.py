@@ -4,8 +4,8 @@ States of one adapter: unused -> initializing -> ready (or failed) -> disposed.
 """
 
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import anyio
@@ -18,6 +18,23 @@ from ollm_tui.providers.single_error import single_error
 INITIALIZE_S = 30.0
 DISPOSE_S = 2.0
 logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def translated(adapter: ProviderAdapter, failed_to: str) -> Iterator[None]:
+    """Make an `AIError` of whatever else an adapter raises: those of plugins are foreign code."""
+    try:
+        yield
+    except AIError:
+        raise
+    except Exception as error:
+        logger.exception("The provider %s could not %s", adapter.name, failed_to)
+        raise AIError(
+            ErrorCode.ENGINE_ERROR,
+            f"{adapter.label} could not {failed_to} ({type(error).__name__}).",
+            hint="The log has the details.",
+            provider=adapter.name,
+        ) from error
 
 
 @dataclass(slots=True, eq=False)
@@ -59,20 +76,18 @@ class AdapterLifecycle:
             raise life.problem.with_traceback(None)
 
     async def _initialize(self, life: _Life, adapter: SupportsInitialize) -> None:
-        label, name = life.adapter.label, life.adapter.name
         try:
-            with anyio.fail_after(INITIALIZE_S):
+            with (
+                translated(life.adapter, "be initialized"),
+                anyio.fail_after(INITIALIZE_S) as scope,
+            ):
                 await adapter.initialize()
         except AIError as error:
-            error.provider = error.provider or name
+            error.provider = error.provider or life.adapter.name
             life.problem = error
-        except TimeoutError:
-            words = f"{label} was not ready within {INITIALIZE_S:g} s."
-            life.problem = AIError(ErrorCode.TIMEOUT, words, provider=name)
-        except Exception as error:  # of a plugin: it must not take the other providers along
-            logger.exception("The provider %s could not be initialized", name)
-            words = f"{label} could not be initialized ({type(error).__name__})."
-            life.problem = AIError(ErrorCode.ENGINE_ERROR, words, provider=name)
+            if scope.cancelled_caught:
+                words = f"{life.adapter.label} was not ready within {INITIALIZE_S:g} s."
+                life.problem = AIError(ErrorCode.TIMEOUT, words, provider=life.adapter.name)
         finally:
             life.ended.set()
 
