@@ -23,9 +23,12 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver, ProviderAdapter, Tool
 from ollm_tui.protocol.request import Response
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime import compose
+from ollm_tui.tools import define
+from ollm_tui.tools.define import ToolFunction
 
 
 class Runtime:
@@ -71,7 +74,7 @@ class Runtime:
                 if isinstance(event, ErrorEvent):
                     raise event.error
                 if isinstance(event, Finish):
-                    return _response(client, event, options)
+                    return self._response(client, event, options)
         raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
 
     def chat(
@@ -118,17 +121,20 @@ class Runtime:
             for info in listing.models
         }
 
-    def add_tool(self, tool: Tool) -> None:
+    def add_tool(self, tool: Tool | ToolFunction, *, effect: ToolEffect | None = None) -> None:
         """Add a tool, and offer it in every chat that begins from now on.
 
-        A tool that only reads runs without a question. Every other one asks the `approver` of
-        `open_runtime`, and is refused if there is none.
+        A function becomes a tool as by `@tool(effect=...)`. A tool that only reads runs without a
+        question. Every other one asks the `approver` of `open_runtime`, and is refused if there is
+        none.
 
         Raises:
+            TypeError: a function without an `effect`, or whose signature cannot be a schema.
             ValueError: the name is taken, or cannot be the name of a tool.
         """
-        self._composed.tools.register(tool)
-        self._added_tools.append(tool.schema.name)
+        made = tool if isinstance(tool, Tool) else _tool_of(tool, effect)
+        self._composed.tools.register(made)
+        self._added_tools.append(made.schema.name)
 
     def add_provider(self, adapter: ProviderAdapter, *, priority: int = 0) -> None:
         """Add a provider; it is initialized before its first use, and disposed of at the end.
@@ -160,18 +166,24 @@ class Runtime:
     async def _chat_for(self, model: str | None, options: ChatOptions | None) -> ChatClient:
         return await self.start_chat(model or (options.model if options else None))
 
+    def _response(self, client: ChatClient, end: Finish, options: ChatOptions | None) -> Response:
+        newest = client.conversation.messages[-1]
+        answer = newest if newest.role == "assistant" else None
+        model = (options.model if options else None) or client.conversation.model or ""
+        ref = ModelRef.parse(model)
+        return Response(
+            content=answer.content if answer else (),
+            finish_reason=end.reason,
+            usage=end.usage,
+            tool_calls=answer.tool_calls if answer else (),
+            metadata={"model": self.providers.shown_address(ref) if ref else model},
+        )
 
-def _response(client: ChatClient, end: Finish, options: ChatOptions | None) -> Response:
-    newest = client.conversation.messages[-1]
-    answer = newest if newest.role == "assistant" else None
-    model = (options.model if options else None) or client.conversation.model
-    return Response(
-        content=answer.content if answer else (),
-        finish_reason=end.reason,
-        usage=end.usage,
-        tool_calls=answer.tool_calls if answer else (),
-        metadata={"model": model},
-    )
+
+def _tool_of(function: ToolFunction, effect: ToolEffect | None) -> Tool:
+    if effect is None:
+        raise TypeError("a function needs an effect: read, write, run or network")
+    return define.tool(effect=effect)(function)
 
 
 @asynccontextmanager
