@@ -6,7 +6,8 @@ A package announces them as entry points in the groups `ollm_tui.providers`, `ol
 
 import logging
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
@@ -48,12 +49,23 @@ class Plugin:
         Raises:
             AIError: ENGINE_ERROR when that fails, for whatever reason.
         """
-        try:
+        with self.translated("could not be loaded"):
             return self.entry.load()
-        # A plugin is foreign code: whatever it raises, the program goes on without it.
+
+    @contextmanager
+    def translated(self, failed: str) -> Iterator[None]:
+        """Make an `AIError` of whatever foreign code raises: the program goes on without it."""
+        try:
+            yield
+        except AIError:
+            raise
         except (Exception, SystemExit) as error:
-            logger.exception("The plugin %s could not be loaded", self.title)
-            raise self.problem(f"could not be loaded: {reason_of(error)}") from error
+            logger.exception("The plugin %s %s", self.title, failed)
+            reason = " ".join(str(error).split())[:_LONGEST_REASON]
+            name = type(error).__name__
+            raise self.problem(
+                f"{failed}: {name}: {reason}" if reason else f"{failed}: {name}"
+            ) from error
 
     def problem(self, what: str) -> AIError:
         """Make the error for a plugin that cannot be used."""
@@ -62,12 +74,6 @@ class Plugin:
             f"The plugin {self.title} {what.rstrip('.')}.",
             hint=f"Update it, or remove it with `pip uninstall {self.package}`.",
         )
-
-
-def reason_of(error: BaseException) -> str:
-    """Give an exception of foreign code in one line."""
-    text = " ".join(str(error).split())[:_LONGEST_REASON]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def find_plugins(group: Group) -> tuple[Plugin, ...]:
@@ -115,19 +121,23 @@ def load_plugins(
     names = {name.casefold() for name in taken}
     for plugin in find_plugins(group):
         try:
-            if plugin.name.casefold() in names:
-                raise plugin.problem(f"brings {plugin.name!r}, and that name is taken")
-            value = plugin.load()
-            if not isinstance(value, expected):
-                raise plugin.problem(
-                    f"brings {plugin.name!r}, which is no {expected.__name__.lower()}"
-                )
+            value = _loaded(plugin, expected, names)
         except AIError as error:
             problems.append(str(error))
         else:
             names.add(plugin.name.casefold())
             loaded.append((plugin, value))
     return loaded, problems
+
+
+def _loaded(plugin: Plugin, expected: type[T], taken: Collection[str]) -> T:
+    if plugin.name.casefold() in taken:
+        raise plugin.problem(f"brings {plugin.name!r}, and that name is taken")
+    value = plugin.load()
+    with plugin.translated("cannot be used"):  # a look at its attributes may run foreign code
+        if isinstance(value, expected):
+            return value
+    raise plugin.problem(f"brings {plugin.name!r}, which is no {expected.__name__.lower()}")
 
 
 def plugin_folder(plugin: Plugin) -> Path | None:

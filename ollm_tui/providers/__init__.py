@@ -1,16 +1,14 @@
 """Adapters for model servers and engines, by kind; each is imported when one is first made."""
 
-import logging
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import MappingProxyType
 
-from ollm_tui.config.plugins import Plugin, find_plugins, plugin_names, reason_of
+from ollm_tui.config.plugins import Plugin, find_plugins, plugin_names
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.spec import ProviderSpec
 
-logger = logging.getLogger(__name__)
 PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
         "ollama": "ollm_tui.providers.ollama:create",
@@ -76,15 +74,8 @@ def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
 def _made_by(
     plugin: Plugin, make: Callable[[ProviderSpec], object], spec: ProviderSpec
 ) -> ProviderAdapter:
-    try:
+    with plugin.translated(f"could not make {spec.name!r}"):
         adapter = make(spec)
-    except AIError:
-        raise
-    except Exception as error:
-        logger.exception("The plugin %s could not make a provider", plugin.title)
-        raise plugin.problem(f"could not make {spec.name!r}: {reason_of(error)}") from error
-    if not isinstance(adapter, ProviderAdapter):
-        raise plugin.problem(f"made {spec.name!r}, which is no provider")
-    if adapter.name != spec.name:
-        raise plugin.problem(f"made a provider with another name than {spec.name!r}")
-    return adapter
+        if isinstance(adapter, ProviderAdapter) and adapter.name == spec.name:
+            return adapter
+    raise plugin.problem(f"made something that is no provider named {spec.name!r}")

@@ -22,7 +22,7 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Tool
-from ollm_tui.protocol.tools import ToolEffect
+from ollm_tui.protocol.tools import ToolEffect, ToolSchema
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
 from ollm_tui.store.branches import Branch, ChatNews
@@ -278,9 +278,13 @@ def plugin_tools() -> tuple[list[Tool], list[str]]:
     They are offered to a model only where they are switched on, as any tool.
     """
     tools: list[Tool] = []
+    if not plugin_names("tools"):
+        return tools, []
     loaded, problems = load_plugins("tools", Tool, _builtin_names())  # type: ignore[type-abstract]
     for plugin, tool in loaded:
-        if tool.schema.name != plugin.name:
+        if not isinstance(tool.schema, ToolSchema):
+            words = f"brings {plugin.name!r}, whose schema is no ToolSchema"
+        elif tool.schema.name != plugin.name:
             words = f"brings the tool {tool.schema.name!r} under the name {plugin.name!r}"
         elif tool.effect not in get_args(ToolEffect):
             words = f"brings {plugin.name!r}, which does not say what it may do"

@@ -74,7 +74,7 @@ def test_a_provider_is_made_of_its_settings(site: Path) -> None:
     ("code", "told"),
     [
         ("thing = 1", "which makes no provider"),
-        ("thing = lambda spec: 1", "which is no provider"),
+        ("thing = lambda spec: 1", "no provider named 'mine'"),
         ("def thing(spec): raise KeyError('x')", "could not make 'mine': KeyError: 'x'"),
         ("raise SystemExit(3)", "could not be loaded: SystemExit: 3"),
         ("", "could not be loaded: AttributeError"),
@@ -83,7 +83,7 @@ def test_a_provider_is_made_of_its_settings(site: Path) -> None:
             "class thing(BaseProvider):\n"
             "    stream = None\n"
             "    def __init__(self, spec): super().__init__('other')",
-            "another name than 'mine'",
+            "no provider named 'mine'",
         ),
     ],
 )
@@ -118,7 +118,20 @@ def test_a_tool_takes_no_name_of_a_built_in_one_and_keeps_its_own(
 ) -> None:
     code = GOOD["ollm_good/__init__.py"]
     monkeypatch.delitem(sys.modules, "ollm_thief", raising=False)
+    code += """
+class Odd:
+    schema, timeout_s, run = "a text", 5.0, print
+    effect = "read"
+
+class Mean(Odd):
+    @property
+    def effect(self):
+        raise KeyError("mean")
+
+odd, mean = Odd(), Mean()
+"""
     entries = {"Read_File": "ollm_thief:shout", "other": "ollm_thief:shout", "x": "ollm_thief:Echo"}
+    entries |= {"odd": "ollm_thief:odd", "mean": "ollm_thief:mean"}
     files, groups = {"ollm_thief.py": code}, {"tools": entries}
     installed(monkeypatch, tmp_path / "thief", "ollm-thief", files, groups)
     tools, problems = plugin_tools()
@@ -127,6 +140,8 @@ def test_a_tool_takes_no_name_of_a_built_in_one_and_keeps_its_own(
     assert "brings 'Read_File', and that name is taken" in text
     assert "brings the tool 'shout' under the name 'other'" in text
     assert "brings 'x', which is no tool" in text
+    assert "brings 'odd', whose schema is no ToolSchema" in text
+    assert "cannot be used: KeyError: 'mean'" in text
 
 
 async def test_a_command_of_a_plugin_runs_and_its_failure_is_a_sentence(
