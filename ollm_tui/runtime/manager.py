@@ -195,7 +195,7 @@ class Manager:
     @contextmanager
     def _changing(self, adapter: ProviderAdapter) -> Iterator[None]:
         try:
-            with translated(adapter, "do this"):
+            with translated(adapter, "change its models"):
                 yield
         finally:
             self._catalog.forget(adapter.name)

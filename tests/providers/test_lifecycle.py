@@ -9,7 +9,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers import lifecycle as module
 from ollm_tui.providers.catalog import ModelCatalog
-from ollm_tui.providers.lifecycle import adapter_lifecycle
+from ollm_tui.providers.lifecycle import adapter_lifecycle, translated
 from ollm_tui.providers.registry import ProviderRegistry
 from tests.support.providers import ScriptedProvider
 
@@ -111,6 +111,23 @@ async def test_all_are_disposed_of_also_when_one_fails_and_when_the_program_does
             raise ZeroDivisionError
     assert [adapter.calls for adapter in adapters] == [["dispose"]] * 3, "never used, yet closed"
     assert "The provider a could not be closed" in caplog.text
+
+
+def test_what_an_adapter_raises_is_told_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    adapter = Living("mine")
+    with (
+        pytest.raises(
+            AIError, match=r"^Scripted could not change its models \(KeyError\)\."
+        ) as raised,
+        translated(adapter, "change its models"),
+    ):
+        raise KeyError("a secret")
+    assert (raised.value.code, raised.value.provider) == (ErrorCode.ENGINE_ERROR, "mine")
+    assert "Traceback" in caplog.text
+    known = AIError(ErrorCode.TIMEOUT, "Too slow.")
+    with pytest.raises(AIError) as raised, translated(adapter, "change its models"):
+        raise known
+    assert raised.value is known
 
 
 async def test_the_catalog_initializes_before_the_first_use() -> None:
