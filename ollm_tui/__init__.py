@@ -1,3 +1,291 @@
-"""ollm_tui: a terminal chat over an embedded runtime for language models anywhere."""
+"""ollm_tui: a terminal chat over an embedded runtime for language models anywhere.
+
+The names of `__all__` are the public interface; `docs/guides/library.md` shows how to use them.
+Each is imported when it is first used, so that `import ollm_tui` costs nothing.
+"""
+
+# Type checkers take it for true; `typing` itself would load 26 modules.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ollm_tui.chat.client import ChatClient
+    from ollm_tui.chat.conversation import Conversation
+    from ollm_tui.chat.prompt import ChatOptions
+    from ollm_tui.commands.host import CommandContext
+    from ollm_tui.commands.registry import Command, Completion, command
+    from ollm_tui.protocol import provider_events
+    from ollm_tui.protocol.blocks import (
+        AudioContent,
+        Block,
+        Content,
+        EmbeddingContent,
+        ImageContent,
+        TextContent,
+        ThinkingContent,
+        UnknownContent,
+        VideoContent,
+    )
+    from ollm_tui.protocol.chat_events import (
+        ChatEvent,
+        ContextWarning,
+        ErrorEvent,
+        Finish,
+        MediaDelta,
+        NoAnswer,
+        PicturesLeftOut,
+        Retrying,
+        TextDelta,
+        ThinkingDelta,
+        ToolCallResult,
+        ToolCallStart,
+        TurnComplete,
+    )
+    from ollm_tui.protocol.errors import AIError, ErrorCode
+    from ollm_tui.protocol.message import Message, Timings, Usage
+    from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, PullProgress
+    from ollm_tui.protocol.ports import (
+        Approver,
+        ProviderAdapter,
+        ProviderStream,
+        SupportsCopy,
+        SupportsDelete,
+        SupportsDispose,
+        SupportsEmbed,
+        SupportsInitialize,
+        SupportsList,
+        SupportsLoad,
+        SupportsLoadFor,
+        SupportsPull,
+        SupportsRunning,
+        SupportsShow,
+        SupportsTextTokenCount,
+        SupportsTokenCount,
+        SupportsUnload,
+        SupportsVersion,
+        SupportsWindow,
+        Tool,
+    )
+    from ollm_tui.protocol.request import GenerationOptions, Request, Response
+    from ollm_tui.protocol.signals import AbortSignal
+    from ollm_tui.protocol.thinking import ThinkingConfig
+    from ollm_tui.protocol.tools import (
+        Approval,
+        ToolCall,
+        ToolName,
+        ToolOutput,
+        ToolResult,
+        ToolSchema,
+    )
+    from ollm_tui.providers.base import BaseProvider
+    from ollm_tui.providers.registry import ProviderRegistry
+    from ollm_tui.providers.router import Router
+    from ollm_tui.providers.spec import ProviderSpec
+    from ollm_tui.runtime.public import Runtime, open_runtime
+    from ollm_tui.tools.define import tool
+    from ollm_tui.tools.failure import ToolFailure
 
 __version__ = "0.1.0"
+__all__ = [
+    "AIError",
+    "AbortSignal",
+    "Approval",
+    "Approver",
+    "AudioContent",
+    "BaseProvider",
+    "Block",
+    "ChatClient",
+    "ChatEvent",
+    "ChatOptions",
+    "Command",
+    "CommandContext",
+    "Completion",
+    "Content",
+    "ContextWarning",
+    "Conversation",
+    "EmbeddingContent",
+    "ErrorCode",
+    "ErrorEvent",
+    "Finish",
+    "GenerationOptions",
+    "ImageContent",
+    "MediaDelta",
+    "Message",
+    "ModelCapability",
+    "ModelInfo",
+    "ModelRef",
+    "NoAnswer",
+    "PicturesLeftOut",
+    "ProviderAdapter",
+    "ProviderRegistry",
+    "ProviderSpec",
+    "ProviderStream",
+    "PullProgress",
+    "Request",
+    "Response",
+    "Retrying",
+    "Router",
+    "Runtime",
+    "SupportsCopy",
+    "SupportsDelete",
+    "SupportsDispose",
+    "SupportsEmbed",
+    "SupportsInitialize",
+    "SupportsList",
+    "SupportsLoad",
+    "SupportsLoadFor",
+    "SupportsPull",
+    "SupportsRunning",
+    "SupportsShow",
+    "SupportsTextTokenCount",
+    "SupportsTokenCount",
+    "SupportsUnload",
+    "SupportsVersion",
+    "SupportsWindow",
+    "TextContent",
+    "TextDelta",
+    "ThinkingConfig",
+    "ThinkingContent",
+    "ThinkingDelta",
+    "Timings",
+    "Tool",
+    "ToolCall",
+    "ToolCallResult",
+    "ToolCallStart",
+    "ToolFailure",
+    "ToolName",
+    "ToolOutput",
+    "ToolResult",
+    "ToolSchema",
+    "TurnComplete",
+    "UnknownContent",
+    "Usage",
+    "VideoContent",
+    "__version__",
+    "command",
+    "open_runtime",
+    "provider_events",
+    "tool",
+]
+_HOMES = {
+    "ollm_tui.chat.client": ("ChatClient",),
+    "ollm_tui.chat.conversation": ("Conversation",),
+    "ollm_tui.chat.prompt": ("ChatOptions",),
+    "ollm_tui.commands.host": ("CommandContext",),
+    "ollm_tui.commands.registry": (
+        "Command",
+        "Completion",
+        "command",
+    ),
+    "ollm_tui.protocol": ("provider_events",),
+    "ollm_tui.protocol.blocks": (
+        "AudioContent",
+        "Block",
+        "Content",
+        "EmbeddingContent",
+        "ImageContent",
+        "TextContent",
+        "ThinkingContent",
+        "UnknownContent",
+        "VideoContent",
+    ),
+    "ollm_tui.protocol.chat_events": (
+        "ChatEvent",
+        "ContextWarning",
+        "ErrorEvent",
+        "Finish",
+        "MediaDelta",
+        "NoAnswer",
+        "PicturesLeftOut",
+        "Retrying",
+        "TextDelta",
+        "ThinkingDelta",
+        "ToolCallResult",
+        "ToolCallStart",
+        "TurnComplete",
+    ),
+    "ollm_tui.protocol.errors": (
+        "AIError",
+        "ErrorCode",
+    ),
+    "ollm_tui.protocol.message": (
+        "Message",
+        "Timings",
+        "Usage",
+    ),
+    "ollm_tui.protocol.model": (
+        "ModelCapability",
+        "ModelInfo",
+        "ModelRef",
+        "PullProgress",
+    ),
+    "ollm_tui.protocol.ports": (
+        "Approver",
+        "ProviderAdapter",
+        "ProviderStream",
+        "SupportsCopy",
+        "SupportsDelete",
+        "SupportsDispose",
+        "SupportsEmbed",
+        "SupportsInitialize",
+        "SupportsList",
+        "SupportsLoad",
+        "SupportsLoadFor",
+        "SupportsPull",
+        "SupportsRunning",
+        "SupportsShow",
+        "SupportsTextTokenCount",
+        "SupportsTokenCount",
+        "SupportsUnload",
+        "SupportsVersion",
+        "SupportsWindow",
+        "Tool",
+    ),
+    "ollm_tui.protocol.request": (
+        "GenerationOptions",
+        "Request",
+        "Response",
+    ),
+    "ollm_tui.protocol.signals": ("AbortSignal",),
+    "ollm_tui.protocol.thinking": ("ThinkingConfig",),
+    "ollm_tui.protocol.tools": (
+        "Approval",
+        "ToolCall",
+        "ToolName",
+        "ToolOutput",
+        "ToolResult",
+        "ToolSchema",
+    ),
+    "ollm_tui.providers.base": ("BaseProvider",),
+    "ollm_tui.providers.registry": ("ProviderRegistry",),
+    "ollm_tui.providers.router": ("Router",),
+    "ollm_tui.providers.spec": ("ProviderSpec",),
+    "ollm_tui.runtime.public": (
+        "Runtime",
+        "open_runtime",
+    ),
+    "ollm_tui.tools.define": ("tool",),
+    "ollm_tui.tools.failure": ("ToolFailure",),
+}
+"""Modules, and the public names in each."""
+
+# Hidden from type checkers, which would take every name for a public one.
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Import a public name when it is first used."""
+        # Costs a millisecond of the start, where nothing public is used.
+        from importlib import import_module
+
+        for home, names in _HOMES.items():
+            if name in names:
+                if home == "ollm_tui.protocol":
+                    value = import_module(f"{home}.{name}")
+                else:
+                    value = getattr(import_module(home), name)
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Give the public names."""
+    return sorted(__all__)

@@ -5,7 +5,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.doctor_plugins import look_at_plugins
 from ollm_tui.cli.doctor_private import private_checkup, private_surroundings
 from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
@@ -56,6 +57,8 @@ class Surroundings:
     terminal: tuple[tuple[str, str], ...]
     chats: tuple[bool, str]
     """Whether the saved chats are in order, and a sentence about them."""
+    plugins: tuple[tuple[bool, str], ...] = ()
+    """What installed packages bring: whether it is in order, and a sentence."""
 
 
 def run_doctor(arguments: Arguments, output: Output) -> int:
@@ -67,7 +70,8 @@ def run_doctor(arguments: Arguments, output: Output) -> int:
 
 async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output) -> int:
     with stopping() as stop:
-        async with open_runtime(_without_chats(loaded), paths) as runtime:
+        # The saved chats are looked through for themselves.
+        async with open_runtime(loaded.without_saving(), paths) as runtime:
             found = await check_up(runtime)
             private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
         around = surroundings(loaded, paths, await _chats(loaded, paths))
@@ -79,12 +83,6 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
                 output.line(line)
         return exit_code(found, around)
     return stop.exit_code
-
-
-def _without_chats(loaded: LoadedConfig) -> LoadedConfig:
-    """Ask the servers without the saved chats, which are looked through for themselves."""
-    chat = loaded.config.chat.model_copy(update={"save": False})
-    return replace(loaded, config=loaded.config.model_copy(update={"chat": chat}))
 
 
 def exit_code(found: Checkup, around: Surroundings) -> int:
@@ -122,6 +120,7 @@ def surroundings(loaded: LoadedConfig, paths: AppPaths, chats: tuple[bool, str])
         ),
         terminal=tuple(_terminal(mouse=loaded.config.ui.mouse)),
         chats=chats,
+        plugins=tuple(look_at_plugins()),
     )
 
 

@@ -45,6 +45,7 @@ def private_surroundings(around: "Surroundings", private: Private) -> "Surroundi
         problems=tuple((severity, _told(said, private)) for severity, said in around.problems),
         folders=tuple(replace(one, path=_told(one.path, private)) for one in around.folders),
         chats=(around.chats[0], _told(around.chats[1], private)),
+        plugins=tuple((is_right, _told(words, private)) for is_right, words in around.plugins),
         terminal=tuple((name, _told(value, private)) for name, value in around.terminal),
     )
 

@@ -26,6 +26,9 @@ def as_text(found: Checkup, around: "Surroundings") -> Iterator[str]:
     yield from _section("Folders", _folders(around))
     is_right, words = around.chats
     yield from _section("Saved chats", [f"{'ok' if is_right else '!!'} {words}"])
+    if around.plugins:
+        marked = (f"{'ok' if is_right else '!!'} {words}" for is_right, words in around.plugins)
+        yield from _section("Plugins", marked)
     terminal = (f"   {name}: {value}" for name, value in around.terminal if value)
     yield from _section("Terminal", terminal)
     yield from _section("Result", result_lines(found))
@@ -100,6 +103,9 @@ def as_json(found: Checkup, around: "Surroundings") -> JsonObject:
             for one in around.folders
         ],
         "saved_chats": {"ok": around.chats[0], "message": around.chats[1]},
+        "plugins": [
+            {"ok": is_right, "message": clean_line(words)} for is_right, words in around.plugins
+        ],
         "terminal": dict(around.terminal),
     }
 

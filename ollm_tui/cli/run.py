@@ -19,7 +19,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.chat_events import ErrorEvent
-from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
@@ -49,6 +49,8 @@ async def _run(
     with stopping() as stop:
         content = await with_images(prompt, arguments.images, output)
         async with open_runtime(loaded, paths) as runtime:
+            for problem in runtime.plugin_problems:
+                output.note(problem)
             try:
                 code = await _ask(content, runtime, arguments.flags, stop, show, output)
             except AIError as error:
@@ -136,15 +138,7 @@ async def _model(runtime: Runtime, output: Output) -> str:
         AIError: MODEL_NOT_FOUND.
     """
     first = await runtime.first_model()
-    if first.problem is not None:
-        raise first.problem
-    if first.ref is None:
-        asked = f" No answer from: {', '.join(first.silent)}." if first.silent else ""
-        raise AIError(
-            ErrorCode.MODEL_NOT_FOUND,
-            f"No models found.{asked}",
-            hint=first.advice,
-        )
+    ref = first.required()
     if not runtime.named.is_exact:
-        output.note(f"{runtime.catalog.shown_address(first.ref)} ({first.reason})")
-    return str(first.ref)
+        output.note(f"{runtime.catalog.shown_address(ref)} ({first.reason})")
+    return str(ref)

@@ -80,17 +80,15 @@ class ModelDeeds(Protocol):
         """Drop it from memory."""
 
 
-class CommandHost(Protocol):
-    """A chat as the commands see it."""
-
-    model_deeds: ModelDeeds
-    """What can be done with one model, in the background."""
+class CommandContext(Protocol):
+    """The chat that a command runs in; commands of plugins use this alone."""
 
     def say(self, text: str, kind: NoteKind = "info") -> None:
         """Show a note beside the conversation; it never goes to a model."""
 
-    def show(self, view: View, text: str = "") -> None:
-        """Open one of the front end's own views; a text is what it begins with, if anything."""
+    def conversation(self) -> Conversation:
+        """Give the open conversation: its model, system prompt, options and answers."""
+        ...
 
     async def new_chat(self) -> None:
         """Begin an empty conversation with the same model and settings."""
@@ -102,21 +100,30 @@ class CommandHost(Protocol):
             AIError: no provider has it.
         """
 
-    def model_addresses(self) -> Mapping[str, bool]:
-        """Give the known models as people write them, recent ones first; True for the one in use.
-
-        Asks no server.
-        """
-
-    def conversation(self) -> Conversation:
-        """Give the open conversation: its model, system prompt, options and answers."""
-        ...
-
     async def retry(self) -> None:
         """Ask for the last answer once more."""
 
     def copy(self, text: str) -> None:
         """Put a text on the clipboard and say whether that worked."""
+
+    def quit(self) -> None:
+        """Leave the program."""
+
+
+class CommandHost(CommandContext, Protocol):
+    """A chat as the program's own commands see it."""
+
+    model_deeds: ModelDeeds
+    """What can be done with one model, in the background."""
+
+    def show(self, view: View, text: str = "") -> None:
+        """Open one of the front end's own views; a text is what it begins with, if anything."""
+
+    def model_addresses(self) -> Mapping[str, bool]:
+        """Give the known models as people write them, recent ones first; True for the one in use.
+
+        Asks no server.
+        """
 
     def find(self, text: str) -> None:
         """Search in the open chat, or let the person say for what."""
@@ -137,6 +144,3 @@ class CommandHost(Protocol):
     def attachments(self) -> Attachments:
         """Give what goes along with the next message."""
         ...
-
-    def quit(self) -> None:
-        """Leave the program."""

@@ -1,12 +1,17 @@
 """`@command` turns a function into a `Command`; its help is the first line of the docstring."""
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TypeAlias
 
 from ollm_tui.commands.host import CommandHost
+from ollm_tui.config.plugins import load_plugins
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +90,49 @@ def commands_of(*modules: ModuleType) -> tuple[Command, ...]:
     if twice:
         raise TypeError(f"Two commands are called /{twice[0]}.")
     return found
+
+
+def plugin_commands(built_in: Sequence[Command]) -> tuple[tuple[Command, ...], tuple[str, ...]]:
+    """Import the commands of installed packages; give those that fit, and sentences for others.
+
+    What one of them raises is a sentence beside the conversation, too.
+    """
+    taken = {name for one in built_in for name in one.names}
+    loaded, problems = load_plugins("commands", Command, taken)
+    commands: list[Command] = []
+    for plugin, one in loaded:
+        known = taken.intersection(one.names)
+        if one.name != plugin.name:
+            problems.append(
+                str(plugin.problem(f"brings /{one.name} under the name {plugin.name!r}"))
+            )
+        elif known:
+            words = f"brings /{one.name} with the alias {min(known)!r}, and that name is taken"
+            problems.append(str(plugin.problem(words)))
+        else:
+            taken.update(one.names)
+            commands.append(_guarded(one))
+    return tuple(commands), tuple(problems)
+
+
+def _guarded(one: Command) -> Command:
+    """Let no exception of foreign code through."""
+
+    async def run(host: CommandHost, argument: str) -> None:
+        try:
+            await one.run(host, argument)
+        except AIError:
+            raise
+        except Exception as error:
+            logger.exception("The command /%s failed", one.name)
+            words = f"/{one.name} failed ({type(error).__name__})."
+            raise AIError(ErrorCode.ENGINE_ERROR, words, hint="The log has the details.") from error
+
+    def complete(host: CommandHost, argument: str) -> Sequence[Completion]:
+        try:
+            return tuple(one.complete(host, argument))
+        except Exception:
+            logger.exception("The command /%s could not be completed", one.name)
+            return ()
+
+    return replace(one, run=run, complete=complete)

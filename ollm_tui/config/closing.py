@@ -9,6 +9,7 @@ from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.presets import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.config.values import BUILT_IN_KINDS
 
 _SAFE_TO_REPLACE = frozenset(
     {"label", "connect_timeout_s", "first_byte_timeout_s", "idle_timeout_s", "priority"}
@@ -64,7 +65,9 @@ def configured(layers: Layers) -> frozenset[str]:
 def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigProblem | None:
     path: KeyPath = ("providers", name)
     said = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
-    has_address = settings.kind == "embedded" or settings.kind in SERVICES
+    # A plugin knows for itself whether it can do without an address.
+    is_plugin = settings.kind not in BUILT_IN_KINDS
+    has_address = settings.kind == "embedded" or settings.kind in SERVICES or is_plugin
     if not has_address and not settings.addresses:
         return ConfigProblem(
             f"The provider `{name}` has no address.",

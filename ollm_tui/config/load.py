@@ -6,7 +6,7 @@ no key would send a request to the wrong place.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ollm_tui.config.checks import reference_problems, root_problem
@@ -45,6 +45,11 @@ class LoadedConfig:
     def origin_of(self, key: str) -> Origin:
         """Give the place of a value by its dotted key."""
         return self.origins.get(key, DEFAULT)
+
+    def without_saving(self) -> "LoadedConfig":
+        """Give these settings for a runtime that leaves the saved chats alone."""
+        chat = self.config.chat.model_copy(update={"save": False})
+        return replace(self, config=self.config.model_copy(update={"chat": chat}))
 
     @property
     def all_problems(self) -> tuple[ConfigProblem, ...]:

@@ -27,6 +27,7 @@ from ollm_tui.config.values import (
     Idle,
     NoSwitch,
     Priority,
+    ProviderKind,
     Seconds,
     Seed,
     Share,
@@ -41,7 +42,6 @@ from ollm_tui.protocol.request import GenerationOptions
 
 ENVIRONMENT_PREFIX = "OLLM_"
 NESTING = "__"
-ProviderKind = Literal["ollama", "openai-compatible", "embedded", "openai", "anthropic"]
 Backend = Literal["lmstudio", "localai", "kobold", "llamacpp", "llamacpp-router", "vllm", "generic"]
 
 
@@ -209,7 +209,8 @@ class ProviderSettings(Section):
 
     kind: ProviderKind = Field(
         "openai-compatible",
-        description="Which protocol it speaks: ollama, openai-compatible, openai or anthropic.",
+        description="Which protocol it speaks: ollama, openai-compatible, openai, anthropic, or "
+        "a plugin's.",
     )
     label: Text | None = Field(
         None, examples=["Work"], description="Name shown instead of the key."

@@ -4,14 +4,33 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
+from pydantic_core import PydanticKnownError
 
+from ollm_tui.config.plugins import plugin_names
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS
 
 _HOW_LONG = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|ms|s|m|h))+|-?[0-9]+(?:\.[0-9]+)?")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 LARGEST_WINDOW = 100_000_000
 """Tokens; ten times what any model has."""
+
+BUILT_IN_KINDS = ("ollama", "openai-compatible", "embedded", "openai", "anthropic")
+
+
+def _known_kind(kind: str) -> str:
+    """Take the kinds that come with the program, and those of installed plugins."""
+    if kind in BUILT_IN_KINDS or kind in (plugins := plugin_names("providers")):
+        return kind
+    *others, last = (repr(known) for known in (*BUILT_IN_KINDS, *plugins))
+    raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+
+
+ProviderKind = Annotated[
+    str,
+    AfterValidator(_known_kind),
+    WithJsonSchema({"anyOf": [{"enum": [*BUILT_IN_KINDS]}, {"type": "string"}]}),
+]
 
 
 def _no_switch(value: object) -> object:

@@ -12,6 +12,7 @@ from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
+from ollm_tui.providers.lifecycle import translated
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
 
@@ -19,6 +20,8 @@ DESCRIBE_S = 1.5
 """What the description of one model may take."""
 Gate = Callable[[str], Awaitable[bool]]
 """Tells whether a provider is worth asking: a preset whose port is silent is not."""
+Initialize = Callable[[ProviderAdapter], Awaitable[None]]
+"""Makes an adapter ready for its first use; raises `AIError` if that cannot be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,10 @@ class CatalogEntry:
 
 async def _always(_name: str) -> bool:
     return True
+
+
+async def _nothing(_adapter: ProviderAdapter) -> None:
+    return None
 
 
 class Scout(Protocol):
@@ -89,6 +96,8 @@ class ModelCatalog:
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self._registry = registry
+        self.initialize: Initialize = _nothing
+        """Is awaited before each use of an adapter."""
         self._gate = gate
         self._scout = scout
         self.services = frozenset(services)
@@ -120,7 +129,7 @@ class ModelCatalog:
         adapter, known = self._registry.get(ref.provider), self.find(ref)
         if known is None or is_described(known) or not isinstance(adapter, SupportsShow):
             return
-        with anyio.move_on_after(within_s), suppress(AIError):
+        with anyio.move_on_after(within_s), suppress(AIError), translated(adapter, "show a model"):
             self._learn(ref, await adapter.show_model(ref.model))
 
     def _learn(self, ref: ModelRef, info: ModelInfo) -> None:
@@ -151,10 +160,17 @@ class ModelCatalog:
             self._listings.pop(provider, None)
 
     async def adapter(self, provider: str) -> ProviderAdapter | None:
-        """Give the adapter that fits who answers there; asks the server once, a second at most."""
+        """Give the adapter that fits who answers there; asks the server once, a second at most.
+
+        Raises:
+            AIError: the adapter could not be initialized.
+        """
         if self._scout is not None:
             await self._scout.settle(provider)
-        return self._registry.get(provider)
+        adapter = self._registry.get(provider)
+        if adapter is not None:
+            await self.initialize(adapter)
+        return adapter
 
     async def listing(self, provider: str, *, within_s: float | None = None) -> Listing:
         """Give one provider's models, from the cache while that is fresh.
@@ -241,7 +257,9 @@ class ModelCatalog:
             )
             return self._failed(adapter, error)
         try:
-            models = tuple(await adapter.list_models())
+            await self.initialize(adapter)
+            with translated(adapter, "list its models"):
+                models = tuple(await adapter.list_models())
         except AIError as error:
             return self._failed(adapter, error)
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
@@ -15,12 +15,14 @@ from ollm_tui.chat.sight import Sight
 from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
+from ollm_tui.config.plugins import load_plugins, plugin_names
 from ollm_tui.config.regular_file import is_folder
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.tools import ToolEffect
+from ollm_tui.protocol.ports import Tool
+from ollm_tui.protocol.tools import ToolEffect, ToolSchema
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
 from ollm_tui.store.branches import Branch, ChatNews
@@ -285,9 +287,34 @@ def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool],
     return without_files, (gone,)
 
 
+def plugin_tools() -> tuple[list[Tool], list[str]]:
+    """Import the tools of installed packages; give those that fit, and what is wrong with others.
+
+    They are offered to a model only where they are switched on, as any tool.
+    """
+    tools: list[Tool] = []
+    if not plugin_names("tools"):
+        return tools, []
+    loaded, problems = load_plugins("tools", Tool, _builtin_names())  # type: ignore[type-abstract]
+    for plugin, tool in loaded:
+        if not isinstance(tool.schema, ToolSchema):
+            words = f"brings {plugin.name!r}, whose schema is no ToolSchema"
+        elif tool.schema.name != plugin.name:
+            words = f"brings the tool {tool.schema.name!r} under the name {plugin.name!r}"
+        elif tool.effect not in get_args(ToolEffect):
+            words = f"brings {plugin.name!r}, which does not say what it may do"
+        else:
+            tools.append(tool)
+            continue
+        problems.append(str(plugin.problem(words)))
+    return tools, problems
+
+
 def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
     """Say which tools are switched on and do not exist."""
-    known = [tool.schema.name for tool in builtin_tools(Path("/"))]  # their folder is no matter
+    if not (set(loaded.config.tools.enabled) - {"all"}):
+        return
+    known = [*_builtin_names(), *plugin_names("tools")]
     path: KeyPath = ("tools", "enabled")
     for name in dict.fromkeys(loaded.config.tools.enabled):
         if name not in known and name != "all":
@@ -297,6 +324,10 @@ def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
                 path,
                 find_hint=partial(_nearest_tool, name, known),
             )
+
+
+def _builtin_names() -> list[str]:
+    return [tool.schema.name for tool in builtin_tools(Path("/"))]  # their folder is no matter
 
 
 def _nearest_tool(name: str, known: Sequence[str]) -> str:

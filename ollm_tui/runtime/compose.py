@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import anyio
+import anyio.to_thread
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
@@ -18,18 +18,27 @@ from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.named import named_by
 from ollm_tui.config.origin import MOST_SAID, in_short
 from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.config.plugins import Plugin, find_plugins
 from ollm_tui.config.presets import BUILT_IN_ALIASES
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import Approver, ProviderAdapter, SupportsDispose
+from ollm_tui.protocol.ports import Approver
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
+from ollm_tui.providers.lifecycle import AdapterLifecycle, adapter_lifecycle
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
 from ollm_tui.providers.unusable import UnusableProvider
-from ollm_tui.runtime.chats import ChatBranches, ChatMaker, OfferedTool, chat_id_of, unknown_tools
+from ollm_tui.runtime.chats import (
+    ChatBranches,
+    ChatMaker,
+    OfferedTool,
+    chat_id_of,
+    plugin_tools,
+    unknown_tools,
+)
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.downloads import FetchesModels, open_fetching
 from ollm_tui.runtime.engines import EngineScout
@@ -54,7 +63,6 @@ from ollm_tui.tokens.budget import WayOut
 logger = logging.getLogger(__name__)
 
 STARTER_REF = ModelRef(EMBEDDED, Path(STARTER.file_name).stem)
-DISPOSE_S = 2.0
 PATIENCE_S = 1.5
 """How long the first screen waits for engines before it chooses among those that answered."""
 NAMED_PATIENCE_S = 5.0
@@ -63,6 +71,13 @@ NAMED_PATIENCE_S = 5.0
 
 class Runtime(FetchesModels):
     """Everything below a front end, running; use `open_runtime` to have one."""
+
+    lifecycle: AdapterLifecycle
+    """Initializes adapters before their first use and disposes of them."""
+    plugin_commands: Sequence[Plugin] = ()
+    """Slash commands of installed packages, not yet imported."""
+    plugin_problems: tuple[str, ...] = ()
+    """Sentences about tools of installed packages that cannot be used."""
 
     def __init__(
         self,
@@ -103,6 +118,8 @@ class Runtime(FetchesModels):
             learned_modes=dict(self._choices.tool_modes),
             remember_mode=self._remember_tool_mode,
         )
+        self.tools = self._maker.tools
+        """All tools; which of them a chat offers is the conversation's business."""
         self.reads_only_text = self._maker.reads_only_text
         """Tells whether a model is known not to see pictures; its server is asked once."""
         self.branches = ChatBranches(store, self._maker.open)
@@ -286,7 +303,14 @@ async def open_runtime(
     registry = ProviderRegistry()
     async with AsyncExitStack() as stack:
         adapters = await make_providers(config, paths, stack, embedded)
+        store = (
+            await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))
+            if config.chat.save
+            else None
+        )
+        lifecycle = await stack.enter_async_context(adapter_lifecycle())
         for adapter in adapters:
+            lifecycle.add(adapter)
             registry.register(adapter, priority=config.providers[adapter.name].priority)
         for alias, name in config.aliases.items():
             if alias not in registry.list():
@@ -295,26 +319,33 @@ async def open_runtime(
         registry.set_default(
             named if registry.resolve(named := config.provider or LOCAL) else LOCAL
         )
-        scout = EngineScout(loaded, registry, Discovery(), adapters.append)
+        scout = EngineScout(loaded, registry, Discovery(), lifecycle.add)
         catalog = ModelCatalog(
             registry,
             gate=scout.is_there,
             scout=scout,
             services=usable_services(config.providers),
         )
-        store = (
-            await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))
-            if config.chat.save
-            else None
-        )
-        stack.push_async_callback(_dispose, adapters)
+        catalog.initialize = lifecycle.initialize
         runtime = Runtime(loaded, paths, registry, catalog, scout, store)
+        runtime.lifecycle = lifecycle
+        await anyio.to_thread.run_sync(_take_in_plugins, runtime)
         runtime.fetching = await stack.enter_async_context(
             open_fetching(config, paths, registry, catalog, runtime.router)
         )
         if goes_on:
             await _go_on_with_last(runtime)
         yield runtime
+
+
+def _take_in_plugins(runtime: Runtime) -> None:
+    """Import the tools of installed packages, which may take a while, and find their commands."""
+    tools, problems = plugin_tools()
+    for tool in tools:
+        runtime.tools.register(tool)
+    runtime.plugin_problems = tuple(problems)
+    runtime.problems += runtime.plugin_problems
+    runtime.plugin_commands = find_plugins("commands")
 
 
 async def _go_on_with_last(runtime: Runtime) -> None:
@@ -324,18 +355,3 @@ async def _go_on_with_last(runtime: Runtime) -> None:
         client.conversation.model = runtime.named.model_for_chat(client.conversation.model)
     except AIError as error:
         runtime.problems += (error.message,)
-
-
-async def _dispose(adapters: Sequence[ProviderAdapter]) -> None:
-    with anyio.move_on_after(DISPOSE_S, shield=True):
-        async with anyio.create_task_group() as group:
-            for adapter in adapters:
-                if isinstance(adapter, SupportsDispose):
-                    group.start_soon(_dispose_one, adapter.name, adapter)
-
-
-async def _dispose_one(name: str, adapter: SupportsDispose) -> None:
-    try:
-        await adapter.dispose()
-    except (AIError, OSError) as error:  # nobody can help it, and the others have to close too
-        logger.warning("The provider %s could not be closed: %s", name, error)

@@ -61,6 +61,19 @@ class FirstModel:
             return f"{START_SERVER} {ADD_ENGINE}"
         return START_SERVER if self.ref.provider == EMBEDDED else None
 
+    def required(self) -> ModelRef:
+        """Give the model.
+
+        Raises:
+            AIError: there is none, for the reason that the error tells.
+        """
+        if self.problem is not None:
+            raise self.problem
+        if self.ref is None:
+            asked = f" No answer from: {', '.join(self.silent)}." if self.silent else ""
+            raise AIError(ErrorCode.MODEL_NOT_FOUND, f"No models found.{asked}", hint=self.advice)
+        return self.ref
+
 
 def choose_first(
     listings: Sequence[Listing],

@@ -9,6 +9,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsRunning
 from ollm_tui.providers.catalog import Listing, ModelCatalog
+from ollm_tui.providers.lifecycle import translated
 from ollm_tui.runtime.found import PATIENCE_S
 
 Adapters = Callable[[str], ProviderAdapter | None]
@@ -39,7 +40,7 @@ async def ask_all(
         models = [info for info in listing.models if info.loaded]
         if isinstance(adapter, SupportsRunning):
             try:
-                with anyio.fail_after(within_s):
+                with anyio.fail_after(within_s), translated(adapter, "list the loaded models"):
                     models = [*await adapter.list_running()]
             except AIError as error:
                 problems[listing.provider] = error

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     # the commands and the vocabulary are loaded after the first frame
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.commands.host import OfferedTool
+    from ollm_tui.config.plugins import Plugin
     from ollm_tui.library.downloads.ports import Downloads
     from ollm_tui.library.hub.ports import Hub
     from ollm_tui.library.machine import Machine
@@ -177,6 +178,13 @@ class OffersTools(Protocol):
     def tool_mode(self, model: str) -> "Literal['native', 'react'] | None":
         """Give how a model is given its tools: natively, or described in text."""
         ...
+
+
+@runtime_checkable
+class HasPlugins(Protocol):
+    """Knows of installed packages that bring slash commands."""
+
+    plugin_commands: "Sequence[Plugin]"
 
 
 @runtime_checkable

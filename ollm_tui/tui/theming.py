@@ -120,12 +120,32 @@ def _themes_in(folder: Path) -> Sequence[Path]:
 
 @dataclass(frozen=True, slots=True)
 class ThemeShelf:
-    """The themes there are, by name; a later folder's file replaces an earlier one's."""
+    """The themes there are, by name; a later folder's file replaces an earlier one's.
+
+    Those of plugins come last, and replace none. They are looked for once, and only if they are
+    needed: to list all themes, or for a name that no folder has.
+    """
 
     folders: tuple[Path, ...] = field(default_factory=lambda: (bundled_folder(),))
+    _of_plugins: list[Mapping[str, Path]] = field(default_factory=list, compare=False, repr=False)
 
     def _paths(self) -> dict[str, Path]:
-        return {path.stem: path for folder in self.folders for path in _themes_in(folder)}
+        own = {path.stem: path for folder in self.folders for path in _themes_in(folder)}
+        return {**self._plugin_themes(), **own}
+
+    def _own(self, name: str) -> Path | None:
+        found = [path for folder in self.folders for path in _themes_in(folder)]
+        return next((path for path in reversed(found) if path.stem == name), None)
+
+    def _plugin_themes(self) -> Mapping[str, Path]:
+        if not self._of_plugins:
+            # Reads the metadata of all installed packages, which most first frames do not need.
+            from ollm_tui.config.plugins import find_plugins, plugin_folder
+
+            places = [(one.name, plugin_folder(one)) for one in find_plugins("themes")]
+            paths = {name: folder / f"{name}.toml" for name, folder in places if folder}
+            self._of_plugins.append(paths)
+        return self._of_plugins[0]
 
     def names(self) -> tuple[str, ...]:
         """Give every theme's name, whether or not its file turns out to be usable."""
@@ -137,7 +157,7 @@ class ThemeShelf:
         Raises:
             ThemeProblem: there is none of that name, or its file cannot be used.
         """
-        path = self._paths().get(name)
+        path = self._own(name) or self._plugin_themes().get(name)
         if path is None:
             near = nearest(name, self.names())
             known = ", ".join(self.names()[:_MOST_NAMED])

@@ -232,7 +232,7 @@ async def test_a_provider_that_never_closes_does_not_keep_the_program(
     async def embedded(*_: object) -> ProviderAdapter:
         return Hanging("embedded")
 
-    monkeypatch.setattr("ollm_tui.runtime.compose.DISPOSE_S", 0.01)
+    monkeypatch.setattr("ollm_tui.providers.lifecycle.DISPOSE_S", 0.01)
     with anyio.fail_after(5):
         async with open_runtime(load_config(paths, {}), paths, embedded=embedded):
             pass

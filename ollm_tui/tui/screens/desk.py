@@ -1,14 +1,19 @@
 """What stands behind the chat screen once the runtime is there: loaded after the first frame."""
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import anyio.to_thread
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import Suggestions, suggest
 from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text, run_command
+from ollm_tui.commands.registry import Command, plugin_commands
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.tui.capabilities import HasPlugins
 from ollm_tui.tui.command_host import ScreenCommandHost
 from ollm_tui.tui.faces import NoteKind
 from ollm_tui.tui.presenter import Hints, TurnPresenter
@@ -39,7 +44,9 @@ logger = logging.getLogger(__name__)
 class Desk:
     """Joins the conversation, the answers and the commands to one screen."""
 
-    def __init__(self, screen: "ChatScreen", runtime: Runtime) -> None:
+    def __init__(
+        self, screen: "ChatScreen", runtime: Runtime, more_commands: Sequence[Command] = ()
+    ) -> None:
         self._screen = screen
         self._is_ready = False
         self.runtime = runtime
@@ -60,7 +67,7 @@ class Desk:
         self.attaching = Attaching(screen)
         self.files = FileSuggestions(self.suggest)
         self.consent = PictureConsent(screen, self)
-        self.commands = COMMANDS
+        self.commands = (*COMMANDS, *more_commands)
         self.model_work = ModelWork(screen, self)
         self.model_views = ModelViews(screen, self)
         self.host = ScreenCommandHost(screen, self)
@@ -75,11 +82,16 @@ class Desk:
     async def beside(cls, screen: "ChatScreen") -> "Desk | None":
         """Wait for the runtime and make the desk of a screen; None, and a note, without one."""
         try:
-            return cls(screen, await screen.services.runtime())
+            runtime = await screen.services.runtime()
         except AIError as error:
             screen.transcript.add_note("opening", error.message, "error", error.hint)
             screen.status.show_turn("error")
             return None
+        commands, problems = await _commands_of_plugins(runtime)
+        desk = cls(screen, runtime, commands)
+        for problem in problems:
+            desk.say(problem, "warning")
+        return desk
 
     def _asks(self, is_open: bool) -> None:
         if self._screen.app.is_running:
@@ -269,6 +281,15 @@ class Desk:
             await self.find_model(address)
         except AIError as error:
             self.say(error.message, "error", error.hint)
+
+
+async def _commands_of_plugins(
+    runtime: Runtime,
+) -> tuple[Sequence[Command], Sequence[str]]:
+    """Import the commands of installed packages, in a thread: it may take a while."""
+    if not isinstance(runtime, HasPlugins) or not runtime.plugin_commands:
+        return (), ()
+    return await anyio.to_thread.run_sync(plugin_commands, COMMANDS)
 
 
 def _hints(screen: "ChatScreen") -> Hints:

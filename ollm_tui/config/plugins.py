@@ -1,0 +1,159 @@
+"""Plugins: installed packages that bring providers, tools, commands or themes.
+
+A package announces them as entry points in the groups `ollm_tui.providers`, `ollm_tui.tools`,
+`ollm_tui.commands` and `ollm_tui.themes`. Finding plugins imports nothing of their packages.
+"""
+
+import logging
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+
+Group: TypeAlias = Literal["providers", "tools", "commands", "themes"]
+T = TypeVar("T")
+
+PREFIX = "ollm_tui."
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
+_VERSION = re.compile(r"[A-Za-z0-9.!+_-]{1,32}")
+_LONGEST_REASON = 200
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One thing that an installed package brings."""
+
+    group: Group
+    name: str
+    """What a person types: a provider's kind, or the name of a tool, a command or a theme."""
+    package: str
+    version: str
+    entry: EntryPoint = field(repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """The package and its version."""
+        return f"{self.package} {self.version}".strip()
+
+    def load(self) -> object:
+        """Import what the entry point names.
+
+        Raises:
+            AIError: ENGINE_ERROR when that fails, for whatever reason.
+        """
+        with self.translated("could not be loaded"):
+            return self.entry.load()
+
+    @contextmanager
+    def translated(self, failed: str) -> Iterator[None]:
+        """Make an `AIError` of whatever foreign code raises: the program goes on without it."""
+        try:
+            yield
+        except AIError:
+            raise
+        except (Exception, SystemExit) as error:
+            logger.exception("The plugin %s %s", self.title, failed)
+            reason = " ".join(str(error).split())[:_LONGEST_REASON]
+            name = type(error).__name__
+            raise self.problem(
+                f"{failed}: {name}: {reason}" if reason else f"{failed}: {name}"
+            ) from error
+
+    def problem(self, what: str) -> AIError:
+        """Make the error for a plugin that cannot be used."""
+        return AIError(
+            ErrorCode.ENGINE_ERROR,
+            f"The plugin {self.title} {what.rstrip('.')}.",
+            hint=f"Update it, or remove it with `pip uninstall {self.package}`.",
+        )
+
+
+def find_plugins(group: Group) -> tuple[Plugin, ...]:
+    """Give what installed packages bring, by package and name; imports none of them."""
+    try:
+        found = entry_points(group=f"{PREFIX}{group}")
+    # One damaged package among all that are installed must not end the program.
+    except Exception:
+        logger.exception("The entry points of the installed packages could not be read")
+        return ()
+    plugins = (_plugin(group, entry) for entry in found if _NAME.fullmatch(entry.name))
+    return tuple(sorted(plugins, key=lambda one: (one.package.casefold(), one.name)))
+
+
+def _plugin(group: Group, entry: EntryPoint) -> Plugin:
+    try:
+        metadata = {} if entry.dist is None else entry.dist.metadata.json
+    except Exception:
+        logger.exception("The metadata of the plugin %s could not be read", entry.name)
+        metadata = {}
+    name, version = (str(metadata.get(key, "")) for key in ("name", "version"))
+    return Plugin(
+        group,
+        entry.name,
+        name if _NAME.fullmatch(name) else "of an unnamed package",
+        version if _VERSION.fullmatch(version) else "",
+        entry,
+    )
+
+
+def plugin_names(group: Group) -> tuple[str, ...]:
+    """Give the names that installed packages bring, each once."""
+    return tuple(dict.fromkeys(plugin.name for plugin in find_plugins(group)))
+
+
+def load_plugins(
+    group: Group, expected: type[T], taken: Collection[str] = ()
+) -> tuple[list[tuple[Plugin, T]], list[str]]:
+    """Import the plugins of a group; give those that fit, and a sentence for each other one.
+
+    A plugin never replaces what is there: neither one of the names in `taken` nor another plugin.
+    """
+    loaded: list[tuple[Plugin, T]] = []
+    problems: list[str] = []
+    names = {name.casefold() for name in taken}
+    for plugin in find_plugins(group):
+        try:
+            value = _loaded(plugin, expected, names)
+        except AIError as error:
+            problems.append(str(error))
+        else:
+            names.add(plugin.name.casefold())
+            loaded.append((plugin, value))
+    return loaded, problems
+
+
+def _loaded(plugin: Plugin, expected: type[T], taken: Collection[str]) -> T:
+    if plugin.name.casefold() in taken:
+        raise plugin.problem(f"brings {plugin.name!r}, and that name is taken")
+    value = plugin.load()
+    with plugin.translated("cannot be used"):  # a look at its attributes may run foreign code
+        if isinstance(value, expected):
+            return value
+    raise plugin.problem(f"brings {plugin.name!r}, which is no {expected.__name__.lower()}")
+
+
+def plugin_folder(plugin: Plugin) -> Path | None:
+    """Give the folder of the package that an entry point names, without importing it.
+
+    None when there is no such package.
+    """
+    first, *rest = plugin.entry.value.partition(":")[0].strip().split(".")
+    try:
+        spec = find_spec(first)
+        name = first
+        for part in rest:
+            name = f"{name}.{part}"
+            places = None if spec is None else spec.submodule_search_locations
+            spec = None if places is None else PathFinder.find_spec(name, list(places))
+    except (ImportError, ValueError):  # a name that is none, or a package that was made by hand
+        return None
+    places = None if spec is None else spec.submodule_search_locations
+    return next((Path(place) for place in places or ()), None)

@@ -1,0 +1,129 @@
+"""`BaseProvider`: a provider in one method, for programs and plugins."""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+
+import anyio
+from anyio.abc import ObjectSendStream
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelCapability
+from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
+from ollm_tui.protocol.provider_events import (
+    End,
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ToolCallEvent,
+)
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.gather import gather
+from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.spec import ProviderSpec
+
+BUFFERED_EVENTS = 32
+"""How far an answer may run ahead of a slow reader."""
+logger = logging.getLogger(__name__)
+
+
+class BaseProvider(ABC):
+    """A provider to subclass: write `stream`, and the rules of answers are kept for you.
+
+    Every answer has exactly one end, an exception becomes that end, `request.signal` stops the
+    answer at once, and `stream` is closed by whatever road the caller leaves. Add the methods of
+    `SupportsList`, `SupportsDispose` and the other protocols for what else your provider can do.
+    """
+
+    streaming_format: StreamingFormat = "none"
+    """How answers come over the wire."""
+
+    def __init__(self, spec: ProviderSpec | str) -> None:
+        """Take the settings of a `[providers.NAME]`; a name is enough in a program."""
+        self.spec = ProviderSpec(name=spec, kind=spec) if isinstance(spec, str) else spec
+        self.name = self.spec.name
+        """The scheme of its models' addresses: `name://model`."""
+        self.label = self.spec.label or self.spec.name
+        """The name a person reads."""
+
+    @abstractmethod
+    def stream(self, request: Request) -> AsyncIterator[str | ProviderEvent]:
+        """Answer: an async generator of text and of events from `provider_events`.
+
+        It may end with a `Finish` that tells the reason and the usage. Raise `AIError` for a
+        failure. Leave nothing open: close what you opened in a `finally`.
+        """
+        ...
+
+    def chat_stream(self, request: Request) -> ProviderStream:
+        """Ask, and give the events as they come."""
+        return self._answer(request)
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        """Ask for a whole `Response`, or with `request.stream` for a stream.
+
+        Raises:
+            AIError: what `stream` raised, or ABORTED.
+        """
+        if request.stream:
+            return self.chat_stream(request)
+        return await gather(self.chat_stream(replace(request, stream=False)))
+
+    def capabilities(self) -> Sequence[ModelCapability]:
+        """What its models can do, as far as it is known without asking: nothing."""
+        return ()
+
+    @asynccontextmanager
+    async def _answer(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+        send, receive = anyio.create_memory_object_stream[ProviderEvent](BUFFERED_EVENTS)
+        with single_error():
+            async with anyio.create_task_group() as group, receive:
+                group.start_soon(self._produce, request, send)
+                try:
+                    yield receive
+                finally:
+                    group.cancel_scope.cancel()
+
+    async def _produce(self, request: Request, send: ObjectSendStream[ProviderEvent]) -> None:
+        end: End = Finish("abort")
+        async with send:
+            with anyio.CancelScope() as scope:
+                stop = request.signal.subscribe(scope.cancel) if request.signal else None
+                try:
+                    end = await self._pass_on(request, send)
+                except AIError as error:
+                    error.provider = error.provider or self.name
+                    end = ErrorEvent(error)
+                except Exception as error:
+                    logger.exception("The provider %s failed", self.name)
+                    end = ErrorEvent(self._unexpected(error))
+                finally:
+                    if stop is not None:
+                        stop()
+            await send.send(end)
+
+    async def _pass_on(self, request: Request, send: ObjectSendStream[ProviderEvent]) -> End:
+        has_calls = False
+        generator = self.stream(request)
+        async with aclosing(generator) as events:  # type: ignore[type-var]
+            async for event in events:
+                match event:
+                    case str():
+                        await send.send(TextDelta(event))
+                    case Finish() | ErrorEvent():
+                        return event
+                    case _:
+                        has_calls = has_calls or isinstance(event, ToolCallEvent)
+                        await send.send(event)
+        return Finish("tool_calls" if has_calls else "stop")
+
+    def _unexpected(self, error: Exception) -> AIError:
+        return AIError(
+            ErrorCode.INTERNAL_ERROR,
+            f"The provider {self.label} failed ({type(error).__name__}).",
+            hint="The log has the details.",
+            provider=self.name,
+        )

@@ -1,0 +1,122 @@
+"""The life of adapters: each is initialized once before its first use, and disposed of at the end.
+
+States of one adapter: unused -> initializing -> ready (or failed) -> disposed.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsInitialize
+from ollm_tui.providers.single_error import single_error
+
+INITIALIZE_S = 30.0
+DISPOSE_S = 2.0
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def translated(adapter: ProviderAdapter, failed_to: str) -> Iterator[None]:
+    """Make an `AIError` of whatever else an adapter raises: those of plugins are foreign code."""
+    try:
+        yield
+    except AIError:
+        raise
+    except Exception as error:
+        logger.exception("The provider %s could not %s", adapter.name, failed_to)
+        raise AIError(
+            ErrorCode.ENGINE_ERROR,
+            f"{adapter.label} could not {failed_to} ({type(error).__name__}).",
+            hint="The log has the details.",
+            provider=adapter.name,
+        ) from error
+
+
+@dataclass(slots=True, eq=False)
+class _Life:
+    """What became of one adapter's `initialize`."""
+
+    adapter: ProviderAdapter
+    is_begun: bool = False
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    problem: AIError | None = None
+
+
+class AdapterLifecycle:
+    """Initializes and disposes of the adapters of one runtime; made by `adapter_lifecycle`."""
+
+    def __init__(self, group: TaskGroup) -> None:
+        self._group = group
+        self._lives: dict[int, _Life] = {}
+
+    def add(self, adapter: ProviderAdapter) -> None:
+        """Look after an adapter until the end."""
+        self._lives.setdefault(id(adapter), _Life(adapter))
+
+    async def initialize(self, adapter: ProviderAdapter) -> None:
+        """See to it that an adapter is initialized; a caller that stops waiting does not stop it.
+
+        Raises:
+            AIError: it could not be initialized, now or before.
+        """
+        if not isinstance(adapter, SupportsInitialize):
+            return
+        self.add(adapter)
+        life = self._lives[id(adapter)]
+        if not life.is_begun:
+            life.is_begun = True
+            self._group.start_soon(self._initialize, life, adapter)
+        await life.ended.wait()
+        if life.problem is not None:
+            raise life.problem.with_traceback(None)
+
+    async def _initialize(self, life: _Life, adapter: SupportsInitialize) -> None:
+        try:
+            with (
+                translated(life.adapter, "be initialized"),
+                anyio.fail_after(INITIALIZE_S) as scope,
+            ):
+                await adapter.initialize()
+        except AIError as error:
+            error.provider = error.provider or life.adapter.name
+            life.problem = error
+            if scope.cancelled_caught:
+                words = f"{life.adapter.label} was not ready within {INITIALIZE_S:g} s."
+                life.problem = AIError(ErrorCode.TIMEOUT, words, provider=life.adapter.name)
+        finally:
+            life.ended.set()
+
+    async def dispose(self) -> None:
+        """Give everything back, side by side, within two seconds; no failure stops the others."""
+        with anyio.move_on_after(DISPOSE_S, shield=True):
+            async with anyio.create_task_group() as group:
+                for life in self._lives.values():
+                    if isinstance(life.adapter, SupportsDispose):
+                        group.start_soon(self._dispose, life.adapter.name, life.adapter)
+        self._lives.clear()
+
+    async def _dispose(self, name: str, adapter: SupportsDispose) -> None:
+        try:
+            await adapter.dispose()
+        except Exception as error:  # nobody can help it, and the others have to close too
+            is_usual = isinstance(error, AIError | OSError)
+            words = "The provider %s could not be closed: %s"
+            logger.warning(words, name, error, exc_info=not is_usual)
+
+
+@asynccontextmanager
+async def adapter_lifecycle() -> AsyncIterator[AdapterLifecycle]:
+    """Give a lifecycle; leaving the block has disposed of every adapter."""
+    with single_error():
+        async with anyio.create_task_group() as group:
+            lifecycle = AdapterLifecycle(group)
+            try:
+                yield lifecycle
+            finally:
+                group.cancel_scope.cancel()
+                await lifecycle.dispose()

@@ -1,0 +1,224 @@
+"""The runtime as programs see it: few methods, whose names and meanings are versioned.
+
+`ollm -p` takes the same way: `first_model`, `new_client`, `ChatClient.chat`.
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+
+from ollm_tui.chat.client import ChatClient, ChatStream
+from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.load import load_config
+from ollm_tui.config.paths import default_paths
+from ollm_tui.protocol.blocks import Content
+from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.ports import Approver, ProviderAdapter, Tool
+from ollm_tui.protocol.request import Response
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolEffect
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.router import Router
+from ollm_tui.runtime import compose
+from ollm_tui.tools import define
+from ollm_tui.tools.define import ToolFunction
+
+
+class Runtime:
+    """Providers, tools and chats, running; `open_runtime` gives one."""
+
+    def __init__(self, composed: compose.Runtime) -> None:
+        self._composed = composed
+        self._added_tools: list[str] = []
+
+    @property
+    def providers(self) -> ProviderRegistry:
+        """The providers, by name."""
+        return self._composed.registry
+
+    @property
+    def router(self) -> Router:
+        """Finds the provider that has a model."""
+        return self._composed.router
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences about settings and plugins that could not be used."""
+        return tuple(self._composed.problems)
+
+    async def ask(
+        self,
+        prompt: Content,
+        options: ChatOptions | None = None,
+        *,
+        model: str | None = None,
+        signal: AbortSignal | None = None,
+    ) -> Response:
+        """Ask one question in a chat of its own, and wait for the whole answer.
+
+        `response.metadata["model"]` tells which model answered.
+
+        Raises:
+            AIError: there is no such model, or the answer failed.
+        """
+        client = await self._chat_for(model, options)
+        async with client.chat(prompt, options, signal) as events:
+            async for event in events:
+                if isinstance(event, ErrorEvent):
+                    raise event.error
+                if isinstance(event, Finish):
+                    return self._response(client, event, options)
+        raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
+
+    def chat(
+        self,
+        prompt: Content,
+        options: ChatOptions | None = None,
+        *,
+        model: str | None = None,
+        signal: AbortSignal | None = None,
+    ) -> ChatStream:
+        """Ask one question in a chat of its own, and stream what comes.
+
+        Raises:
+            AIError: on entering, when there is no model. Everything later is the closing
+                `ErrorEvent`.
+        """
+        return self._stream(prompt, options, model, signal)
+
+    async def start_chat(
+        self, model: str | None = None, *, tools: Sequence[str] | None = None
+    ) -> ChatClient:
+        """Begin a chat that keeps its history; it is not saved.
+
+        Without a model, the one that the settings name is used, or the one used last. Without
+        `tools`, the chat offers those that the settings switch on and those of `add_tool`.
+
+        Raises:
+            AIError: there is no model.
+        """
+        if model is None:
+            model = str((await self._composed.first_model()).required())
+        client = self._composed.new_client(model, saved=False)
+        if tools is None:
+            tools = (*client.conversation.tools, *self._added_tools)
+        client.conversation.tools = tuple(dict.fromkeys(tools))
+        return client
+
+    async def models(self) -> Mapping[str, ModelInfo]:
+        """Ask all providers for their models; give them by address, such as `ollama://tiny`."""
+        catalog = self._composed.catalog
+        return {
+            catalog.shown_address(ModelRef(listing.provider, info.name)): info
+            for listing in await catalog.refresh(within_s=compose.NAMED_PATIENCE_S)
+            for info in listing.models
+        }
+
+    def add_tool(self, tool: Tool | ToolFunction, *, effect: ToolEffect | None = None) -> None:
+        """Add a tool, and offer it in every chat that begins from now on.
+
+        A function becomes a tool as by `@tool(effect=...)`. A tool that only reads runs without a
+        question. Every other one asks the `approver` of `open_runtime`, and is refused if there is
+        none.
+
+        Raises:
+            TypeError: a function without an `effect`, or whose signature cannot be a schema.
+            ValueError: the name is taken, or cannot be the name of a tool.
+        """
+        made = tool if isinstance(tool, Tool) else _tool_of(tool, effect)
+        self._composed.tools.register(made)
+        self._added_tools.append(made.schema.name)
+
+    def add_provider(self, adapter: ProviderAdapter, *, priority: int = 0) -> None:
+        """Add a provider; it is initialized before its first use, and disposed of at the end.
+
+        Raises:
+            AIError: CONFLICT when there is a provider of that name.
+        """
+        if self.providers.resolve(adapter.name) is not None:
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"There is a provider named {adapter.name!r} already.",
+                hint="Give yours another name.",
+            )
+        self._composed.lifecycle.add(adapter)
+        self.providers.register(adapter, priority=priority)
+
+    @asynccontextmanager
+    async def _stream(
+        self,
+        prompt: Content,
+        options: ChatOptions | None,
+        model: str | None,
+        signal: AbortSignal | None,
+    ) -> AsyncIterator[AsyncIterator[ChatEvent]]:
+        client = await self._chat_for(model, options)
+        async with client.chat(prompt, options, signal) as events:
+            yield events
+
+    async def _chat_for(self, model: str | None, options: ChatOptions | None) -> ChatClient:
+        return await self.start_chat(model or (options.model if options else None))
+
+    def _response(self, client: ChatClient, end: Finish, options: ChatOptions | None) -> Response:
+        newest = client.conversation.messages[-1]
+        answer = newest if newest.role == "assistant" else None
+        model = (options.model if options else None) or client.conversation.model or ""
+        ref = ModelRef.parse(model)
+        return Response(
+            content=answer.content if answer else (),
+            finish_reason=end.reason,
+            usage=end.usage,
+            tool_calls=answer.tool_calls if answer else (),
+            metadata={"model": self.providers.shown_address(ref) if ref else model},
+        )
+
+
+def _tool_of(function: ToolFunction, effect: ToolEffect | None) -> Tool:
+    if effect is None:
+        raise TypeError("a function needs an effect: read, write, run or network")
+    return define.tool(effect=effect)(function)
+
+
+@asynccontextmanager
+async def open_runtime(
+    *,
+    model: str | None = None,
+    provider: str | None = None,
+    host: str | None = None,
+    api_key: str | None = None,
+    config_file: str | Path | None = None,
+    approver: Approver | None = None,
+) -> AsyncIterator[Runtime]:
+    """Open a runtime with the settings that `ollm` has; leaving the block closes everything.
+
+    `model`, `provider`, `host` and `api_key` stand for the options of the command line. Your saved
+    chats are left alone.
+
+    Raises:
+        AIError: the runtime could not be opened.
+    """
+    flags = Flags(
+        model=model,
+        provider=provider,
+        host=host,
+        api_key=api_key,
+        config_path=None if config_file is None else Path(config_file),
+    )
+    opener = await anyio.to_thread.run_sync(_load, flags)
+    async with opener() as composed:
+        if approver is not None:
+            composed.ask_before_tools(approver)
+        yield Runtime(composed)
+
+
+def _load(flags: Flags) -> Callable[[], AbstractAsyncContextManager[compose.Runtime]]:
+    paths = default_paths()
+    loaded = load_config(paths, os.environ, flags)
+    return partial(compose.open_runtime, loaded.without_saving(), paths)

@@ -1,0 +1,186 @@
+"""Packages that bring something are found without importing them, and none ends the program."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.registry import plugin_commands
+from ollm_tui.config.load import load_config
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.plugins import find_plugins, load_plugins, plugin_folder, plugin_names
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.runtime.chats import plugin_tools
+from tests.commands.recording_host import RecordingHost
+from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two packages: one in order, and one that cannot be imported."""
+    folder = tmp_path / "site"
+    installed(monkeypatch, folder, "ollm-good", GOOD, GOOD_GROUPS)
+    installed(monkeypatch, folder, "ollm-broken", BROKEN, BROKEN_GROUPS)
+    for name in ("ollm_good", "ollm_broken"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return folder
+
+
+def settings(tmp_path: Path, text: str) -> AppPaths:
+    paths = AppPaths(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
+    paths.config_dir.mkdir()
+    paths.config_file.write_text(text)
+    return paths
+
+
+def test_without_plugins_there_are_none() -> None:
+    assert find_plugins("tools") == ()
+
+
+def test_finding_plugins_imports_none_of_them(site: Path) -> None:
+    assert plugin_names("providers") == ("broken", "echo")
+    assert [one.title for one in find_plugins("themes")] == ["ollm-broken 1.0", "ollm-good 1.0"]
+    good = find_plugins("themes")[1]
+    assert plugin_folder(good) == site / "ollm_good"
+    assert not {"ollm_good", "ollm_broken"}.intersection(sys.modules)
+
+
+def test_settings_take_the_kind_of_a_plugin_which_needs_no_address(
+    site: Path, tmp_path: Path
+) -> None:
+    paths = settings(tmp_path, '[providers.mine]\nkind = "echo"\n')
+    loaded = load_config(paths, {})
+    assert loaded.all_problems == ()
+    assert loaded.config.providers["mine"].problem is None
+    assert "ollm_good" not in sys.modules, "settings import nothing"
+
+
+def test_a_kind_that_nobody_brings_is_told_with_those_there_are(site: Path, tmp_path: Path) -> None:
+    loaded = load_config(settings(tmp_path, '[providers.mine]\nkind = "ecco"\n'), {})
+    (problem,) = loaded.all_problems
+    assert "one of 'ollama', " in str(problem)
+    assert "'broken' or 'echo'. Did you mean `echo`?" in str(problem)
+
+
+def test_a_provider_is_made_of_its_settings(site: Path) -> None:
+    adapter = create_provider(ProviderSpec(name="mine", kind="echo", label="My echo"))
+    assert (adapter.name, adapter.label) == ("mine", "My echo")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("thing = 1", "which makes no provider"),
+        ("thing = lambda spec: 1", "no provider named 'mine'"),
+        ("def thing(spec): raise KeyError('x')", "could not make 'mine': KeyError: 'x'"),
+        ("raise SystemExit(3)", "could not be loaded: SystemExit: 3"),
+        ("", "could not be loaded: AttributeError"),
+        (
+            "from ollm_tui import BaseProvider\n"
+            "class thing(BaseProvider):\n"
+            "    stream = None\n"
+            "    def __init__(self, spec): super().__init__('other')",
+            "no provider named 'mine'",
+        ),
+    ],
+)
+def test_a_provider_that_cannot_be_made_is_one_sentence(
+    code: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "ollm_odd", raising=False)
+    installed(
+        monkeypatch,
+        tmp_path / "odd",
+        "ollm-odd",
+        {"ollm_odd.py": code},
+        {"providers": {"odd": "ollm_odd:thing"}},
+    )
+    with pytest.raises(AIError) as raised:
+        create_provider(ProviderSpec(name="mine", kind="odd"))
+    assert told in raised.value.message
+    assert raised.value.message.startswith("The plugin ollm-odd 1.0 ")
+    assert raised.value.hint == "Update it, or remove it with `pip uninstall ollm-odd`."
+    assert raised.value.provider == "mine"
+
+
+def test_a_broken_package_leaves_the_tools_of_others(site: Path) -> None:
+    tools, problems = plugin_tools()
+    assert [tool.schema.name for tool in tools] == ["shout"]
+    assert len(problems) == 1
+    assert "RuntimeError: no such library" in problems[0]
+
+
+def test_a_tool_takes_no_name_of_a_built_in_one_and_keeps_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = GOOD["ollm_good/__init__.py"]
+    monkeypatch.delitem(sys.modules, "ollm_thief", raising=False)
+    code += """
+class Odd:
+    schema, timeout_s, run = "a text", 5.0, print
+    effect = "read"
+
+class Mean(Odd):
+    @property
+    def effect(self):
+        raise KeyError("mean")
+
+odd, mean = Odd(), Mean()
+"""
+    entries = {"Read_File": "ollm_thief:shout", "other": "ollm_thief:shout", "x": "ollm_thief:Echo"}
+    entries |= {"odd": "ollm_thief:odd", "mean": "ollm_thief:mean"}
+    files, groups = {"ollm_thief.py": code}, {"tools": entries}
+    installed(monkeypatch, tmp_path / "thief", "ollm-thief", files, groups)
+    tools, problems = plugin_tools()
+    assert tools == []
+    text = "\n".join(problems)
+    assert "brings 'Read_File', and that name is taken" in text
+    assert "brings the tool 'shout' under the name 'other'" in text
+    assert "brings 'x', which is no tool" in text
+    assert "brings 'odd', whose schema is no ToolSchema" in text
+    assert "cannot be used: KeyError: 'mean'" in text
+
+
+async def test_a_command_of_a_plugin_runs_and_its_failure_is_a_sentence(
+    site: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    commands, problems = plugin_commands(COMMANDS)
+    (hello,) = commands
+    assert (hello.signature, hello.help) == ("/hello NAME", "Greet somebody.")
+    assert len(problems) == 1
+    host = RecordingHost()
+    await hello.run(host, "Anna")
+    assert host.asked == [("info", "Hello, Anna!")]
+    with pytest.raises(AIError, match=r"/hello failed \(KeyError\)"):
+        await hello.run(host, "nobody")
+    assert "Traceback" in caplog.text
+
+
+def test_the_second_of_two_packages_with_one_name_is_told(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(
+        monkeypatch,
+        tmp_path / "more",
+        "ollm-more",
+        {"ollm_more.py": "from ollm_good import shout"},
+        {"tools": {"shout": "ollm_more:shout"}},
+    )
+    loaded, problems = load_plugins("tools", object)
+    assert [plugin.package for plugin, _ in loaded] == ["ollm-good"]
+    assert any("ollm-more" in one and "taken" in one for one in problems)
+
+
+def test_damaged_metadata_hides_nothing_else(site: Path, tmp_path: Path) -> None:
+    site.joinpath("bad-1.dist-info").mkdir()
+    site.joinpath("bad-1.dist-info/entry_points.txt").write_text(
+        "[ollm_tui.tools]\nbad name! = x\nother = not a module\n"
+    )
+    names = plugin_names("tools")
+    assert {"shout", "broken"} <= set(names)
+    assert "bad name!" not in names
+    (problem,) = [one for one in plugin_tools()[1] if "unnamed" in one]
+    assert "The plugin of an unnamed package could not be loaded" in problem

@@ -1,0 +1,261 @@
+"""The runtime as programs see it: questions, tools, providers, and plugins that are installed."""
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ollm_tui import (
+    AbortSignal,
+    AIError,
+    Approval,
+    BaseProvider,
+    ChatOptions,
+    ErrorCode,
+    Finish,
+    ModelInfo,
+    Request,
+    Runtime,
+    TextDelta,
+    Tool,
+    ToolCall,
+    ToolCallResult,
+    open_runtime,
+    provider_events,
+    tool,
+)
+from tests.support.fake_ollama import fake_ollama
+from tests.support.http_server import Server, in_thread
+from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
+
+CALL = ToolCall(id="1", name="spell", args={"word": "Wien"})
+
+
+@tool(effect="read")
+def spell(word: str) -> str:
+    """Spell a word."""
+    return "-".join(word)
+
+
+@tool(effect="write")
+def spoil(word: str) -> str:
+    """Spoil a word."""
+    raise AssertionError("nobody allowed it")
+
+
+class Calling(BaseProvider):
+    """Calls the first tool on offer, then repeats what it gave."""
+
+    def __init__(self, name: str = "calling") -> None:
+        super().__init__(name)
+        self.offered: list[tuple[str, ...]] = []
+        self.life: list[str] = []
+
+    async def stream(self, request: Request) -> AsyncIterator[str | provider_events.ProviderEvent]:
+        self.offered.append(tuple(one.name for one in request.offered_tools))
+        newest = request.conversation[-1]
+        if newest.role == "tool" or not request.offered_tools:
+            yield newest.text
+            return
+        name = request.offered_tools[0].name
+        yield provider_events.ToolCallEvent(ToolCall(id="1", name=name, args={"word": "Wien"}))
+
+    async def list_models(self) -> list[ModelInfo]:
+        return [ModelInfo(name="m")]
+
+    async def initialize(self) -> None:
+        self.life.append("initialize")
+
+    async def dispose(self) -> None:
+        self.life.append("dispose")
+
+
+class Allow:
+    """Allows every call and remembers them."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def approve(self, call: ToolCall, tool: Tool) -> Approval:
+        self.asked.append(call.name)
+        return Approval(allowed=True)
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with in_thread(fake_ollama) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        yield server
+
+
+def write_settings(text: str) -> None:
+    folder = Path.home() / ".config" / "ollm"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text, "utf-8")
+
+
+async def results_of(runtime: Runtime, prompt: str = "Spell Wien.") -> list[str]:
+    async with runtime.chat(prompt, model="calling://m") as events:
+        return [event.result.content async for event in events if isinstance(event, ToolCallResult)]
+
+
+async def test_a_question_is_answered_by_the_model_that_is_there(ollama: Server) -> None:
+    async with open_runtime() as runtime:
+        response = await runtime.ask("hello")
+        assert (response.text, response.finish_reason) == ("Hello, world!", "stop")
+        assert response.metadata == {"model": "ollama://tiny:latest"}
+        assert response.usage is not None
+        assert [*await runtime.models()] == ["ollama://tiny:latest", "ollama://thinker:latest"]
+        assert runtime.problems == ()
+    assert not [*Path.home().rglob("*.db")], "chats of a program are not saved"
+
+
+async def test_an_answer_that_fails_raises_and_a_stopped_one_says_so(ollama: Server) -> None:
+    async with open_runtime(model="ollama://tiny") as runtime:
+        with pytest.raises(AIError, match="the engine died"):
+            await runtime.ask("fail")
+        with pytest.raises(AIError) as raised:
+            await runtime.ask("hello", ChatOptions(model="nowhere://m"))
+        assert raised.value.code == ErrorCode.BAD_REQUEST
+        signal = AbortSignal()
+        seen = []
+        with anyio.fail_after(10):
+            async with runtime.chat("forever", signal=signal) as events:
+                async for event in events:
+                    seen.append(event)
+                    signal.abort()
+        assert isinstance(seen[0], TextDelta)
+        assert isinstance(seen[-1], Finish)
+        assert seen[-1].reason == "abort"
+
+
+async def test_leaving_a_chat_early_ends_the_request(ollama: Server) -> None:
+    async with open_runtime(model="ollama://tiny") as runtime:
+        with anyio.fail_after(10):
+            async with runtime.chat("forever") as events:
+                async for _event in events:
+                    break
+            await ollama.settled()
+    assert len(ollama.disconnects) == 1
+
+
+async def test_a_tool_that_reads_runs_and_is_offered_from_then_on() -> None:
+    async with open_runtime() as runtime:
+        runtime.add_provider(provider := Calling())
+        before = await runtime.start_chat("calling://m")
+        runtime.add_tool(spell)
+        assert await results_of(runtime) == ["W-i-e-n"]
+        assert (await runtime.ask("Spell Wien.", model="calling://m")).text == "W-i-e-n"
+        assert before.conversation.tools == ()
+        none = await runtime.start_chat("calling://m", tools=())
+        assert none.conversation.tools == ()
+        response = await runtime.ask("Hi", ChatOptions(tools=()), model="calling://m")
+        assert response.text == "Hi"
+    assert provider.offered[0] == ("spell",)
+    assert provider.offered[-1] == ()
+
+
+async def test_a_tool_that_acts_needs_somebody_who_allows_it() -> None:
+    async with open_runtime() as runtime:
+        runtime.add_provider(Calling())
+        runtime.add_tool(spoil)
+        (refused,) = await results_of(runtime)
+    assert "spoil could change files, and only tools that read are allowed here" in refused
+    allow = Allow()
+    async with open_runtime(approver=allow) as runtime:
+        runtime.add_provider(Calling())
+
+        async def write(word: str) -> str:
+            """Write a word."""
+            return f"wrote {word}"
+
+        runtime.add_tool(write, effect="write")
+        assert await results_of(runtime) == ["wrote Wien"]
+    assert allow.asked == ["write"]
+
+
+async def test_what_is_no_tool_is_refused_at_once() -> None:
+    async with open_runtime() as runtime:
+        runtime.add_tool(spell)
+        with pytest.raises(ValueError, match="there is a tool named spell"):
+            runtime.add_tool(spell)
+        with pytest.raises(TypeError, match="needs an effect"):
+            runtime.add_tool(spell.function)
+        with pytest.raises(TypeError, match="a name has 1 to 64 letters"):
+            runtime.add_tool(lambda: "", effect="read")
+
+
+async def test_a_provider_lives_as_long_as_the_runtime() -> None:
+    used, unused = Calling("used"), Calling("unused")
+    async with open_runtime() as runtime:
+        runtime.add_provider(used)
+        runtime.add_provider(unused)
+        assert runtime.providers.get("used") is used
+        assert (used.life, unused.life) == ([], [])
+        for _ in range(2):
+            await runtime.ask("Hi", model="used://m")
+        assert (await runtime.router.resolve("used://m")).provider is used
+        with pytest.raises(AIError, match="a provider named 'used' already") as raised:
+            runtime.add_provider(Calling("used"))
+        assert raised.value.code == ErrorCode.CONFLICT
+        with pytest.raises(AIError, match="a provider named 'ollama' already"):
+            runtime.add_provider(Calling("ollama"))
+    assert (used.life, unused.life) == (["initialize", "dispose"], ["dispose"])
+
+
+async def test_nothing_to_chat_with_is_told() -> None:
+    async with open_runtime() as runtime:
+        with pytest.raises(AIError, match=r"No models found\. Asked: ") as raised:
+            await runtime.ask("Hi")
+    assert raised.value.code == ErrorCode.MODEL_NOT_FOUND
+
+
+async def test_another_host_and_file_are_taken_as_on_the_command_line(tmp_path: Path) -> None:
+    with in_thread(fake_ollama) as server:
+        async with open_runtime(host=server.url, model="tiny") as runtime:
+            assert (await runtime.ask("hello")).text == "Hello, world!"
+        file = tmp_path / "own.toml"
+        file.write_text(
+            f'system_prompt = "Be brief."\n[providers.local]\nbase_url = "{server.url}"'
+        )
+        async with open_runtime(config_file=file) as runtime:
+            client = await runtime.start_chat("tiny")
+            assert client.conversation.system_prompt == "Be brief."
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, tmp_path / "site", "ollm-good", GOOD, GOOD_GROUPS)
+    installed(monkeypatch, tmp_path / "site", "ollm-broken", BROKEN, BROKEN_GROUPS)
+    for name in ("ollm_good", "ollm_broken"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+async def test_a_plugin_brings_a_provider_and_its_tool_is_off(plugins: None) -> None:
+    write_settings(
+        '[providers.mine]\nkind = "echo"\n[providers.bad]\nkind = "broken"\n'
+        '[providers.calling]\nenabled = false\nbase_url = "http://127.0.0.1:9"\n'
+    )
+    async with open_runtime() as runtime:
+        assert (await runtime.ask("Good morning", model="mine://x")).text == "Good morning"
+        client = await runtime.start_chat("mine://x")
+        assert client.conversation.tools == ()
+        with pytest.raises(AIError, match="RuntimeError: no such library"):
+            await runtime.ask("Hi", model="bad://x")
+        (problem,) = runtime.problems
+        assert problem.startswith("The plugin ollm-broken 1.0 could not be loaded")
+        runtime.add_provider(provider := Calling())
+        await runtime.ask("Hi", model="calling://m")
+        assert provider.offered == [()]
+    assert sys.modules["ollm_good"].ended == ["mine"]
+
+
+async def test_a_tool_of_a_plugin_runs_once_it_is_switched_on(plugins: None) -> None:
+    write_settings('[tools]\nenabled = ["shout"]\n')
+    async with open_runtime() as runtime:
+        runtime.add_provider(provider := Calling())
+        (told,) = await results_of(runtime)
+        assert "text" in told, "the arguments of the test do not fit its schema"
+    assert provider.offered[0] == ("shout",)
