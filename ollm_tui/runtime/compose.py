@@ -127,9 +127,8 @@ class Runtime(FetchesModels):
         self.room = self._maker.room
         """Tells at once what a conversation takes of its model's window; asks nobody."""
         self._continued: ChatClient | None = None
-        self.problems += self._maker.problems
-        if store is not None and store.notice:
-            self.problems += (store.notice,)
+        notices = (store.notice,) if store is not None and store.notice else ()
+        self.problems += (*self._maker.problems, *notices)
 
     def new_client(self, model: str | None = None, *, saved: bool = True) -> ChatClient:
         """Begin a conversation with what the settings say; the first may be the last one's."""
