@@ -8,9 +8,9 @@ An answer that did not end well is kept with `metadata["ended"]`: `stopped` when
 it, `failed` when an error did.
 """
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 
 import anyio
 from anyio.abc import ObjectSendStream
@@ -20,6 +20,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.prompt_run import ChatParts, Emit, Ending, Keeping, PromptRun
 from ollm_tui.chat.saving import FINISH_S, Saving
+from ollm_tui.config.foreign import foreign_code, without_secrets
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -28,8 +29,6 @@ from ollm_tui.protocol.ports import ChatJournal
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.tokens.count import TokenCounter
-
-logger = logging.getLogger(__name__)
 
 ChatStream = AbstractAsyncContextManager[AsyncIterator[chat_events.ChatEvent]]
 BUFFERED_EVENTS = 32
@@ -153,13 +152,20 @@ class ChatClient:
                     # It is in the history already, and the file must not lack it.
                     with anyio.move_on_after(FINISH_S, shield=True):
                         await self.saving.whole(question)
-                end = await self._saved(run, send.send)
+                # The face of the runtime: a fault, of an adapter too, must stay one event.
+                with foreign_code("A prompt failed unexpectedly", _unexpected):
+                    end = await self._saved(run, partial(self._give, send))
             except AIError as error:
                 end = chat_events.ErrorEvent(error=error)
-            except Exception as error:  # the face of the runtime: a fault here must stay one event
-                logger.exception("A prompt failed unexpectedly")
-                end = chat_events.ErrorEvent(error=_unexpected(error))
-            await send.send(end)
+            await self._give(send, end)
+
+    async def _give(
+        self, send: ObjectSendStream[chat_events.ChatEvent], event: chat_events.ChatEvent
+    ) -> None:
+        """Hand an event on; what adapters say holds no key of the settings."""
+        if isinstance(event, chat_events.ErrorEvent | chat_events.Retrying):
+            without_secrets(event.error, self._parts.redact)
+        await send.send(event)
 
     async def _saved(self, run: PromptRun, emit: Emit) -> Ending:
         """Answer, and save what grows beside it; a fault of either ends both."""
@@ -175,7 +181,7 @@ def _still_answering() -> AIError:
     return AIError(ErrorCode.CONFLICT, "The last prompt is still being answered.")
 
 
-def _unexpected(error: Exception) -> AIError:
+def _unexpected(error: BaseException) -> AIError:
     return AIError(
         ErrorCode.INTERNAL_ERROR,
         f"Internal error ({type(error).__name__}).",

@@ -22,6 +22,7 @@ from ollm_tui.chat.sight import Sight, count_pictures, require_words
 from ollm_tui.chat.tool_loop import NothingOffered, OffersTools, ToolOffer, ToolRound
 from ollm_tui.chat.tool_mode import ToolModes
 from ollm_tui.chat.turn import Sleep, Turn
+from ollm_tui.config.foreign import Redact
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -59,6 +60,8 @@ class ChatParts:
     """What is known of models' eyes; may be shared by all chats."""
     sleep: Sleep = anyio.sleep
     """Waits before a retry."""
+    redact: Redact = str
+    """Takes secrets out of what adapters say."""
 
 
 @dataclass(frozen=True, slots=True)

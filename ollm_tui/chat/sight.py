@@ -11,6 +11,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import SupportsList, SupportsShow
+from ollm_tui.providers.foreign import list_models, show_model
 from ollm_tui.providers.router import ResolvedModel, same_model
 
 PATIENCE_S: Final = 2.0
@@ -58,9 +59,9 @@ async def _ask(found: ResolvedModel) -> bool | None:
     with anyio.move_on_after(PATIENCE_S):
         try:
             if isinstance(provider, SupportsShow):
-                return _only_text(await provider.show_model(name))
+                return _only_text(await show_model(provider, name))
             if isinstance(provider, SupportsList):
-                models = await provider.list_models()
+                models = await list_models(provider)
                 return next((_only_text(m) for m in models if same_model(name, m.name)), None)
         except AIError:  # the request itself will tell what is wrong with the server
             return None

@@ -7,6 +7,7 @@ from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.registry import plugin_commands
 from ollm_tui.config.plugins import Group, Plugin, find_plugins, load_plugins, plugin_folder
 from ollm_tui.config.values import BUILT_IN_KINDS
+from ollm_tui.providers import provider_factory
 from ollm_tui.runtime.chats import plugin_tools
 
 _WORDS: Mapping[Group, str] = MappingProxyType(
@@ -32,7 +33,7 @@ def look_at_plugins() -> Iterator[tuple[bool, str]]:
 
 
 def _problems() -> Iterator[str]:
-    yield from load_plugins("providers", object, BUILT_IN_KINDS)[1]
+    yield from load_plugins("providers", object, provider_factory, BUILT_IN_KINDS)
     yield from plugin_tools()[1]
     yield from plugin_commands(COMMANDS)[1]
     for plugin in find_plugins("themes"):

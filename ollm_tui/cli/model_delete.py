@@ -10,6 +10,7 @@ from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import SupportsShow
+from ollm_tui.providers.foreign import show_model
 from ollm_tui.providers.operations import deleter
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.found import FoundModel
@@ -42,7 +43,7 @@ async def _find(name: str, runtime: Runtime) -> FoundModel:
             hint=kept,
         )
     if found.info is None and isinstance(found.adapter, SupportsShow):
-        await found.adapter.show_model(found.ref.model)
+        await show_model(found.adapter, found.ref.model, runtime.registry.redact)
     return found
 
 

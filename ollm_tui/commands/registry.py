@@ -1,17 +1,19 @@
 """`@command` turns a function into a `Command`; its help is the first line of the docstring."""
 
 import inspect
-import logging
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TypeAlias
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.config.plugins import load_plugins
+from ollm_tui.config.foreign import Misuse, foreign_code
+from ollm_tui.config.plugins import Plugin, load_plugins
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-logger = logging.getLogger(__name__)
+_NAME = re.compile(r"[^\s/]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +67,28 @@ def command(
     usage: str = "",
     complete: Completer = complete_nothing,
 ) -> Callable[[CommandFunction], Command]:
-    """Make a `Command` of the function below."""
+    """Make a `Command` of the function below.
+
+    Raises:
+        TypeError: a name cannot be typed, the aliases are no tuple, or there is no docstring.
+    """
+    if not isinstance(aliases, tuple):
+        raise Misuse("the aliases of a command must be a tuple of names")
+    for one in (name, *aliases):
+        if not _can_be_typed(one):
+            raise Misuse("the name of a command has 1 to 64 characters, and no space or /")
 
     def decorate(run: CommandFunction) -> Command:
         first_line = (inspect.getdoc(run) or "").partition("\n")[0]
         if not first_line:
-            raise TypeError(f"/{name} needs a docstring: its first line is the help.")
+            raise Misuse(f"/{name} needs a docstring: its first line is the help.")
         return Command(name, aliases, usage, first_line, run, complete)
 
     return decorate
+
+
+def _can_be_typed(name: object) -> bool:
+    return isinstance(name, str) and name.isprintable() and bool(_NAME.fullmatch(name))
 
 
 def commands_of(*modules: ModuleType) -> tuple[Command, ...]:
@@ -97,42 +112,52 @@ def plugin_commands(built_in: Sequence[Command]) -> tuple[tuple[Command, ...], t
 
     What one of them raises is a sentence beside the conversation, too.
     """
-    taken = {name for one in built_in for name in one.names}
-    loaded, problems = load_plugins("commands", Command, taken)
+    names = {name for one in built_in for name in one.names}
     commands: list[Command] = []
-    for plugin, one in loaded:
-        known = taken.intersection(one.names)
-        if one.name != plugin.name:
-            problems.append(
-                str(plugin.problem(f"brings /{one.name} under the name {plugin.name!r}"))
-            )
-        elif known:
-            words = f"brings /{one.name} with the alias {min(known)!r}, and that name is taken"
-            problems.append(str(plugin.problem(words)))
-        else:
-            taken.update(one.names)
-            commands.append(_guarded(one))
+
+    def use(plugin: Plugin, one: Command) -> None:
+        _check(plugin, one, names)
+        names.update(one.names)
+        commands.append(_guarded(one))
+
+    problems = load_plugins("commands", Command, use, frozenset(names))
     return tuple(commands), tuple(problems)
+
+
+def _check(plugin: Plugin, one: Command, taken: Collection[str]) -> None:
+    """Refuse a command that was made by hand and cannot be used, or takes another's name."""
+    texts = (one.name, one.usage, one.help)
+    if not all(isinstance(text, str) for text in texts) or not isinstance(one.aliases, tuple):
+        raise plugin.problem(f"provides /{plugin.name}, whose name, aliases or help are unusable")
+    if one.name != plugin.name:
+        raise plugin.problem(f"names its command {one.name!r}, but its entry point {plugin.name!r}")
+    if not all(map(_can_be_typed, one.aliases)):
+        raise plugin.problem(f"provides /{one.name}, one of whose aliases cannot be typed")
+    lower = {name.casefold() for name in taken}
+    known = [name for name in one.names if name.casefold() in lower]
+    if known:
+        words = f"provides /{one.name} with the alias {known[0]!r}, but that name is already taken"
+        raise plugin.problem(words)
 
 
 def _guarded(one: Command) -> Command:
     """Let no exception of foreign code through."""
 
+    def problem(error: BaseException) -> AIError:
+        words = f"/{one.name} failed ({type(error).__name__})."
+        return AIError(ErrorCode.ENGINE_ERROR, words, hint="The log has the details.")
+
     async def run(host: CommandHost, argument: str) -> None:
-        try:
+        with foreign_code(f"The command /{one.name} failed", problem):
             await one.run(host, argument)
-        except AIError:
-            raise
-        except Exception as error:
-            logger.exception("The command /%s failed", one.name)
-            words = f"/{one.name} failed ({type(error).__name__})."
-            raise AIError(ErrorCode.ENGINE_ERROR, words, hint="The log has the details.") from error
 
     def complete(host: CommandHost, argument: str) -> Sequence[Completion]:
-        try:
-            return tuple(one.complete(host, argument))
-        except Exception:
-            logger.exception("The command /%s could not be completed", one.name)
-            return ()
+        with (
+            suppress(AIError),
+            foreign_code(f"The command /{one.name} could not be completed", problem),
+        ):
+            given: Sequence[object] = one.complete(host, argument)
+            return tuple(item for item in given if isinstance(item, Completion))
+        return ()
 
     return replace(one, run=run, complete=complete)

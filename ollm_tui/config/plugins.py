@@ -6,8 +6,9 @@ A package announces them as entry points in the groups `ollm_tui.providers`, `ol
 
 import logging
 import re
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
@@ -15,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
+from ollm_tui.config.foreign import Misuse, Redact, foreign_code
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 Group: TypeAlias = Literal["providers", "tools", "commands", "themes"]
@@ -23,7 +25,7 @@ T = TypeVar("T")
 PREFIX = "ollm_tui."
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 _VERSION = re.compile(r"[A-Za-z0-9.!+_-]{1,32}")
-_LONGEST_REASON = 200
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
 logger = logging.getLogger(__name__)
 
 
@@ -53,19 +55,18 @@ class Plugin:
             return self.entry.load()
 
     @contextmanager
-    def translated(self, failed: str) -> Iterator[None]:
-        """Make an `AIError` of whatever foreign code raises: the program goes on without it."""
-        try:
+    def translated(self, failed: str, redact: Redact = str) -> Iterator[None]:
+        """Make an `AIError` of whatever the plugin raises: the program goes on without it.
+
+        What it prints meanwhile goes to standard error; standard output belongs to the answer.
+        """
+
+        def problem(error: BaseException) -> AIError:
+            return self.problem(f"{failed} {_reason(error)}")
+
+        log = f"The plugin {self.title} {failed}"
+        with foreign_code(log, problem, redact), redirect_stdout(sys.stderr):
             yield
-        except AIError:
-            raise
-        except (Exception, SystemExit) as error:
-            logger.exception("The plugin %s %s", self.title, failed)
-            reason = " ".join(str(error).split())[:_LONGEST_REASON]
-            name = type(error).__name__
-            raise self.problem(
-                f"{failed}: {name}: {reason}" if reason else f"{failed}: {name}"
-            ) from error
 
     def problem(self, what: str) -> AIError:
         """Make the error for a plugin that cannot be used."""
@@ -74,6 +75,17 @@ class Plugin:
             f"The plugin {self.title} {what.rstrip('.')}.",
             hint=f"Update it, or remove it with `pip uninstall {self.package}`.",
         )
+
+
+def _reason(error: BaseException) -> str:
+    """Give why a plugin failed: what others wrote may hold a key, and is left out."""
+    name = type(error).__name__
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if isinstance(missing, str) and _MODULE.fullmatch(missing):
+        return f"({name}: {missing})"
+    if isinstance(error, Misuse):
+        return f"({error})"
+    return f"({name})"
 
 
 def find_plugins(group: Group) -> tuple[Plugin, ...]:
@@ -110,34 +122,39 @@ def plugin_names(group: Group) -> tuple[str, ...]:
 
 
 def load_plugins(
-    group: Group, expected: type[T], taken: Collection[str] = ()
-) -> tuple[list[tuple[Plugin, T]], list[str]]:
-    """Import the plugins of a group; give those that fit, and a sentence for each other one.
+    group: Group, expected: type[T], use: Callable[[Plugin, T], object], taken: Collection[str] = ()
+) -> list[str]:
+    """Import the plugins of a group and `use` those that fit; give a sentence for each other one.
 
-    A plugin never replaces what is there: neither one of the names in `taken` nor another plugin.
+    `use` raises `AIError` for one that does not fit after all. A plugin never replaces what is
+    there: neither one of the names in `taken` nor another plugin.
     """
-    loaded: list[tuple[Plugin, T]] = []
     problems: list[str] = []
     names = {name.casefold() for name in taken}
     for plugin in find_plugins(group):
         try:
-            value = _loaded(plugin, expected, names)
+            _use(plugin, expected, use, names)
         except AIError as error:
             problems.append(str(error))
         else:
             names.add(plugin.name.casefold())
-            loaded.append((plugin, value))
-    return loaded, problems
+    return problems
 
 
-def _loaded(plugin: Plugin, expected: type[T], taken: Collection[str]) -> T:
+def _use(
+    plugin: Plugin,
+    expected: type[T],
+    use: Callable[[Plugin, T], object],
+    taken: Collection[str],
+) -> None:
     if plugin.name.casefold() in taken:
-        raise plugin.problem(f"brings {plugin.name!r}, and that name is taken")
+        raise plugin.problem(f"provides {plugin.name!r}, but that name is already taken")
     value = plugin.load()
     with plugin.translated("cannot be used"):  # a look at its attributes may run foreign code
-        if isinstance(value, expected):
-            return value
-    raise plugin.problem(f"brings {plugin.name!r}, which is no {expected.__name__.lower()}")
+        if not isinstance(value, expected):
+            word = expected.__name__.lower()
+            raise plugin.problem(f"provides {plugin.name!r}, but it is not a {word}")
+        use(plugin, value)
 
 
 def plugin_folder(plugin: Plugin) -> Path | None:

@@ -1,12 +1,15 @@
 """Adapters for model servers and engines, by kind; each is imported when one is first made."""
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from types import MappingProxyType
 
 from ollm_tui.config.plugins import Plugin, find_plugins, plugin_names
+from ollm_tui.decode.redact import redactor
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
+from ollm_tui.providers.base_url import url_secrets
 from ollm_tui.providers.spec import ProviderSpec
 
 PROVIDERS: Mapping[str, str] = MappingProxyType(
@@ -17,6 +20,9 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
         "anthropic": "ollm_tui.providers.anthropic:create",
     }
 )
+
+_METHODS = ("chat_stream", "invoke", "capabilities")
+"""What the class of an adapter must have."""
 
 
 def create_provider(spec: ProviderSpec) -> ProviderAdapter:
@@ -42,7 +48,7 @@ def create_provider(spec: ProviderSpec) -> ProviderAdapter:
         error.provider = error.provider or spec.name
         raise
     if not isinstance(adapter, ProviderAdapter):
-        raise TypeError(f"{place} made something that is no provider")
+        raise TypeError(f"{place} did not return a provider")
     return adapter
 
 
@@ -60,22 +66,44 @@ def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
             hint=f"Known kinds: {', '.join(sorted((*PROVIDERS, *plugin_names('providers'))))}.",
             provider=spec.name,
         )
+    redact = redactor(_secrets(spec))
     try:
-        make = plugin.load()
-        if not callable(make):
-            raise plugin.problem(f"brings {plugin.name!r}, which makes no provider")
-        adapter = _made_by(plugin, make, spec)
+        make = provider_factory(plugin, plugin.load())
+        with plugin.translated(f"could not make {spec.name!r}", redact):
+            return _checked(plugin, make(spec), spec)
     except AIError as error:
         error.provider = error.provider or spec.name
         raise
+
+
+def provider_factory(plugin: Plugin, value: object) -> Callable[[ProviderSpec], object]:
+    """Give what makes the adapters of a kind.
+
+    Raises:
+        AIError: it cannot make any.
+    """
+    with plugin.translated("cannot be used"):
+        if not callable(value):
+            raise plugin.problem(f"provides {plugin.name!r}, but it is not a provider class")
+        if inspect.isclass(value):
+            missing = [name for name in _METHODS if not hasattr(value, name)]
+            missing += sorted(getattr(value, "__abstractmethods__", ()))
+            if missing:
+                raise plugin.problem(
+                    f"provides {plugin.name!r}, but its class has no method {missing[0]!r}"
+                )
+        return value
+
+
+def _checked(plugin: Plugin, adapter: object, spec: ProviderSpec) -> ProviderAdapter:
+    if not isinstance(adapter, ProviderAdapter):
+        raise plugin.problem(f"did not return a provider for {spec.name!r}")
+    if adapter.name != spec.name or not isinstance(adapter.label, str):
+        raise plugin.problem(f"returned a provider with another name or no label for {spec.name!r}")
     return adapter
 
 
-def _made_by(
-    plugin: Plugin, make: Callable[[ProviderSpec], object], spec: ProviderSpec
-) -> ProviderAdapter:
-    with plugin.translated(f"could not make {spec.name!r}"):
-        adapter = make(spec)
-        if isinstance(adapter, ProviderAdapter) and adapter.name == spec.name:
-            return adapter
-    raise plugin.problem(f"made something that is no provider named {spec.name!r}")
+def _secrets(spec: ProviderSpec) -> Iterator[str | None]:
+    yield from (spec.api_key, *spec.headers.values())
+    for url in (spec.base_url, spec.proxy, *spec.base_urls):
+        yield from url_secrets(url or "")

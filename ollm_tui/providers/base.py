@@ -1,14 +1,15 @@
 """`BaseProvider`: a provider in one method, for programs and plugins."""
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
+from typing import get_args
 
 import anyio
 from anyio.abc import ObjectSendStream
 
+from ollm_tui.config.foreign import foreign_code
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
@@ -27,7 +28,7 @@ from ollm_tui.providers.spec import ProviderSpec
 
 BUFFERED_EVENTS = 32
 """How far an answer may run ahead of a slow reader."""
-logger = logging.getLogger(__name__)
+_EVENTS = get_args(ProviderEvent)
 
 
 class BaseProvider(ABC):
@@ -93,17 +94,16 @@ class BaseProvider(ABC):
             with anyio.CancelScope() as scope:
                 stop = request.signal.subscribe(scope.cancel) if request.signal else None
                 try:
-                    end = await self._pass_on(request, send)
+                    with foreign_code(f"The provider {self.name} failed", self._unexpected):
+                        end = await self._pass_on(request, send)
                 except AIError as error:
                     error.provider = error.provider or self.name
                     end = ErrorEvent(error)
-                except Exception as error:
-                    logger.exception("The provider %s failed", self.name)
-                    end = ErrorEvent(self._unexpected(error))
                 finally:
                     if stop is not None:
                         stop()
-            await send.send(end)
+            # What a stopped answer raised while it was closed is no failure of the answer.
+            await send.send(Finish("abort") if scope.cancel_called else end)
 
     async def _pass_on(self, request: Request, send: ObjectSendStream[ProviderEvent]) -> End:
         has_calls = False
@@ -115,12 +115,22 @@ class BaseProvider(ABC):
                         await send.send(TextDelta(event))
                     case Finish() | ErrorEvent():
                         return event
-                    case _:
+                    case _ if isinstance(event, _EVENTS):
                         has_calls = has_calls or isinstance(event, ToolCallEvent)
                         await send.send(event)
+                    case _:
+                        raise self._no_event(event)
         return Finish("tool_calls" if has_calls else "stop")
 
-    def _unexpected(self, error: Exception) -> AIError:
+    def _no_event(self, given: object) -> AIError:
+        return AIError(
+            ErrorCode.INTERNAL_ERROR,
+            f"The provider {self.label} gave {type(given).__name__}, neither text nor an event.",
+            hint="Its `stream` must yield text or events from `provider_events`.",
+            provider=self.name,
+        )
+
+    def _unexpected(self, error: BaseException) -> AIError:
         return AIError(
             ErrorCode.INTERNAL_ERROR,
             f"The provider {self.label} failed ({type(error).__name__}).",

@@ -8,11 +8,12 @@ from typing import Protocol
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
+from ollm_tui.config.foreign import Redact
 from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
-from ollm_tui.providers.lifecycle import translated
+from ollm_tui.providers.foreign import list_models, show_model
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
 
@@ -105,6 +106,11 @@ class ModelCatalog:
         self._clock = clock
         self._listings: dict[str, Listing] = {}
 
+    @property
+    def redact(self) -> Redact:
+        """Takes secrets out of what adapters say."""
+        return self._registry.redact
+
     def cached(self) -> tuple[Listing, ...]:
         """Give what is known without asking, however old, in order of priority."""
         names = [adapter.name for adapter in self._registry.by_priority()]
@@ -129,8 +135,8 @@ class ModelCatalog:
         adapter, known = self._registry.get(ref.provider), self.find(ref)
         if known is None or is_described(known) or not isinstance(adapter, SupportsShow):
             return
-        with anyio.move_on_after(within_s), suppress(AIError), translated(adapter, "show a model"):
-            self._learn(ref, await adapter.show_model(ref.model))
+        with anyio.move_on_after(within_s), suppress(AIError):
+            self._learn(ref, await show_model(adapter, ref.model, self.redact))
 
     def _learn(self, ref: ModelRef, info: ModelInfo) -> None:
         listing, known = self._listings.get(ref.provider), self.find(ref)
@@ -258,8 +264,7 @@ class ModelCatalog:
             return self._failed(adapter, error)
         try:
             await self.initialize(adapter)
-            with translated(adapter, "list its models"):
-                models = tuple(await adapter.list_models())
+            models = await list_models(adapter, self.redact)
         except AIError as error:
             return self._failed(adapter, error)
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:

@@ -4,37 +4,22 @@ States of one adapter: unused -> initializing -> ready (or failed) -> disposed.
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskGroup
 
+from ollm_tui.config.foreign import Redact, fault_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsInitialize
+from ollm_tui.providers.foreign import translated
 from ollm_tui.providers.single_error import single_error
 
 INITIALIZE_S = 30.0
 DISPOSE_S = 2.0
 logger = logging.getLogger(__name__)
-
-
-@contextmanager
-def translated(adapter: ProviderAdapter, failed_to: str) -> Iterator[None]:
-    """Make an `AIError` of whatever else an adapter raises: those of plugins are foreign code."""
-    try:
-        yield
-    except AIError:
-        raise
-    except Exception as error:
-        logger.exception("The provider %s could not %s", adapter.name, failed_to)
-        raise AIError(
-            ErrorCode.ENGINE_ERROR,
-            f"{adapter.label} could not {failed_to} ({type(error).__name__}).",
-            hint="The log has the details.",
-            provider=adapter.name,
-        ) from error
 
 
 @dataclass(slots=True, eq=False)
@@ -50,8 +35,9 @@ class _Life:
 class AdapterLifecycle:
     """Initializes and disposes of the adapters of one runtime; made by `adapter_lifecycle`."""
 
-    def __init__(self, group: TaskGroup) -> None:
+    def __init__(self, group: TaskGroup, redact: Redact = str) -> None:
         self._group = group
+        self._redact = redact
         self._lives: dict[int, _Life] = {}
 
     def add(self, adapter: ProviderAdapter) -> None:
@@ -78,7 +64,7 @@ class AdapterLifecycle:
     async def _initialize(self, life: _Life, adapter: SupportsInitialize) -> None:
         try:
             with (
-                translated(life.adapter, "be initialized"),
+                translated(life.adapter, "be initialized", self._redact),
                 anyio.fail_after(INITIALIZE_S) as scope,
             ):
                 await adapter.initialize()
@@ -92,29 +78,42 @@ class AdapterLifecycle:
             life.ended.set()
 
     async def dispose(self) -> None:
-        """Give everything back, side by side, within two seconds; no failure stops the others."""
+        """Give everything back, side by side, within two seconds; no failure stops the others.
+
+        An `initialize` that was cancelled has half of that time to end, so that both never run.
+        """
         with anyio.move_on_after(DISPOSE_S, shield=True):
             async with anyio.create_task_group() as group:
                 for life in self._lives.values():
                     if isinstance(life.adapter, SupportsDispose):
-                        group.start_soon(self._dispose, life.adapter.name, life.adapter)
+                        group.start_soon(self._dispose, life, life.adapter)
         self._lives.clear()
 
-    async def _dispose(self, name: str, adapter: SupportsDispose) -> None:
+    async def _dispose(self, life: _Life, adapter: SupportsDispose) -> None:
+        if life.is_begun:
+            with anyio.move_on_after(DISPOSE_S / 2):
+                await life.ended.wait()
         try:
             await adapter.dispose()
-        except Exception as error:  # nobody can help it, and the others have to close too
-            is_usual = isinstance(error, AIError | OSError)
+        except BaseException as error:  # nobody can help it, and the others have to close too
+            fault = fault_of(error)
+            if fault is None:
+                raise
+            is_usual = isinstance(fault, AIError | OSError)
+            told = self._redact(str(fault)) if is_usual else type(fault).__name__
             words = "The provider %s could not be closed: %s"
-            logger.warning(words, name, error, exc_info=not is_usual)
+            logger.warning(words, life.adapter.name, told, exc_info=not is_usual)
 
 
 @asynccontextmanager
-async def adapter_lifecycle() -> AsyncIterator[AdapterLifecycle]:
-    """Give a lifecycle; leaving the block has disposed of every adapter."""
+async def adapter_lifecycle(redact: Redact = str) -> AsyncIterator[AdapterLifecycle]:
+    """Give a lifecycle; leaving the block has disposed of every adapter.
+
+    `redact` takes secrets out of what adapters say.
+    """
     with single_error():
         async with anyio.create_task_group() as group:
-            lifecycle = AdapterLifecycle(group)
+            lifecycle = AdapterLifecycle(group, redact)
             try:
                 yield lifecycle
             finally:

@@ -19,6 +19,7 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsUnload,
 )
+from ollm_tui.providers.foreign import translated
 from ollm_tui.providers.unusable import UnusableProvider
 
 
@@ -98,4 +99,20 @@ async def pulling(
             await stack.enter_async_context(progress)
         elif (close := getattr(progress, "aclose", None)) is not None:
             stack.push_async_callback(close)
-        yield progress
+        yield _Progress(adapter, progress)
+
+
+class _Progress(AsyncIterator[PullProgress]):
+    """The progress of an adapter, which may be code of others."""
+
+    def __init__(self, adapter: ProviderAdapter, progress: AsyncIterator[PullProgress]) -> None:
+        self._adapter = adapter
+        self._progress = progress
+
+    async def __anext__(self) -> PullProgress:
+        with translated(self._adapter, "download a model"):
+            try:
+                return await anext(self._progress)
+            except StopAsyncIteration:
+                pass
+        raise StopAsyncIteration

@@ -1,8 +1,13 @@
 """The providers of one runtime, by name."""
 
+from typing import TYPE_CHECKING
+
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class ProviderRegistry:
@@ -14,6 +19,8 @@ class ProviderRegistry:
         self._aliases: dict[str, str] = {}
         self._shown: dict[str, str] = {}
         self._default: str | None = None
+        self.redact: Callable[[str], str] = str
+        """Takes the secrets of the settings out of what adapters say."""
 
     def register(self, adapter: ProviderAdapter, *, priority: int = 0) -> None:
         """Add an adapter under its name, in place of one of that name or an alias.

@@ -1,5 +1,7 @@
 """Chat clients with everything that a conversation works with, and the branches of saved chats."""
 
+import json
+import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from ollm_tui.chat.sight import Sight
 from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
-from ollm_tui.config.plugins import load_plugins, plugin_names
+from ollm_tui.config.plugins import Plugin, load_plugins, plugin_names
 from ollm_tui.config.regular_file import is_folder
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.decode.clean import clean_name
@@ -25,6 +27,7 @@ from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import ToolEffect, ToolSchema
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
+from ollm_tui.runtime.private import without_keys
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.journal import ConversationJournal
@@ -36,7 +39,7 @@ from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
 from ollm_tui.tools.builtin.guard import FileGuard
-from ollm_tui.tools.define import FunctionTool
+from ollm_tui.tools.define import EVERY_TOOL, FunctionTool, is_tool_name
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
 
@@ -74,6 +77,7 @@ class ChatMaker:
         self.approver: Approver = ReadOnly()
         """Who is asked before a tool runs; a front end with a person puts itself here."""
         self._guard = guard
+        self._redact = without_keys(config)
         tools, self.problems = _tools(config, guard)
         """Sentences about tools that are asked for and not there."""
         self.tools = ToolRegistry(tools)
@@ -193,6 +197,7 @@ class ChatMaker:
             encodings=self._encodings,
             counter=self._counter,
             windows=self._windows,
+            redact=self._redact,
         )
 
 
@@ -292,22 +297,39 @@ def plugin_tools() -> tuple[list[Tool], list[str]]:
 
     They are offered to a model only where they are switched on, as any tool.
     """
-    tools: list[Tool] = []
     if not plugin_names("tools"):
-        return tools, []
-    loaded, problems = load_plugins("tools", Tool, _builtin_names())  # type: ignore[type-abstract]
-    for plugin, tool in loaded:
-        if not isinstance(tool.schema, ToolSchema):
-            words = f"brings {plugin.name!r}, whose schema is no ToolSchema"
-        elif tool.schema.name != plugin.name:
-            words = f"brings the tool {tool.schema.name!r} under the name {plugin.name!r}"
-        elif tool.effect not in get_args(ToolEffect):
-            words = f"brings {plugin.name!r}, which does not say what it may do"
-        else:
-            tools.append(tool)
-            continue
-        problems.append(str(plugin.problem(words)))
-    return tools, problems
+        return [], []
+    built_in = builtin_tools(Path("/"))  # their folder is no matter
+    names = [tool.schema.name for tool in built_in]
+    known = ToolRegistry(built_in)
+
+    def use(plugin: Plugin, tool: Tool) -> None:
+        _check_tool(plugin, tool)
+        known.register(tool)
+
+    problems = load_plugins("tools", Tool, use, names)  # type: ignore[type-abstract]
+    return [tool for tool in known.list() if tool.schema.name not in names], problems
+
+
+def _check_tool(plugin: Plugin, tool: Tool) -> None:
+    """Refuse a tool that cannot be offered or run; whatever else it raises is told by others."""
+    schema: object = tool.schema
+    timeout_s: object = tool.timeout_s
+    if not isinstance(schema, ToolSchema):
+        raise plugin.problem(f"provides {plugin.name!r}, whose schema is not a ToolSchema")
+    if schema.name != plugin.name:
+        raise plugin.problem(f"names its tool {schema.name!r}, but its entry point {plugin.name!r}")
+    if not is_tool_name(plugin.name) or plugin.name.casefold() == EVERY_TOOL:
+        raise plugin.problem(
+            f"provides {plugin.name!r}, which cannot name a tool: use 1 to 64 letters, digits, "
+            f"_ and -, no digit first, and not {EVERY_TOOL!r}"
+        )
+    if tool.effect not in get_args(ToolEffect):
+        raise plugin.problem(f"provides {plugin.name!r}, which does not say what it may do")
+    is_time = isinstance(timeout_s, int | float) and 0 < timeout_s < math.inf
+    if not is_time or not isinstance(schema.description, str | None):
+        raise plugin.problem(f"provides {plugin.name!r}, whose timeout or description is unusable")
+    json.dumps(schema.parameters)  # what no server could be sent is told now
 
 
 def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:

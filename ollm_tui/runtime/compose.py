@@ -54,7 +54,7 @@ from ollm_tui.runtime.manager import Manager
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
 from ollm_tui.runtime.places import PlaceFinder
 from ollm_tui.runtime.presets import ports_of, services_of, usable_services
-from ollm_tui.runtime.private import file_guard, known_secrets
+from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 from ollm_tui.runtime.specs import settings_error
 from ollm_tui.store.conversations import ConversationStore, open_store
@@ -300,6 +300,7 @@ async def open_runtime(
     """Give a runtime; leaving the block ends every connection and child within two seconds."""
     config = loaded.config
     registry = ProviderRegistry()
+    registry.redact = without_keys(config)
     async with AsyncExitStack() as stack:
         adapters = await make_providers(config, paths, stack, embedded)
         store = (
@@ -307,7 +308,7 @@ async def open_runtime(
             if config.chat.save
             else None
         )
-        lifecycle = await stack.enter_async_context(adapter_lifecycle())
+        lifecycle = await stack.enter_async_context(adapter_lifecycle(registry.redact))
         for adapter in adapters:
             lifecycle.add(adapter)
             registry.register(adapter, priority=config.providers[adapter.name].priority)

@@ -9,7 +9,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsRunning
 from ollm_tui.providers.catalog import Listing, ModelCatalog
-from ollm_tui.providers.lifecycle import translated
+from ollm_tui.providers.foreign import list_running
 from ollm_tui.runtime.found import PATIENCE_S
 
 Adapters = Callable[[str], ProviderAdapter | None]
@@ -40,8 +40,8 @@ async def ask_all(
         models = [info for info in listing.models if info.loaded]
         if isinstance(adapter, SupportsRunning):
             try:
-                with anyio.fail_after(within_s), translated(adapter, "list the loaded models"):
-                    models = [*await adapter.list_running()]
+                with anyio.fail_after(within_s):
+                    models = [*await list_running(adapter, catalog.redact)]
             except AIError as error:
                 problems[listing.provider] = error
             except TimeoutError:

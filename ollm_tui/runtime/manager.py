@@ -14,7 +14,7 @@ from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.embedded.failures import not_installed
 from ollm_tui.providers.embedded.provider import engine_available
-from ollm_tui.providers.lifecycle import translated
+from ollm_tui.providers.foreign import show_model, translated
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.deeds import reasons
@@ -195,7 +195,7 @@ class Manager:
     @contextmanager
     def _changing(self, adapter: ProviderAdapter) -> Iterator[None]:
         try:
-            with translated(adapter, "change its models"):
+            with translated(adapter, "change its models", self._registry.redact):
                 yield
         finally:
             self._catalog.forget(adapter.name)
@@ -208,8 +208,7 @@ class Manager:
                 raise await self._unlisted(found)
             is_set = "context" in listed.chosen
             return replace(listed, context=None) if is_set else listed, listed
-        with translated(found.adapter, "show a model"):
-            info = await found.adapter.show_model(found.ref.model)
+        info = await show_model(found.adapter, found.ref.model, self._registry.redact)
         if info.size_bytes is None and listed is not None:
             info = replace(info, size_bytes=listed.size_bytes)
         return info, self._scout.corrected(found.ref, info)

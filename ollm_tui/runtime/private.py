@@ -1,14 +1,14 @@
 """What is the program's own: the places where it keeps things, and the keys it holds."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ollm_tui.config.hub_token import token_path
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig
-from ollm_tui.decode.redact import environment_secrets, is_guessable, names_secret
+from ollm_tui.decode.redact import environment_secrets, is_guessable, names_secret, redactor
 from ollm_tui.providers.base_url import url_secrets
 from ollm_tui.tools.builtin.guard import FileGuard
 
@@ -24,6 +24,14 @@ def known_secrets(config: AppConfig) -> Iterator[str]:
         for secret in (settings.api_key, *settings.headers.values()):
             if secret is not None:
                 yield secret.get_secret_value()
+
+
+def without_keys(config: AppConfig) -> Callable[[str], str]:
+    """Give what takes the keys of the settings out of what adapters say.
+
+    A key that may be an ordinary word, such as "ollama" for a server that wants none, stays.
+    """
+    return redactor(key for key in known_secrets(config) if not is_guessable(key))
 
 
 def file_guard(loaded: LoadedConfig, paths: AppPaths) -> FileGuard:

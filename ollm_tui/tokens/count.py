@@ -1,13 +1,15 @@
 """`TokenCounter`: how many tokens a request has, from the best source there is."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from anyio import to_thread
 
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.config.foreign import foreign_code
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import SupportsTextTokenCount, SupportsTokenCount
 from ollm_tui.protocol.request import Request
 from ollm_tui.tokens.correction import Correction
@@ -152,9 +154,21 @@ class TokenCounter:
         )
 
 
+@contextmanager
+def _counting(request: Request) -> Iterator[None]:
+    """Make an `AIError` of whatever the engine's adapter raises."""
+
+    def problem(error: BaseException) -> AIError:
+        return AIError(ErrorCode.ENGINE_ERROR, type(error).__name__)
+
+    with foreign_code(f"The tokens of {request.model} could not be counted", problem):
+        yield
+
+
 async def _asked(provider: SupportsTokenCount, request: Request) -> int | None:
     try:
-        tokens = await provider.count_tokens(request)
+        with _counting(request):
+            tokens = await provider.count_tokens(request)
     except AIError as error:
         logger.info("The engine did not count %s: %s", request.model, error.message)
         return None
@@ -173,7 +187,8 @@ async def _text_asked(
 
     other = sum(piece_tokens(piece, note) for group in groups for piece in group)
     try:
-        tokens = await provider.count_text_tokens(request.model, "\n".join(texts))
+        with _counting(request):
+            tokens = await provider.count_text_tokens(request.model, "\n".join(texts))
     except AIError as error:
         logger.info("The tokenizer of %s did not count: %s", request.model, error.message)
         return None

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from anyio import to_thread
 
+from ollm_tui.config.foreign import Misuse
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.docstring import read_docstring
@@ -20,6 +21,8 @@ Answer: TypeAlias = str | ToolOutput
 ToolFunction: TypeAlias = Callable[..., Answer] | Callable[..., Awaitable[Answer]]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+EVERY_TOOL = "all"
+"""Switches on every tool, so that no tool can have this name."""
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -63,16 +66,16 @@ def tool(
         TypeError: the signature or the docstring holds something a schema cannot say.
     """
     if effect not in typing.get_args(ToolEffect):
-        raise TypeError(f"{effect!r} is no effect; use one of {typing.get_args(ToolEffect)}")
+        raise Misuse(f"{effect!r} is not an effect; use one of {typing.get_args(ToolEffect)}")
     if not (math.isfinite(timeout_s) and timeout_s > 0):
-        raise TypeError("timeout_s must be a number of seconds above zero")
+        raise Misuse("timeout_s must be a number of seconds above zero")
 
     def decorate(function: ToolFunction) -> FunctionTool:
         tool_name = name or str(getattr(function, "__name__", ""))
         try:
             return _define(function, tool_name, effect, timeout_s)
         except TypeError as error:
-            raise TypeError(f"tool {tool_name}: {error}") from None
+            raise Misuse(f"tool {tool_name}: {error}") from None
 
     return decorate
 
@@ -85,6 +88,8 @@ def is_tool_name(name: str) -> bool:
 def _define(
     function: ToolFunction, name: str, effect: ToolEffect, timeout_s: float
 ) -> FunctionTool:
+    if name.casefold() == EVERY_TOOL:
+        raise TypeError(f"the name {EVERY_TOOL} stands for every tool")
     if not is_tool_name(name):
         raise TypeError("a name has 1 to 64 letters, digits, _ and -, and begins with no digit")
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):

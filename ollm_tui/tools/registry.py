@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from ollm_tui.protocol.ports import Tool
-from ollm_tui.tools.define import is_tool_name
+from ollm_tui.tools.define import EVERY_TOOL, is_tool_name
 
 
 class ToolRegistry:
@@ -21,6 +21,8 @@ class ToolRegistry:
             ValueError: the name is taken, but for its case, or no backend would take it.
         """
         name = tool.schema.name
+        if name.casefold() == EVERY_TOOL:
+            raise ValueError(f"{name!r} cannot name a tool: it stands for every tool")
         if not is_tool_name(name):
             raise ValueError(
                 f"{name!r} cannot name a tool: use 1 to 64 letters, digits, _ and -, no digit first"

@@ -13,7 +13,7 @@ from tests.support.isolation import ROOT, guarded_path
 from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, write_package
 
 SETTINGS = 'theme = "nord"\n[providers.mine]\nkind = "echo"\n[providers.bad]\nkind = "broken"\n'
-WHY = "The plugin ollm-broken 1.0 could not be loaded: RuntimeError: no such library. "
+WHY = "The plugin ollm-broken 1.0 could not be loaded (RuntimeError). "
 
 
 @pytest.fixture

@@ -73,17 +73,21 @@ def test_a_provider_is_made_of_its_settings(site: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("thing = 1", "which makes no provider"),
-        ("thing = lambda spec: 1", "no provider named 'mine'"),
-        ("def thing(spec): raise KeyError('x')", "could not make 'mine': KeyError: 'x'"),
-        ("raise SystemExit(3)", "could not be loaded: SystemExit: 3"),
-        ("", "could not be loaded: AttributeError"),
+        ("thing = 1", "provides 'odd', but it is not a provider class."),
+        ("class thing: pass", "its class has no method 'chat_stream'."),
+        ("from ollm_tui import BaseProvider as thing", "its class has no method 'stream'."),
+        ("thing = lambda spec: 1", "did not return a provider for 'mine'."),
+        ("def thing(spec): raise KeyError('x')", "could not make 'mine' (KeyError)."),
+        ("def thing(spec): raise SystemExit(3)", "could not make 'mine' (SystemExit)."),
+        ("raise SystemExit(3)", "could not be loaded (SystemExit)."),
+        ("import no_such_library", "loaded (ModuleNotFoundError: no_such_library)."),
+        ("", "could not be loaded (AttributeError)."),
         (
             "from ollm_tui import BaseProvider\n"
             "class thing(BaseProvider):\n"
             "    stream = None\n"
             "    def __init__(self, spec): super().__init__('other')",
-            "no provider named 'mine'",
+            "returned a provider with another name or no label for 'mine'.",
         ),
     ],
 )
@@ -110,7 +114,7 @@ def test_a_broken_package_leaves_the_tools_of_others(site: Path) -> None:
     tools, problems = plugin_tools()
     assert [tool.schema.name for tool in tools] == ["shout"]
     assert len(problems) == 1
-    assert "RuntimeError: no such library" in problems[0]
+    assert "could not be loaded (RuntimeError)." in problems[0]
 
 
 def test_a_tool_takes_no_name_of_a_built_in_one_and_keeps_its_own(
@@ -128,20 +132,42 @@ class Mean(Odd):
     def effect(self):
         raise KeyError("mean")
 
-odd, mean = Odd(), Mean()
+class Leaving(Odd):
+    @property
+    def schema(self):
+        raise SystemExit(3)
+
+odd, mean, leaving = Odd(), Mean(), Leaving()
+
+from dataclasses import replace
+
+def renamed(name, **other):
+    return replace(shout, schema=replace(shout.schema, name=name), **other)
+
+dotted, digit, every = renamed("my.tool"), renamed("9t"), renamed("ALL")
+never, unsendable = renamed("never", timeout_s="soon"), renamed("unsendable")
+unsendable.schema.parameters["odd"] = {1, 2}
 """
     entries = {"Read_File": "ollm_thief:shout", "other": "ollm_thief:shout", "x": "ollm_thief:Echo"}
-    entries |= {"odd": "ollm_thief:odd", "mean": "ollm_thief:mean"}
+    entries |= {"odd": "ollm_thief:odd", "mean": "ollm_thief:mean", "exit": "ollm_thief:leaving"}
+    entries |= {"my.tool": "ollm_thief:dotted", "9t": "ollm_thief:digit", "ALL": "ollm_thief:every"}
+    entries |= {"never": "ollm_thief:never", "unsendable": "ollm_thief:unsendable"}
     files, groups = {"ollm_thief.py": code}, {"tools": entries}
     installed(monkeypatch, tmp_path / "thief", "ollm-thief", files, groups)
     tools, problems = plugin_tools()
     assert tools == []
     text = "\n".join(problems)
-    assert "brings 'Read_File', and that name is taken" in text
-    assert "brings the tool 'shout' under the name 'other'" in text
-    assert "brings 'x', which is no tool" in text
-    assert "brings 'odd', whose schema is no ToolSchema" in text
-    assert "cannot be used: KeyError: 'mean'" in text
+    assert "provides 'Read_File', but that name is already taken." in text
+    assert "names its tool 'shout', but its entry point 'other'." in text
+    assert "provides 'x', but it is not a tool." in text
+    assert "provides 'odd', whose schema is not a ToolSchema." in text
+    assert "cannot be used (KeyError)." in text
+    assert "cannot be used (SystemExit)." in text
+    assert "cannot be used (TypeError)." in text, "a schema that is no JSON"
+    for name in ("my.tool", "9t", "ALL"):
+        assert f"provides '{name}', which cannot name a tool: use 1 to 64 letters" in text
+    assert "provides 'never', whose timeout or description is unusable." in text
+    assert len(problems) == len(entries)
 
 
 async def test_a_command_of_a_plugin_runs_and_its_failure_is_a_sentence(
@@ -169,8 +195,9 @@ def test_the_second_of_two_packages_with_one_name_is_told(
         {"ollm_more.py": "from ollm_good import shout"},
         {"tools": {"shout": "ollm_more:shout"}},
     )
-    loaded, problems = load_plugins("tools", object)
-    assert [plugin.package for plugin, _ in loaded] == ["ollm-good"]
+    packages: list[str] = []
+    problems = load_plugins("tools", object, lambda plugin, _: packages.append(plugin.package))
+    assert packages == ["ollm-good"]
     assert any("ollm-more" in one and "taken" in one for one in problems)
 
 
@@ -184,3 +211,86 @@ def test_damaged_metadata_hides_nothing_else(site: Path, tmp_path: Path) -> None
     assert "bad name!" not in names
     (problem,) = [one for one in plugin_tools()[1] if "unnamed" in one]
     assert "The plugin of an unnamed package could not be loaded" in problem
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ('@command("hi", aliases=None)', "(the aliases of a command must be a tuple of names)."),
+        ('@command("hi", aliases="hey")', "(the aliases of a command must be a tuple of names)."),
+        ('@command("two words")', "(the name of a command has 1 to 64 characters, and no space"),
+        ('@command("hi", aliases=("a b",))', "(the name of a command has 1 to 64 characters"),
+        ('@command("hi", aliases=("HELP",))', "with the alias 'HELP', but that name is already"),
+        ('@command("hey")', "names its command 'hey', but its entry point 'hi'."),
+        ('@lambda run: Command("hi", None, "", "Hi.", run)', "whose name, aliases or help"),
+        ('@lambda run: Command("hi", (5,), "", "Hi.", run)', "one of whose aliases cannot be"),
+        ("@tool(effect='odd')", "('odd' is not an effect; use one of"),
+        ("@tool(effect='read', name='all')", "(tool all: the name all stands for every tool)."),
+    ],
+)
+def test_a_command_that_cannot_be_typed_is_one_sentence(
+    code: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "ollm_odd", raising=False)
+    text = (
+        f"from ollm_tui import Command, command, tool\n"
+        f'{code}\nasync def hi(context, argument):\n    "Say hi."\n'
+    )
+    groups = {"commands": {"hi": "ollm_odd:hi"}}
+    installed(monkeypatch, tmp_path / "odd", "ollm-odd", {"ollm_odd.py": text}, groups)
+    commands, (problem,) = plugin_commands(COMMANDS)
+    assert commands == ()
+    assert told in problem
+
+
+async def test_a_command_that_exits_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "ollm_exit", raising=False)
+    text = (
+        "import sys\nfrom ollm_tui import command\n"
+        "def exit(*_): sys.exit(3)\n"
+        "@command('leave', complete=exit)\n"
+        "async def leave(context, argument):\n    'Leave.'\n    sys.exit(3)\n"
+    )
+    groups = {"commands": {"leave": "ollm_exit:leave"}}
+    installed(monkeypatch, tmp_path / "exit", "ollm-exit", {"ollm_exit.py": text}, groups)
+    (leave,), _ = plugin_commands(COMMANDS)
+    host = RecordingHost()
+    assert leave.complete(host, "") == ()
+    with pytest.raises(AIError, match=r"/leave failed \(SystemExit\)"):
+        await leave.run(host, "")
+
+
+def test_the_key_of_a_provider_is_in_no_sentence_of_its_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "ollm_tells", raising=False)
+    text = (
+        "from ollm_tui import AIError\n"
+        "def value(spec): raise ValueError(f'bad key {spec.api_key}')\n"
+        "def own(spec):\n"
+        "    raise AIError(401, f'Bad key {spec.api_key}.', hint=spec.headers['X-Key'])\n"
+    )
+    groups = {"providers": {"value": "ollm_tells:value", "own": "ollm_tells:own"}}
+    installed(monkeypatch, tmp_path / "tells", "ollm-tells", {"ollm_tells.py": text}, groups)
+    headers = {"X-Key": "hunter2-and-more-of-it"}
+    for kind, told in (("value", "could not make 'mine' (ValueError)."), ("own", "Bad key «key».")):
+        spec = ProviderSpec(name="mine", kind=kind, api_key="sk-canary-0123456", headers=headers)
+        with pytest.raises(AIError) as raised:
+            create_provider(spec)
+        assert told in str(raised.value)
+        assert "canary" not in str(raised.value)
+        assert "hunter2" not in str(raised.value)
+
+
+def test_what_a_plugin_prints_while_it_is_imported_is_not_on_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "ollm_loud", raising=False)
+    text = "from ollm_good import shout\nprint('Welcome!')\n"
+    installed(monkeypatch, tmp_path / "good", "ollm-good", GOOD, {})
+    groups = {"tools": {"shout": "ollm_loud:shout"}}
+    installed(monkeypatch, tmp_path / "loud", "ollm-loud", {"ollm_loud.py": text}, groups)
+    assert plugin_tools()[1] == []
+    assert capsys.readouterr() == ("", "Welcome!\n")

@@ -1,5 +1,6 @@
 """A provider of one method keeps the rules of answers: one end, at once on abort, nothing open."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 
@@ -85,11 +86,26 @@ async def test_calls_end_as_calls_and_nothing_follows_the_first_end() -> None:
     ("raised", "code", "words"),
     [
         (AIError(ErrorCode.RATE_LIMITED, "Too fast."), ErrorCode.RATE_LIMITED, "Too fast."),
+        (
+            ExceptionGroup("x", [ValueError(), AIError(ErrorCode.AUTH_FAILED, "No key.")]),
+            ErrorCode.AUTH_FAILED,
+            "No key.",
+        ),
+        (
+            SystemExit(3),
+            ErrorCode.INTERNAL_ERROR,
+            "The provider scripted failed (SystemExit).",
+        ),
+        (
+            asyncio.CancelledError(),
+            ErrorCode.INTERNAL_ERROR,
+            "The provider scripted failed (CancelledError).",
+        ),
         (KeyError("secret"), ErrorCode.INTERNAL_ERROR, "The provider scripted failed (KeyError)."),
     ],
 )
 async def test_an_exception_is_the_one_end(
-    raised: Exception, code: ErrorCode, words: str, caplog: pytest.LogCaptureFixture
+    raised: BaseException, code: ErrorCode, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fails(_request: Request) -> AsyncIterator[str | ProviderEvent]:
         yield "Be"
@@ -159,3 +175,34 @@ def test_the_settings_of_a_provider_are_kept() -> None:
     spec = ProviderSpec(name="mine", kind="plain", label="Mine", base_url="http://h")
     provider = Plain(spec)
     assert (provider.name, provider.label, provider.spec) == ("mine", "Mine", spec)
+
+
+@pytest.mark.parametrize("given", [5, None, b"bytes", ["text"]])
+async def test_what_is_no_event_ends_the_answer(given: object) -> None:
+    async def odd(_request: Request) -> AsyncIterator[str | ProviderEvent]:
+        yield "Be"
+        yield given  # type: ignore[misc]
+        yield "late"
+
+    text, end = await events_of(Scripted(odd), asked())
+    assert text == TextDelta("Be")
+    assert isinstance(end, ErrorEvent)
+    assert end.error.message == (
+        f"The provider scripted gave {type(given).__name__}, neither text nor an event."
+    )
+
+
+async def test_an_answer_that_was_stopped_is_stopped_whatever_it_raises_then() -> None:
+    class Stubborn(BaseProvider):
+        async def stream(self, request: Request) -> AsyncIterator[str | ProviderEvent]:
+            try:
+                yield "Be"
+                await anyio.sleep_forever()
+            finally:
+                raise KeyError
+
+    signal = AbortSignal()
+    signal.abort()
+    events = await events_of(Stubborn("stubborn"), asked(signal))
+    assert events[-1] == Finish("abort")
+    assert not [event for event in events if isinstance(event, ErrorEvent)]

@@ -46,7 +46,7 @@ async def test_a_broken_package_is_a_warning_and_all_else_works(
     installed(monkeypatch, tmp_path / "site", "ollm-broken", BROKEN, BROKEN_GROUPS)
     monkeypatch.delitem(sys.modules, "ollm_broken", raising=False)
     async with staged(tmp_path / "config.toml", PluginRuntime(), size=(100, 30)) as stage:
-        assert "The plugin ollm-broken 1.0 could not be loaded: RuntimeError" in stage.shown
+        assert "The plugin ollm-broken 1.0 could not be loaded (RuntimeError)" in stage.shown
         await stage.ask("/hello Anna")
         assert "Hello, Anna!" in stage.shown
 

@@ -1,0 +1,107 @@
+"""The one door to code of others: what plugins and adapters raise becomes an `AIError`.
+
+Nothing that they raise ends the program or a task of it, and none of their words are shown: an
+exception may hold a key. An `AIError` is meant for people; known secrets are taken out of it.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonValue
+
+Redact: TypeAlias = Callable[[str], str]
+logger = logging.getLogger(__name__)
+
+
+class Misuse(TypeError):
+    """How `@tool` or `@command` was used wrongly; the words are ours and may be shown."""
+
+
+@contextmanager
+def foreign_code(
+    log: str, failed: Callable[[BaseException], AIError], redact: Redact = str
+) -> Iterator[None]:
+    """Make an `AIError` with `failed` of whatever the block raises; `log` tells the log what it is.
+
+    Only what comes from outside passes: Ctrl-C and the cancellation of the task.
+    """
+    try:
+        yield
+    except BaseException as error:
+        fault = fault_of(error)
+        if fault is None:
+            raise
+        if isinstance(fault, AIError):
+            without_secrets(fault, redact)
+            if fault is error:
+                raise
+            raise fault from None
+        logger.exception("%s (%s)", log, type(fault).__name__)
+        raise failed(fault) from error
+
+
+def fault_of(error: BaseException) -> BaseException | None:
+    """Give the fault that an exception is or holds, an `AIError` first.
+
+    None when it is no fault of the code that raised it.
+    """
+    leaves = [*_leaves(error)]
+    if not all(map(_is_fault, leaves)):
+        return None
+    return next((leaf for leaf in leaves if isinstance(leaf, AIError)), leaves[0])
+
+
+def without_secrets(error: AIError, redact: Redact) -> AIError:
+    """Take secrets out of what an error says, in place, and give it back."""
+    error.message = redact(str(error.message))
+    error.hint = None if error.hint is None else redact(str(error.hint))
+    error.args = (error.message,)
+    error.details = {key: _redacted(value, redact) for key, value in error.details.items()}
+    return error
+
+
+def _redacted(value: JsonValue, redact: Redact) -> JsonValue:
+    match value:
+        case str():
+            return redact(value)
+        case list():
+            return [_redacted(one, redact) for one in value]
+        case dict():
+            return {key: _redacted(one, redact) for key, one in value.items()}
+        case _:
+            return value
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _is_fault(error: BaseException) -> bool:
+    if isinstance(error, Exception | SystemExit):
+        return True
+    if isinstance(error, KeyboardInterrupt | GeneratorExit):
+        return False
+    return not _is_task_cancelled()
+
+
+def _is_task_cancelled() -> bool:
+    """Whether somebody outside cancels the task: foreign code may raise `CancelledError` itself."""
+    # Loaded already where there are tasks; settings alone need neither.
+    from asyncio import current_task
+
+    from anyio import current_effective_deadline
+
+    try:
+        task = current_task()
+    except RuntimeError:  # in a thread, where nothing is cancelled
+        return False
+    is_native = task is not None and task.cancelling() > 0
+    return is_native or current_effective_deadline() == -math.inf
