@@ -37,13 +37,14 @@ class Plugin:
     name: str
     """What a person types: a provider's kind, or the name of a tool, a command or a theme."""
     package: str
+    """Empty where its metadata tell no usable name."""
     version: str
     entry: EntryPoint = field(repr=False, compare=False)
 
     @property
     def title(self) -> str:
         """The package and its version."""
-        return f"{self.package} {self.version}".strip()
+        return f"{self.package or '(unnamed package)'} {self.version}".strip()
 
     def load(self) -> object:
         """Import what the entry point names.
@@ -70,10 +71,12 @@ class Plugin:
 
     def problem(self, what: str) -> AIError:
         """Make the error for a plugin that cannot be used."""
+        place = f"the entry point `{self.name}` of `{PREFIX}{self.group}`"
+        hint = f"Remove the package with {place}."
+        if self.package:
+            hint = f"Update it, or remove it with `pip uninstall {self.package}`."
         return AIError(
-            ErrorCode.ENGINE_ERROR,
-            f"The plugin {self.title} {what.rstrip('.')}.",
-            hint=f"Update it, or remove it with `pip uninstall {self.package}`.",
+            ErrorCode.ENGINE_ERROR, f"The plugin {self.title} {what.rstrip('.')}.", hint=hint
         )
 
 
@@ -110,7 +113,7 @@ def _plugin(group: Group, entry: EntryPoint) -> Plugin:
     return Plugin(
         group,
         entry.name,
-        name if _NAME.fullmatch(name) else "of an unnamed package",
+        name if _NAME.fullmatch(name) else "",
         version if _VERSION.fullmatch(version) else "",
         entry,
     )

@@ -12,9 +12,8 @@ import pytest
 import ollm_tui
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORD: dict[str, dict[str, list[str]]] = json.loads(
-    (ROOT / "tests" / "data" / "public_api.json").read_text("utf-8")
-)
+RECORD_FILE = ROOT / "tests" / "data" / "public_api.json"
+RECORD: dict[str, dict[str, list[str]]] = json.loads(RECORD_FILE.read_text("utf-8"))
 """For each version the names, and what is promised of each beside itself."""
 SERIES = re.match(r"0\.\d+|\d+", ollm_tui.__version__)
 PROMISED = RECORD[SERIES[0] if SERIES else ""]
@@ -29,7 +28,15 @@ def test_the_names_are_those_that_are_recorded_for_this_version() -> None:
 
 
 def test_names_are_recorded_for_each_series_once() -> None:
-    assert all(re.fullmatch(r"0\.\d+|[1-9]\d*", series) for series in RECORD)
+    """A key that stands twice would be lost without a word, and what it promises with it."""
+
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        names = [name for name, _ in pairs]
+        assert sorted(set(names)) == sorted(names)
+        return dict(pairs)
+
+    record = json.loads(RECORD_FILE.read_text("utf-8"), object_pairs_hook=once)
+    assert all(re.fullmatch(r"0\.\d+|[1-9]\d*", series) for series in record)
 
 
 @pytest.mark.parametrize("name", PROMISED)

@@ -210,7 +210,8 @@ def test_damaged_metadata_hides_nothing_else(site: Path, tmp_path: Path) -> None
     assert {"shout", "broken"} <= set(names)
     assert "bad name!" not in names
     (problem,) = [one for one in plugin_tools()[1] if "unnamed" in one]
-    assert "The plugin of an unnamed package could not be loaded" in problem
+    assert "The plugin (unnamed package) could not be loaded" in problem
+    assert problem.endswith("Remove the package with the entry point `other` of `ollm_tui.tools`.")
 
 
 @pytest.mark.parametrize(
