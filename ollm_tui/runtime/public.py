@@ -4,17 +4,22 @@
 """
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio.to_thread
 
 from ollm_tui.chat.client import ChatClient, ChatStream
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.load import load_config
+from ollm_tui.config.load import LoadedConfig, load_config
+from ollm_tui.config.named import named_by
+from ollm_tui.config.names import PROVIDER_NAME
+from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish
@@ -30,12 +35,24 @@ from ollm_tui.runtime import compose
 from ollm_tui.tools import define
 from ollm_tui.tools.define import ToolFunction
 
+_PARAMETERS: Mapping[str, str] = MappingProxyType(
+    {
+        "--model": "model",
+        "--provider": "provider",
+        "--host": "host",
+        "--api-key": "api_key",
+        "--config": "config_file",
+    }
+)
+"""What options of the command line are called in `open_runtime`."""
+
 
 class Runtime:
     """Providers, tools and chats, running; `open_runtime` gives one."""
 
-    def __init__(self, composed: compose.Runtime) -> None:
+    def __init__(self, composed: compose.Runtime, *, has_approver: bool = False) -> None:
         self._composed = composed
+        self._has_approver = has_approver
         self._added_tools: list[str] = []
 
     @property
@@ -66,7 +83,8 @@ class Runtime:
         `response.metadata["model"]` tells which model answered.
 
         Raises:
-            AIError: there is no such model, or the answer failed.
+            AIError: there is no such model, or the answer failed; BAD_REQUEST when `model` and
+                `options` name different models, or there is no such tool.
         """
         client = await self._chat_for(model, options)
         async with client.chat(prompt, options, signal) as events:
@@ -88,8 +106,8 @@ class Runtime:
         """Ask one question in a chat of its own, and stream what comes.
 
         Raises:
-            AIError: on entering, when there is no model. Everything later is the closing
-                `ErrorEvent`.
+            AIError: on entering, when there is no model, or as `ask` for BAD_REQUEST. Everything
+                later is the closing `ErrorEvent`.
         """
         return self._stream(prompt, options, model, signal)
 
@@ -99,16 +117,22 @@ class Runtime:
         """Begin a chat that keeps its history; it is not saved.
 
         Without a model, the one that the settings name is used, or the one used last. Without
-        `tools`, the chat offers those that the settings switch on and those of `add_tool`.
+        `tools`, the chat offers those of `add_tool`; with an `approver`, those that the settings
+        switch on too.
 
         Raises:
-            AIError: there is no model.
+            AIError: there is no model; BAD_REQUEST for an empty name, or there is no such tool.
         """
+        if model is not None:
+            _require_name(model)
+        self._require_tools(tools)
         if model is None:
             model = str((await self._composed.first_model()).required())
         client = self._composed.new_client(model, saved=False)
         if tools is None:
-            tools = (*client.conversation.tools, *self._added_tools)
+            # The settings were written for the app, where somebody is asked.
+            of_settings = client.conversation.tools if self._has_approver else ()
+            tools = (*of_settings, *self._added_tools)
         client.conversation.tools = tuple(dict.fromkeys(tools))
         return client
 
@@ -140,12 +164,22 @@ class Runtime:
         """Add a provider; it is initialized before its first use, and disposed of at the end.
 
         Raises:
-            AIError: CONFLICT when there is a provider of that name.
+            AIError: CONFLICT when there is a provider of that name but for its case; BAD_REQUEST
+                for a name that cannot be in an address.
         """
-        if self.providers.resolve(adapter.name) is not None:
+        name: object = adapter.name
+        if not isinstance(name, str) or PROVIDER_NAME.fullmatch(name) is None:
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                f"{name!r} cannot name a provider.",
+                hint="Use letters, digits, `.`, `_` and `-`.",
+            )
+        known = (*self.providers.list(), *self._composed.config.aliases)
+        taken = next((one for one in known if one.casefold() == name.casefold()), None)
+        if taken is not None:
             raise AIError(
                 ErrorCode.CONFLICT,
-                f"There is a provider named {adapter.name!r} already.",
+                f"There is a provider named {taken!r} already.",
                 hint="Give yours another name.",
             )
         self._composed.lifecycle.add(adapter)
@@ -164,7 +198,25 @@ class Runtime:
             yield events
 
     async def _chat_for(self, model: str | None, options: ChatOptions | None) -> ChatClient:
-        return await self.start_chat(model or (options.model if options else None))
+        wanted = options.model if options else None
+        if model is not None and wanted is not None and model != wanted:
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                f"`model` names {model!r}, and `options.model` names {wanted!r}.",
+                hint="Name the model in one of them.",
+            )
+        self._require_tools(options.tools if options else None)
+        return await self.start_chat(wanted if model is None else model)
+
+    def _require_tools(self, names: Sequence[str] | None) -> None:
+        known = [tool.schema.name for tool in self._composed.tools.list()]
+        for name in (names,) if isinstance(names, str) else names or ():
+            if name not in known:
+                raise AIError(
+                    ErrorCode.BAD_REQUEST,
+                    f"There is no tool named {name!r}.",
+                    hint=f"Available: {', '.join(known)}.",
+                )
 
     def _response(self, client: ChatClient, end: Finish, options: ChatOptions | None) -> Response:
         newest = client.conversation.messages[-1]
@@ -177,6 +229,15 @@ class Runtime:
             usage=end.usage,
             tool_calls=answer.tool_calls if answer else (),
             metadata={"model": self.providers.shown_address(ref) if ref else model},
+        )
+
+
+def _require_name(model: str) -> None:
+    if not model.strip():
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            "The name of the model is empty.",
+            hint="Give its name or address, or leave `model` out.",
         )
 
 
@@ -202,7 +263,7 @@ async def open_runtime(
     chats are left alone.
 
     Raises:
-        AIError: the runtime could not be opened.
+        AIError: BAD_REQUEST for an argument that cannot be used; the runtime could not be opened.
     """
     flags = Flags(
         model=model,
@@ -215,10 +276,36 @@ async def open_runtime(
     async with opener() as composed:
         if approver is not None:
             composed.ask_before_tools(approver)
-        yield Runtime(composed)
+        yield Runtime(composed, has_approver=approver is not None)
 
 
 def _load(flags: Flags) -> Callable[[], AbstractAsyncContextManager[compose.Runtime]]:
     paths = default_paths()
+    if flags.model is not None:
+        _require_name(flags.model)
     loaded = load_config(paths, os.environ, flags)
+    problem = next(_problems_of_arguments(loaded, flags), None)
+    if problem is not None:
+        raise AIError(ErrorCode.BAD_REQUEST, _for_programs(problem), hint=problem.advice)
     return partial(compose.open_runtime, loaded.without_saving(), paths)
+
+
+def _problems_of_arguments(loaded: LoadedConfig, flags: Flags) -> Iterator[ConfigProblem]:
+    """Give what is wrong with what the program named; the settings are a person's business."""
+    closed = (settings.problem for settings in loaded.config.providers.values())
+    for problem in (*loaded.problems, *closed, *loaded.waiting, named_by(loaded).problem):
+        if problem is None or problem.severity != "error":
+            continue
+        # A file that the program names counts as an argument where it cannot be read at all.
+        is_file = flags.config_path is not None and not problem.path
+        if problem.origin.kind == "flag" or (is_file and problem.origin.kind == "file"):
+            yield problem
+
+
+def _for_programs(problem: ConfigProblem) -> str:
+    """Give a problem in the words of a program: its parameters in place of options."""
+    message = problem.message
+    for option, parameter in _PARAMETERS.items():
+        message = re.sub(rf"(?<!\S){option}(?=[\s:,.])", f"`{parameter}`", message)
+    parameter = _PARAMETERS.get(problem.origin.name, "config_file")
+    return message if f"`{parameter}`" in message else f"`{parameter}`: {message}"

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -29,6 +30,9 @@ from ollm_tui import (
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import Server, in_thread
 from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.json_types import JsonValue
 
 CALL = ToolCall(id="1", name="spell", args={"word": "Wien"})
 
@@ -116,7 +120,7 @@ async def test_an_answer_that_fails_raises_and_a_stopped_one_says_so(ollama: Ser
     async with open_runtime(model="ollama://tiny") as runtime:
         with pytest.raises(AIError, match="the engine died"):
             await runtime.ask("fail")
-        with pytest.raises(AIError) as raised:
+        with pytest.raises(AIError, match="no provider named 'nowhere'") as raised:
             await runtime.ask("hello", ChatOptions(model="nowhere://m"))
         assert raised.value.code == ErrorCode.BAD_REQUEST
         signal = AbortSignal()
@@ -242,7 +246,7 @@ async def test_a_plugin_brings_a_provider_and_its_tool_is_off(plugins: None) -> 
         assert (await runtime.ask("Good morning", model="mine://x")).text == "Good morning"
         client = await runtime.start_chat("mine://x")
         assert client.conversation.tools == ()
-        with pytest.raises(AIError, match=r"could not be loaded \(RuntimeError\)"):
+        with pytest.raises(AIError, match=r"could not be loaded \(RuntimeError\)\."):
             await runtime.ask("Hi", model="bad://x")
         (problem,) = runtime.problems
         assert problem.startswith("The plugin ollm-broken 1.0 could not be loaded")
@@ -254,8 +258,123 @@ async def test_a_plugin_brings_a_provider_and_its_tool_is_off(plugins: None) -> 
 
 async def test_a_tool_of_a_plugin_runs_once_it_is_switched_on(plugins: None) -> None:
     write_settings('[tools]\nenabled = ["shout"]\n')
-    async with open_runtime() as runtime:
+    async with open_runtime(approver=Allow()) as runtime:
         runtime.add_provider(provider := Calling())
         (told,) = await results_of(runtime)
         assert "text" in told, "the arguments of the test do not fit its schema"
     assert provider.offered[0] == ("shout",)
+
+
+@pytest.fixture
+def secret_plan(tmp_path: Path) -> Path:
+    """Settings that switch on a tool which reads files, for the app."""
+    (tmp_path / "Wien").write_text("the secret plan")
+    write_settings(f'[tools]\nenabled = ["read_file"]\nroot = "{tmp_path}"\n')
+    return tmp_path
+
+
+async def test_tools_that_only_the_settings_switch_on_need_somebody_to_ask(
+    secret_plan: Path,
+) -> None:
+    async with open_runtime() as runtime:
+        runtime.add_provider(provider := Calling())
+        assert (await runtime.ask("Hi", model="calling://m")).text == "Hi"
+        runtime.add_tool(spell)
+        assert await results_of(runtime) == ["W-i-e-n"]
+        named = await runtime.start_chat("calling://m", tools=["read_file"])
+        assert named.conversation.tools == ("read_file",)
+        await runtime.ask("Hi", ChatOptions(tools=["read_file"]), model="calling://m")
+    assert provider.offered[:2] == [(), ("spell",)]
+    assert provider.offered[-1] == ("read_file",)
+    async with open_runtime(approver=Allow()) as runtime:
+        runtime.add_tool(spell)
+        asked = await runtime.start_chat("calling://m")
+        assert asked.conversation.tools == ("read_file", "spell")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"provider": "wrok"}, "^`provider` names an unknown provider"),
+        ({"config_file": "/nonexistent/x.toml"}, "^`config_file`: There is no file"),
+        ({"host": "http://[bad"}, "^`host`: The brackets of the IPv6 address do not match"),
+        ({"model": " "}, "^The name of the model is empty"),
+        ({"model": "vllm://m", "provider": "local"}, "^`model` names a model of `vllm`"),
+    ],
+)
+async def test_an_argument_that_cannot_be_used_opens_nothing(
+    ollama: Server, arguments: dict[str, str], words: str
+) -> None:
+    with pytest.raises(AIError, match=words) as raised:
+        async with open_runtime(**arguments):  # type: ignore[arg-type]
+            raise AssertionError("another model would answer")
+    assert raised.value.code == ErrorCode.BAD_REQUEST
+
+
+async def test_a_file_that_is_named_and_no_settings_opens_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text("[broken\n")
+    with pytest.raises(AIError, match=r"^`config_file`: The file is not valid TOML") as raised:
+        async with open_runtime(config_file=file):
+            raise AssertionError
+    assert raised.value.code == ErrorCode.BAD_REQUEST
+
+
+async def test_a_request_that_contradicts_itself_is_refused() -> None:
+    async with open_runtime() as runtime:
+        runtime.add_provider(Calling())
+        other, unknown = ChatOptions(model="calling://other"), ChatOptions(tools=["nothing"])
+        for ask, words in (
+            (runtime.ask("Hi", model=""), "name of the model is empty"),
+            (runtime.ask("Hi", ChatOptions(model="")), "name of the model is empty"),
+            (runtime.start_chat(""), "name of the model is empty"),
+            (runtime.ask("Hi", other, model="calling://m"), "`options.model` names"),
+            (runtime.start_chat("calling://m", tools=["nothing"]), "no tool named 'nothing'"),
+            (runtime.ask("Hi", unknown, model="calling://m"), "no tool named 'nothing'"),
+        ):
+            with pytest.raises(AIError, match=words) as raised:
+                await ask
+            assert raised.value.code == ErrorCode.BAD_REQUEST
+        same = await runtime.ask("Hi", ChatOptions(model="calling://m"), model="calling://m")
+        assert same.text == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("Ollama", ErrorCode.CONFLICT),
+        ("LOCAL", ErrorCode.CONFLICT),
+        ("a/b", ErrorCode.BAD_REQUEST),
+        ("", ErrorCode.BAD_REQUEST),
+        ("two words", ErrorCode.BAD_REQUEST),
+    ],
+)
+async def test_a_provider_has_a_name_that_settings_could_have(name: str, code: ErrorCode) -> None:
+    async with open_runtime() as runtime:
+        with pytest.raises(AIError) as raised:
+            runtime.add_provider(Calling(name))
+        assert raised.value.code == code
+
+
+async def test_what_an_adapter_says_holds_no_key_of_the_settings() -> None:
+    key = "sk-canary-0123456789abcdef"
+    write_settings(f'[providers.other]\nkind = "ollama"\napi_key = "{key}"\n')
+
+    class Telling(Calling):
+        async def stream(self, request: Request) -> AsyncIterator[str]:
+            details: dict[str, JsonValue] = {"said": [{"key": key}]}
+            raise AIError(
+                ErrorCode.AUTH_FAILED, f"No {key}.", hint=f"Is it {key}?", details=details
+            )
+            yield ""
+
+        async def list_models(self) -> list[ModelInfo]:
+            raise AIError(ErrorCode.AUTH_FAILED, f"No {key}.")
+
+    async with open_runtime() as runtime:
+        runtime.add_provider(Telling())
+        with pytest.raises(AIError, match="No «key»") as raised:
+            await runtime.ask("Hi", model="calling://m")
+        assert key not in f"{raised.value} {raised.value.args} {raised.value.details}"
+        listing = await runtime._composed.catalog.listing("calling")
+        assert str(listing.problem) == "No «key»."
