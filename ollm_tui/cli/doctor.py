@@ -20,6 +20,7 @@ from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.environment import ENGINE_VARIABLES
+from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths, home_folder
 from ollm_tui.config.regular_file import is_folder, is_there, real_path
@@ -71,10 +72,11 @@ def run_doctor(arguments: Arguments, output: Output) -> int:
 async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output) -> int:
     with stopping() as stop:
         # The saved chats are looked through for themselves.
-        async with open_runtime(loaded.without_saving(), paths) as runtime:
+        async with open_runtime(loaded.without_saving(), paths, imports_tools=False) as runtime:
             found = await check_up(runtime)
             private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
-        around = surroundings(loaded, paths, await _chats(loaded, paths))
+        plugins = await off_the_loop(lambda: tuple(look_at_plugins()))
+        around = surroundings(loaded, paths, await _chats(loaded, paths), plugins)
         shown, its = private_checkup(found, private), private_surroundings(around, private)
         if arguments.as_json:
             output.json(as_json(shown, its), indent=2)
@@ -100,7 +102,12 @@ async def _chats(loaded: LoadedConfig, paths: AppPaths) -> tuple[bool, str]:
         return False, str(error)
 
 
-def surroundings(loaded: LoadedConfig, paths: AppPaths, chats: tuple[bool, str]) -> Surroundings:
+def surroundings(
+    loaded: LoadedConfig,
+    paths: AppPaths,
+    chats: tuple[bool, str],
+    plugins: tuple[tuple[bool, str], ...],
+) -> Surroundings:
     """Look at settings, folders and terminal; nothing is changed."""
     return Surroundings(
         version=__version__,
@@ -120,7 +127,7 @@ def surroundings(loaded: LoadedConfig, paths: AppPaths, chats: tuple[bool, str])
         ),
         terminal=tuple(_terminal(mouse=loaded.config.ui.mouse)),
         chats=chats,
-        plugins=tuple(look_at_plugins()),
+        plugins=plugins,
     )
 
 

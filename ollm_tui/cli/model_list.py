@@ -32,7 +32,7 @@ def run_list(arguments: Arguments, output: Output) -> int:
 
 async def _list(arguments: Arguments, output: Output) -> int:
     with stopping() as stop:
-        async with load_runtime(arguments.flags)() as runtime:
+        async with load_runtime(arguments.flags, imports_tools=False)() as runtime:
             listings = await _asked(arguments, runtime)
         return _show(listings, output, arguments, runtime.catalog.shown_address)
     return stop.exit_code

@@ -59,7 +59,7 @@ async def _in_runtime(loaded: LoadedConfig, work: HeardWork[T]) -> T:
     failure: AIError | None = None
     results: list[T] = []
     with stopping() as stop:
-        async with open_runtime(loaded, default_paths()) as runtime:
+        async with open_runtime(loaded, default_paths(), imports_tools=False) as runtime:
             try:
                 results.append(await work(runtime, stop))
             except AIError as error:  # as itself, not in a group of what closes here

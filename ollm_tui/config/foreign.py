@@ -7,13 +7,14 @@ exception may hold a key. An `AIError` is meant for people; known secrets are ta
 import logging
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeAlias
+from contextlib import contextmanager, suppress
+from typing import TypeAlias, TypeVar
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonValue
 
 Redact: TypeAlias = Callable[[str], str]
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
@@ -42,6 +43,34 @@ def foreign_code(
             raise fault from None
         logger.exception("%s (%s)", log, type(fault).__name__)
         raise failed(fault) from error
+
+
+async def off_the_loop(work: Callable[[], T]) -> T:
+    """Import code of others beside the event loop; whoever stops waiting leaves it behind.
+
+    The thread is a daemon: the end of the program does not wait for it either.
+    """
+    # Loaded already where there is a loop.
+    from asyncio import get_running_loop
+    from concurrent.futures import Future
+    from threading import Thread
+
+    from anyio import Event
+
+    loop, ended = get_running_loop(), Event()
+    outcome: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # noqa: BLE001 -- whoever waits raises it
+            outcome.set_exception(error)
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(ended.set)
+
+    Thread(target=run, name="plugins", daemon=True).start()
+    await ended.wait()
+    return outcome.result()
 
 
 def fault_of(error: BaseException) -> BaseException | None:

@@ -52,13 +52,18 @@ def create_provider(spec: ProviderSpec) -> ProviderAdapter:
     return adapter
 
 
+def plugin_of(kind: str) -> Plugin | None:
+    """Find the plugin that provides a kind; imports nothing."""
+    return next((one for one in find_plugins("providers") if one.name == kind), None)
+
+
 def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
     """Make the adapter of a kind that an installed package brings.
 
     Raises:
         AIError: BAD_REQUEST for an unknown kind, or the plugin cannot be used.
     """
-    plugin = next((one for one in find_plugins("providers") if one.name == spec.kind), None)
+    plugin = plugin_of(spec.kind)
     if plugin is None:
         raise AIError(
             ErrorCode.BAD_REQUEST,

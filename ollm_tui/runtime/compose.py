@@ -8,12 +8,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import anyio.to_thread
-
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.tool_mode import ToolMode
 from ollm_tui.config.flags import Flags
+from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.named import named_by
 from ollm_tui.config.origin import MOST_SAID, in_short
@@ -282,11 +281,13 @@ def load_runtime(
     flags: Flags,
     environ: Mapping[str, str] | None = None,
     paths: AppPaths | None = None,
+    *,
+    imports_tools: bool = True,
 ) -> Callable[[], AbstractAsyncContextManager[Runtime]]:
     """Read the settings (blocking) and give what opens a runtime from them."""
     where = paths or default_paths()
     loaded = load_config(where, os.environ if environ is None else environ, flags)
-    return partial(open_runtime, loaded, where, goes_on=flags.goes_on)
+    return partial(open_runtime, loaded, where, goes_on=flags.goes_on, imports_tools=imports_tools)
 
 
 @asynccontextmanager
@@ -296,8 +297,12 @@ async def open_runtime(
     *,
     embedded: EmbeddedFactory = embedded_factory,
     goes_on: bool = False,
+    imports_tools: bool = True,
 ) -> AsyncIterator[Runtime]:
-    """Give a runtime; leaving the block ends every connection and child within two seconds."""
+    """Give a runtime; leaving the block ends every connection and child within two seconds.
+
+    Tools of installed packages are imported only where a chat may offer them.
+    """
     config = loaded.config
     registry = ProviderRegistry()
     registry.redact = without_keys(config)
@@ -329,7 +334,8 @@ async def open_runtime(
         catalog.initialize = lifecycle.initialize
         runtime = Runtime(loaded, paths, registry, catalog, scout, store)
         runtime.lifecycle = lifecycle
-        await anyio.to_thread.run_sync(_take_in_plugins, runtime)
+        if imports_tools:
+            await _take_in_plugins(runtime)
         runtime.fetching = await stack.enter_async_context(
             open_fetching(config, paths, registry, catalog, runtime.router)
         )
@@ -338,14 +344,15 @@ async def open_runtime(
         yield runtime
 
 
-def _take_in_plugins(runtime: Runtime) -> None:
+async def _take_in_plugins(runtime: Runtime) -> None:
     """Import the tools of installed packages, which may take a while, and find their commands."""
-    tools, problems = plugin_tools()
+    (tools, problems), runtime.plugin_commands = await off_the_loop(
+        lambda: (plugin_tools(), find_plugins("commands"))
+    )
     for tool in tools:
         runtime.tools.register(tool)
     runtime.plugin_problems = tuple(problems)
     runtime.problems += runtime.plugin_problems
-    runtime.plugin_commands = find_plugins("commands")
 
 
 async def _go_on_with_last(runtime: Runtime) -> None:

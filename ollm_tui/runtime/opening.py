@@ -35,6 +35,7 @@ class Opening:
         self._started = False
         self._settled = anyio.Event()
         self._leave = anyio.Event()
+        self._scope = anyio.CancelScope()
         self._closed = anyio.Event()
         self._runtime: Runtime | None = None
         self._error: Exception | None = None
@@ -64,18 +65,21 @@ class Opening:
         return () if self._runtime is None else tuple(self._runtime.secrets())
 
     async def close(self) -> None:
-        """Give everything back; waits until that is done."""
+        """Give everything back; waits until that is done, and not for what is still opening."""
         self._leave.set()
+        if not self._settled.is_set():
+            self._scope.cancel()
         if self._started:
             await self._closed.wait()
 
     async def _hold(self) -> None:
         try:
-            opener = await anyio.to_thread.run_sync(_load, self._flags)
-            async with opener() as runtime:
-                self._runtime = runtime
-                self._settled.set()
-                await self._leave.wait()
+            with self._scope:
+                opener = await anyio.to_thread.run_sync(_load, self._flags)
+                async with opener() as runtime:
+                    self._runtime = runtime
+                    self._settled.set()
+                    await self._leave.wait()
         except Exception as error:  # kept for `runtime()`, which raises it where it can be shown
             logger.exception("The runtime could not be opened")
             self._error = error

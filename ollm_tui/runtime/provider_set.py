@@ -1,16 +1,17 @@
 """The providers that the settings ask for, made but not yet connected."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig, ProviderSettings
 from ollm_tui.library.files import FolderLibrary
 from ollm_tui.library.other_folders import Surroundings, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
-from ollm_tui.providers import create_provider
+from ollm_tui.providers import PROVIDERS, create_provider, plugin_of
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unusable import UnusableProvider
@@ -36,6 +37,7 @@ async def make_providers(
         elif settings.kind == "embedded":
             adapters.append(await embedded(config, paths, stack))
         else:
+            await _import_plugin(spec)
             adapters.append(_remote(spec))
     return adapters
 
@@ -75,6 +77,14 @@ def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | No
         hint=f"Set {spec.name.upper()}_API_KEY, or {setting}." if is_own else f"Set {setting}.",
         provider=spec.name,
     )
+
+
+async def _import_plugin(spec: ProviderSpec) -> None:
+    """Import the package of a kind ahead, in a thread: it may take a while."""
+    plugin = None if spec.kind in PROVIDERS else plugin_of(spec.kind)
+    if plugin is not None:
+        with suppress(AIError):  # making the adapter says it
+            await off_the_loop(plugin.load)
 
 
 def _remote(spec: ProviderSpec) -> ProviderAdapter:

@@ -98,3 +98,60 @@ def test_commands_that_need_no_plugin_do_not_look_for_one(home: Mapping[str, str
     )
     loaded = done.stdout.split()
     assert {"importlib.metadata", "ollm_good", "ollm_broken", "pydantic"}.isdisjoint(loaded)
+
+
+def test_what_a_package_prints_is_not_in_the_answer(
+    ollm: Ollm, home: Mapping[str, str], tmp_path: Path
+) -> None:
+    site = tmp_path / "loud"
+    text = "print('Welcome!')\nfrom ollm_good import Echo, shout as louder\n"
+    groups = {"providers": {"loud": "ollm_loud:Echo"}, "commands": {"louder": "ollm_loud:louder"}}
+    write_package(site, "ollm-loud", {"ollm_loud.py": text}, groups)
+    (tmp_path / "config" / "ollm" / "config.toml").write_text('[providers.w]\nkind = "loud"\n')
+    own = {**home, "PYTHONPATH": guarded_path(ROOT, site, tmp_path / "site")}
+    done = ollm("-p", "hi", "--model", "w://x", "--json", **own)
+    assert [json.loads(line)["type"] for line in done.stdout.splitlines()][-1] == "finish"
+    assert done.stderr.count("Welcome!") == 1
+    found = json.loads(ollm("doctor", "--json", **own).stdout)
+    assert "ollm-loud 1.0: provider kind loud, command /louder" in {
+        one["message"] for one in found["plugins"]
+    }
+
+
+BAD = """
+from dataclasses import replace
+from ollm_good import shout
+
+dotted = replace(shout, schema=replace(shout.schema, name="my.tool"))
+number = 5
+
+class Idle:
+    def __init__(self, spec):
+        pass
+"""
+
+
+def test_plugins_that_cannot_work_end_no_command_and_the_doctor_says_so(
+    ollm: Ollm, home: Mapping[str, str], tmp_path: Path
+) -> None:
+    site = tmp_path / "bad"
+    groups = {
+        "providers": {"number": "ollm_bad:number", "idle": "ollm_bad:Idle"},
+        "tools": {"my.tool": "ollm_bad:dotted"},
+    }
+    write_package(site, "ollm-bad", {"ollm_bad.py": BAD}, groups)
+    own = {**home, "PYTHONPATH": guarded_path(ROOT, site, tmp_path / "site")}
+    done = ollm("-p", "hi", "--model", "mine://x", **own)
+    assert (done.returncode, done.stdout) == (0, "hi\n")
+    assert "provides 'my.tool', which cannot name a tool" in done.stderr
+    listed = ollm("models", "list", "--provider", "mine", **own)
+    assert "Internal error" not in listed.stderr
+    found = json.loads(ollm("doctor", "--json", **own).stdout)
+    wrong = [one["message"] for one in found["plugins"] if not one["ok"]]
+    for words in (
+        "provides 'number', but it is not a provider class.",
+        "provides 'idle', but its class has no method 'chat_stream'.",
+        "provides 'my.tool', which cannot name a tool",
+        "ollm-bad 1.0: provider kind idle, provider kind number, tool my.tool",
+    ):
+        assert any(words in one for one in wrong), words

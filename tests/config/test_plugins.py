@@ -2,11 +2,16 @@
 
 import sys
 from pathlib import Path
+from threading import Event
+from threading import enumerate as enumerate_threads
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.registry import plugin_commands
+from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.plugins import find_plugins, load_plugins, plugin_folder, plugin_names
@@ -14,6 +19,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.chats import plugin_tools
+from ollm_tui.runtime.compose import open_runtime
 from tests.commands.recording_host import RecordingHost
 from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
 
@@ -295,3 +301,37 @@ def test_what_a_plugin_prints_while_it_is_imported_is_not_on_standard_output(
     installed(monkeypatch, tmp_path / "loud", "ollm-loud", {"ollm_loud.py": text}, groups)
     assert plugin_tools()[1] == []
     assert capsys.readouterr() == ("", "Welcome!\n")
+
+
+async def test_whoever_stops_waiting_leaves_a_slow_import_behind() -> None:
+    begun, gate = Event(), Event()
+
+    def slow() -> int:
+        begun.set()
+        gate.wait(30)
+        return 5
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(off_the_loop, slow)
+            await anyio.to_thread.run_sync(begun.wait)
+            group.cancel_scope.cancel()
+        assert not gate.is_set(), "nobody waited for it"
+        (thread,) = [one for one in enumerate_threads() if one.name == "plugins"]
+        assert thread.daemon
+        gate.set()
+        await anyio.to_thread.run_sync(thread.join)
+        assert await off_the_loop(lambda: 5) == 5
+        with pytest.raises(ZeroDivisionError):
+            await off_the_loop(lambda: 1 // 0)
+
+
+async def test_what_begins_no_chat_imports_no_tool(site: Path, tmp_path: Path) -> None:
+    paths = settings(tmp_path, "")
+    loaded = load_config(paths, {}).without_saving()
+    async with open_runtime(loaded, paths, imports_tools=False) as runtime:
+        assert "ollm_good" not in sys.modules
+        assert runtime.problems == ()
+    async with open_runtime(loaded, paths) as runtime:
+        assert "ollm_good" in sys.modules
+        assert runtime.plugin_problems

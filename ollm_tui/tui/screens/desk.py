@@ -2,15 +2,15 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
-
-import anyio.to_thread
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import Suggestions, suggest
 from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text, run_command
 from ollm_tui.commands.registry import Command, plugin_commands
 from ollm_tui.commands.tools import missing_tools
+from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import HasPlugins
@@ -289,7 +289,7 @@ async def _commands_of_plugins(
     """Import the commands of installed packages, in a thread: it may take a while."""
     if not isinstance(runtime, HasPlugins) or not runtime.plugin_commands:
         return (), ()
-    return await anyio.to_thread.run_sync(plugin_commands, COMMANDS)
+    return await off_the_loop(partial(plugin_commands, COMMANDS))
 
 
 def _hints(screen: "ChatScreen") -> Hints:
