@@ -283,7 +283,7 @@ def test_a_time_limit_is_a_number_of_seconds(timeout_s: float) -> None:
 
 
 def test_an_effect_is_a_known_one() -> None:
-    with pytest.raises(TypeError, match="no effect"):
+    with pytest.raises(TypeError, match="not an effect"):
         tool(effect="harmless")  # type: ignore[arg-type] # that is what is tried
 
 
