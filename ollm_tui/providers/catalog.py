@@ -8,7 +8,7 @@ from typing import Protocol
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from ollm_tui.config.foreign import Redact
+from ollm_tui.config.foreign import Redact, without_secrets
 from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
@@ -268,7 +268,7 @@ class ModelCatalog:
         except AIError as error:
             return self._failed(adapter, error)
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
-            return self._failed(adapter, adapter.last_error)
+            return self._failed(adapter, without_secrets(adapter.last_error, self.redact))
         models = tuple(self._corrected(adapter.name, info) for info in models)
         return Listing(
             provider=adapter.name, label=adapter.label, models=models, taken_at=self._clock()

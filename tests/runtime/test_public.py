@@ -1,9 +1,11 @@
 """The runtime as programs see it: questions, tools, providers, and plugins that are installed."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import pytest
@@ -15,9 +17,12 @@ from ollm_tui import (
     BaseProvider,
     ChatOptions,
     ErrorCode,
+    ErrorEvent,
     Finish,
     ModelInfo,
+    ProviderStream,
     Request,
+    Response,
     Runtime,
     TextDelta,
     Tool,
@@ -378,3 +383,51 @@ async def test_what_an_adapter_says_holds_no_key_of_the_settings() -> None:
         assert key not in f"{raised.value} {raised.value.args} {raised.value.details}"
         listing = await runtime._composed.catalog.listing("calling")
         assert str(listing.problem) == "No «key»."
+
+
+class Raw:
+    """A provider without `BaseProvider`, which keeps none of the rules."""
+
+    name, label = "raw", "Raw"
+    streaming_format: Literal["none"] = "none"
+
+    def __init__(self, raised: BaseException) -> None:
+        self._raised = raised
+
+    def chat_stream(self, request: Request) -> ProviderStream:
+        return self._stream()
+
+    @asynccontextmanager
+    async def _stream(self) -> AsyncIterator[AsyncIterator[provider_events.ProviderEvent]]:
+        yield self._events()
+
+    async def _events(self) -> AsyncIterator[provider_events.ProviderEvent]:
+        yield provider_events.TextDelta("Be")
+        raise self._raised
+
+    async def invoke(self, request: Request) -> Response:
+        raise self._raised
+
+    def capabilities(self) -> tuple[()]:
+        return ()
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [KeyError("x"), SystemExit(3), asyncio.CancelledError(), ExceptionGroup("", [KeyError("x")])],
+)
+async def test_a_provider_without_rules_ends_its_answer_and_nothing_else(
+    raised: BaseException,
+) -> None:
+    async with open_runtime() as runtime:
+        runtime.add_provider(Raw(raised))
+        with anyio.fail_after(5):
+            async with runtime.chat("Hi", model="raw://m") as stream:
+                events = [event async for event in stream]
+        assert isinstance(events[-1], ErrorEvent)
+        assert events[-1].error.code == ErrorCode.INTERNAL_ERROR
+        kind = "KeyError" if isinstance(raised, ExceptionGroup) else type(raised).__name__
+        assert events[-1].error.message == f"Internal error ({kind})."
+        assert [type(event) for event in events].count(ErrorEvent) == 1
+        runtime.add_provider(Calling())
+        assert (await runtime.ask("Hi", model="calling://m")).text == "Hi"
