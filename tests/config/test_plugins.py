@@ -335,3 +335,17 @@ async def test_what_begins_no_chat_imports_no_tool(site: Path, tmp_path: Path) -
     async with open_runtime(loaded, paths) as runtime:
         assert "ollm_good" in sys.modules
         assert runtime.plugin_problems
+
+
+async def test_nothing_of_a_package_is_imported_on_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "ollm_slow", raising=False)
+    code = "from threading import current_thread\nthread = current_thread().name\n"
+    code += GOOD["ollm_good/__init__.py"]
+    groups = {"providers": {"slow": "ollm_slow:Echo"}}
+    installed(monkeypatch, tmp_path / "slow", "ollm-slow", {"ollm_slow.py": code}, groups)
+    paths = settings(tmp_path, '[providers.mine]\nkind = "slow"\n')
+    async with open_runtime(load_config(paths, {}).without_saving(), paths) as runtime:
+        assert runtime.registry.get("mine") is not None
+        assert sys.modules["ollm_slow"].thread == "plugins"
