@@ -110,7 +110,7 @@ async def save_a_chat(url: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["chat", "settings"])
-def test_a_tool_that_asks_in_the_app_is_refused_until_the_option_names_it(
+def test_a_tool_that_asks_in_the_app_is_offered_only_if_the_option_names_it(
     way: str, ollm: Ollm, fake: FakeOllama, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.txt").write_text("the plan")
@@ -126,18 +126,16 @@ def test_a_tool_that_asks_in_the_app_is_refused_until_the_option_names_it(
     fake.lines = [said("", tool_calls=[READ]), DONE]
 
     done = ollm(*asked, "-p", "plan?")
-    assert offered(fake) == [*TOOLS]
-    refusal = fake.requests[-1]["messages"][-1]["content"]
-    assert refusal == (
-        "Not run: it was not allowed. read_file needs approval, and there is no terminal for "
-        "approval. Use --tools read_file to allow it."
-    )
-    assert f"ollm: read_file denied: {refusal}" in done.stderr.splitlines()
-    assert done.returncode == NEEDS_APPROVAL
+    assert "tools" not in fake.requests[0]
+    note = "ollm: Tools are off: current_time, read_file. Use --tools to allow those that read."
+    assert note in done.stderr.splitlines()
     assert "the plan" not in json.dumps(fake.requests) + done.stdout + done.stderr
 
+    fake.requests.clear()
     done = ollm(*asked, "--tools", "read_file", "-p", "plan?")
+    assert offered(fake) == ["read_file"]
     assert "the plan" in fake.requests[-1]["messages"][-1]["content"]
+    assert "Tools are off" not in done.stderr
 
 
 def offered(fake: FakeOllama) -> list[Any]:
