@@ -62,11 +62,11 @@ async def _run(
 async def _ask(
     prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, show: Show, output: Output
 ) -> int:
-    allowed = allowed_tools(flags.tools or (), runtime.offered_tools())
+    allowed = _allowed(runtime, flags.tools)
     client = await _client(runtime, flags, output)
     if flags.tools is not None:
         client.conversation.tools = allowed
-    elif (line := _tools_left_out(client.conversation.tools, runtime.offered_tools())) is not None:
+    elif (line := _left_out(client.conversation.tools, allowed, runtime)) is not None:
         output.note(line)
     stop.answering = True
     code = OK
@@ -109,14 +109,28 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
     return client
 
 
-def _tools_left_out(switched_on: Sequence[str], available: Sequence[OfferedTool]) -> str | None:
-    """Say which tools the model could use in the app: there, each call asks.
+def _allowed(runtime: Runtime, named: Sequence[str] | None) -> tuple[str, ...]:
+    """Give the tools that the command line names, else those of the settings that only read.
 
-    Here nobody can be asked, so a chat or the settings that switch a tool on do not allow it.
+    Raises:
+        NeedsApproval: a tool that is named would do more than read.
     """
-    names = {tool.name for tool in available}
-    left_out = [name for name in switched_on if name in names]
-    if left_out:
+    offered = runtime.offered_tools()
+    if named is not None:
+        return allowed_tools(named, offered)
+    enabled = runtime.config.tools.enabled
+    return tuple(
+        tool.name
+        for tool in offered
+        if tool.effect == "read" and (tool.name in enabled or "all" in enabled)
+    )
+
+
+def _left_out(switched_on: Sequence[str], allowed: Sequence[str], runtime: Runtime) -> str | None:
+    """Say which tools of a chat are off here: in the app each call asks, and here nobody can."""
+    available = runtime.offered_tools()
+    names = {tool.name for tool in available}.difference(allowed)
+    if left_out := [name for name in switched_on if name in names]:
         return f"Tools are off: {', '.join(left_out)}. Use --tools to allow those that read."
     return missing_tools(switched_on, available)
 

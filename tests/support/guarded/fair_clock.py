@@ -66,6 +66,14 @@ def sleep(seconds: float) -> None:
         time.sleep(left)
 
 
+def wait(event: threading.Event, seconds: float) -> bool:
+    """Wait for the event until that much fair time has passed, and tell whether it is set."""
+    end = time.monotonic() + seconds
+    while not event.is_set() and (left := end - time.monotonic()) > 0:
+        event.wait(left)
+    return event.is_set()
+
+
 def install() -> None:
     """Give this process fair time from now on, where the system tells who wants to run."""
     if sys.platform == "linux" and LOAD.exists() and not isinstance(time.monotonic, FairClock):
