@@ -98,7 +98,7 @@ class Sampling:
             began = time.monotonic()
             try:
                 number = self._look()
-            except (OSError, HTTPException, CannotTell) as error:
+            except (OSError, CannotTell) as error:
                 self._problem = str(error) or type(error).__name__
                 return
             self._looks.append(Look(began, time.monotonic(), number))
@@ -170,10 +170,17 @@ class _Page:
         self._connection = HTTPConnection(parts.hostname, parts.port or 80, timeout=WAIT_S)
 
     def get(self, path: str) -> str:
-        """Give a page's text; empty where there is none."""
-        self._connection.request("GET", path)
-        reply = self._connection.getresponse()
-        text = reply.read().decode(errors="replace")
+        """Give a page's text; empty where there is none.
+
+        Raises:
+            CannotTell: what answers is no web page.
+        """
+        try:
+            self._connection.request("GET", path)
+            reply = self._connection.getresponse()
+            text = reply.read().decode(errors="replace")
+        except HTTPException as error:
+            raise CannotTell(f"{path} is not answered in HTTP: {error!r}") from error
         return text if reply.status == 200 else ""
 
     def close(self) -> None:
