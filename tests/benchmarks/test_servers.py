@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -73,6 +74,15 @@ async def test_a_server_that_does_not_speak_http_there_ends_no_run(reply: bytes)
         with pytest.raises(CannotTell, match="/slots is not answered in HTTP"):
             await anyio.to_thread.run_sync(watch_of, f"http://127.0.0.1:{port}")
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999", "http://[::1", "https://127.0.0.1", "127.0.0.1:9"]
+)
+@pytest.mark.parametrize("look", [watch_of, listener])
+def test_what_is_no_plain_address_is_told_so(look: Callable[[str], object], url: str) -> None:
+    with pytest.raises(CannotTell, match="is no"):
+        look(url)
 
 
 def looks(*numbers: float) -> list[Look]:
