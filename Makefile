@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 # The tests of a file stay together, in their order; JOBS=0 runs all in the process of pytest itself.
-JOBS ?= 4
+JOBS ?= 3
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help run test test-fast test-dev test-faults test-ray test-slow check fmt docs snapshots screenshot smoke
@@ -23,7 +23,7 @@ run: need-python  ## Install what is missing, fetch the starter model, open the 
 	@$(BOOTSTRAP) run
 	@$(BIN)/ollm $(ARGS)
 
-test: need-python  ## Install what the tests need and run them in four processes (ARGS="..." are passed on)
+test: need-python  ## Install what the tests need and run them in three processes (ARGS="..." are passed on)
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(ARGS)
 

@@ -24,6 +24,7 @@ from benchmarks.servers.asking import (
     Target,
     curl_first_text_s,
     curl_stopped_idle_s,
+    key_header,
 )
 from benchmarks.terminal.backend.process import ROOT
 from benchmarks.terminal.figures import Figure, Measured
@@ -118,10 +119,9 @@ async def _commands(case: str, arguments: Sequence[str], target: Target, rounds:
     path = "/api/tags" if target.kind == "ollama" else "/v1/models"
     base = target.url.removesuffix("/v1")
     listing = ["curl", "-q", "-sSf", "-m", f"{COMMAND_S:g}", base + path]
-    listing += ["-H", f"Authorization: Bearer {target.key}"] if target.key else []
     ours = [sys.executable, "-P", "-m", "ollm_tui", *arguments]
     ours += ["--provider", target.kind, "--host", target.url]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, key_header(target.key) as header:
         env = _environment(Path(folder), target)
         plain = functools.partial(_run, [sys.executable, "-c", "pass"], env)
         try:
@@ -130,7 +130,7 @@ async def _commands(case: str, arguments: Sequence[str], target: Target, rounds:
             return [_failed(OLLM, case, 0, error)]
 
         def theirs() -> float:
-            return _run(listing, env) + plain()
+            return _run([*listing, *header], env) + plain()
 
         return await _by_turns(
             case,

@@ -98,7 +98,7 @@ class Sampling:
             began = time.monotonic()
             try:
                 number = self._look()
-            except (OSError, HTTPException, CannotTell) as error:
+            except (OSError, CannotTell) as error:
                 self._problem = str(error) or type(error).__name__
                 return
             self._looks.append(Look(began, time.monotonic(), number))
@@ -164,21 +164,37 @@ class _Page:
     """Pages of a server, over one connection."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme != "http" or parts.hostname is None:
-            raise CannotTell(f"{url} is no plain http address")
-        self._connection = HTTPConnection(parts.hostname, parts.port or 80, timeout=WAIT_S)
+        host, port = _place(url)
+        self._connection = HTTPConnection(host, port, timeout=WAIT_S)
 
     def get(self, path: str) -> str:
-        """Give a page's text; empty where there is none."""
-        self._connection.request("GET", path)
-        reply = self._connection.getresponse()
-        text = reply.read().decode(errors="replace")
+        """Give a page's text; empty where there is none.
+
+        Raises:
+            CannotTell: what answers is no web page.
+        """
+        try:
+            self._connection.request("GET", path)
+            reply = self._connection.getresponse()
+            text = reply.read().decode(errors="replace")
+        except HTTPException as error:
+            raise CannotTell(f"{path} is not answered in HTTP: {error!r}") from error
         return text if reply.status == 200 else ""
 
     def close(self) -> None:
         """Close the connection; the next page opens it again."""
         self._connection.close()
+
+
+def _place(url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or 80
+    except ValueError as error:
+        raise CannotTell(f"{url} is no address: {error}") from error
+    if parts.scheme != "http" or host is None:
+        raise CannotTell(f"{url} is no plain http address")
+    return host, port
 
 
 def _busy_slots(text: str) -> float:
@@ -195,15 +211,15 @@ def listener(url: str) -> int:
     Raises:
         CannotTell: it is none of this machine, or none that may be looked at.
     """
-    parts = urlsplit(url)
-    port = f":{parts.port or 80:04X}"
+    host, number = _place(url)
+    port = f":{number:04X}"
     sockets = set[str]()
     for table in ("tcp", "tcp6"):
         rows = Path(f"/proc/net/{table}").read_text().splitlines()[1:]
         fields = [row.split() for row in rows]
         sockets |= {row[9] for row in fields if row[1].endswith(port) and row[3] == _LISTENING}
     targets = {f"socket:[{inode}]" for inode in sockets}
-    is_here = (parts.hostname or "") in {"127.0.0.1", "localhost", "::1", socket.gethostname()}
+    is_here = host in {"127.0.0.1", "localhost", "::1", socket.gethostname()}
     for link in Path("/proc").glob("[0-9]*/fd/*") if is_here and targets else ():
         try:
             if str(link.readlink()) in targets:

@@ -214,19 +214,39 @@ def asked_by_curl(sent: Sent, key: str | None) -> Iterator[tuple[IO[str], IO[str
     """Run `curl -N`; gives the lines of the answer and its trace, and kills it at the end."""
     command = ["curl", "-q", "-sSNv", "--trace-time", "-m", f"{WITHIN_S:g}"]
     command += ["-H", "Content-Type: application/json", "--data-binary", "@-", sent.url]
-    command += ["-H", f"Authorization: Bearer {key}"] if key else []
     env = {"PATH": os.environ.get("PATH", "")}
-    with tempfile.TemporaryFile("w+") as trace, tempfile.TemporaryFile("w+") as body:
+    with (
+        key_header(key) as header,
+        tempfile.TemporaryFile("w+") as trace,
+        tempfile.TemporaryFile("w+") as body,
+    ):
         body.write(sent.body)
         body.seek(0)
         with subprocess.Popen(
-            command, stdin=body, stdout=subprocess.PIPE, stderr=trace, text=True, env=env
+            [*command, *header],
+            stdin=body,
+            stdout=subprocess.PIPE,
+            stderr=trace,
+            text=True,
+            env=env,
         ) as process:
             assert process.stdout is not None
             try:
                 yield process.stdout, trace
             finally:
                 process.kill()
+
+
+@contextmanager
+def key_header(key: str | None) -> Iterator[list[str]]:
+    """Give `curl` the key in a file of this user's own: everybody sees the arguments."""
+    if not key:
+        yield []
+        return
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(f"Authorization: Bearer {key}\n")
+        file.flush()
+        yield ["-H", f"@{file.name}"]
 
 
 def _ended_early(pieces: int) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 import anyio
 
 from ollm_tui.chat.client import ChatClient
+from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.images import with_images
 from ollm_tui.cli.output import OK, NeedsApproval, Output, UsageError
@@ -24,7 +25,6 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
 from ollm_tui.store.branches import others_line
-from ollm_tui.tools.approval import NamedTools
 
 
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
@@ -64,10 +64,16 @@ async def _run(
 async def _ask(
     prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, show: Show, output: Output
 ) -> int:
+    allowed = _allowed(runtime, flags.tools)
     client = await _client(runtime, flags, output)
+    if flags.tools is not None:
+        client.conversation.tools = allowed
+    elif (line := _left_out(client.conversation.tools, allowed, runtime)) is not None:
+        output.note(line)
     stop.answering = True
     code = OK
-    async with client.chat(prompt, signal=stop.signal) as events:
+    options = ChatOptions(tools=allowed)
+    async with client.chat(prompt, options, signal=stop.signal) as events:
         async for event in events:
             show.asked(ModelRef.parse(client.conversation.model or ""))
             show.event(event)
@@ -83,14 +89,11 @@ async def _ask(
 
 
 async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
-    """Begin a chat that is not saved, or go on with the last one, with the tools asked for.
+    """Begin a chat that is not saved, or go on with the last one.
 
     Raises:
         AIError: there is no model, or no chat to go on with.
-        NeedsApproval: a tool would do more than read.
     """
-    allowed = allowed_tools(flags.tools or (), runtime.offered_tools())
-    runtime.ask_before_tools(NamedTools(allowed, "--tools"))
     if flags.goes_on:
         client = await runtime.last_chat()
         if (line := others_line(await runtime.branches.listed(client))) is not None:
@@ -105,11 +108,33 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
             output.note(f"{shown} (as in the chat)")
     else:
         client = runtime.new_client(await _model(runtime, output), saved=False)
-    if flags.tools is not None:
-        client.conversation.tools = allowed
-    elif line := missing_tools(client.conversation.tools, runtime.offered_tools()):
-        output.note(line)
     return client
+
+
+def _allowed(runtime: Runtime, named: Sequence[str] | None) -> tuple[str, ...]:
+    """Give the tools that the command line names, else those of the settings that only read.
+
+    Raises:
+        NeedsApproval: a tool that is named would do more than read.
+    """
+    offered = runtime.offered_tools()
+    if named is not None:
+        return allowed_tools(named, offered)
+    enabled = runtime.config.tools.enabled
+    return tuple(
+        tool.name
+        for tool in offered
+        if tool.effect == "read" and (tool.name in enabled or "all" in enabled)
+    )
+
+
+def _left_out(switched_on: Sequence[str], allowed: Sequence[str], runtime: Runtime) -> str | None:
+    """Say which tools of a chat are off here: in the app each call asks, and here nobody can."""
+    available = runtime.offered_tools()
+    names = {tool.name for tool in available}.difference(allowed)
+    if left_out := [name for name in switched_on if name in names]:
+        return f"Tools are off: {', '.join(left_out)}. Use --tools to allow those that read."
+    return missing_tools(switched_on, available)
 
 
 def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import json
 from typing import Protocol, assert_never
 
-from ollm_tui.cli.output import ERROR, NEEDS_APPROVAL, OK, STOPPED, Output
+from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.errors import ErrorCode
@@ -180,7 +180,5 @@ def code_of(event: chat.ChatEvent) -> int:
             return ERROR
         case chat.Finish(reason="abort"):
             return STOPPED
-        case chat.ToolCallResult(result=result) if result.outcome == "denied":
-            return NEEDS_APPROVAL
         case _:
             return OK

@@ -4,6 +4,7 @@ from typing import Final
 
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import command
+from ollm_tui.decode.clean import clean_line
 
 LONGEST_TITLE: Final = 200
 
@@ -20,14 +21,16 @@ async def show_branch(host: CommandHost, argument: str) -> None:
     host.show("branch", argument)
 
 
-@command("rename", aliases=("title",), usage="[TITLE]")
+@command("rename", aliases=("title",), usage="TITLE")
 async def rename_chat(host: CommandHost, argument: str) -> None:
     """Rename this chat."""
     title = " ".join(argument.split())[:LONGEST_TITLE].rstrip()
     if not host.conversation().messages:
         host.say("This chat is empty. Send a message first, then rename it.")
     elif not title:
-        host.say("/rename TITLE renames this chat.")
+        current = clean_line((host.conversation().title or "")[:LONGEST_TITLE])
+        is_called = f"This chat is called “{current}”." if current else "This chat has no title."
+        host.say(f"{is_called} To rename it: /rename TITLE")
     else:
         host.show("rename", title)
 

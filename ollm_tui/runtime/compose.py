@@ -89,8 +89,8 @@ class Runtime(FetchesModels):
     ) -> None:
         self.config = loaded.config
         self.problems = in_short([*loaded.problems, *unknown_tools(loaded)])
-        self._told = loaded.problems[:MOST_SAID]
         """Sentences about settings that could not be used."""
+        self._told = loaded.problems[:MOST_SAID]
         self.paths = paths
         self.registry = registry
         self.catalog = catalog

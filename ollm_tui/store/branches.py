@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import anyio
+
 from ollm_tui.decode.counted import counted
 
 
@@ -66,8 +68,17 @@ class ChatWatch:
     """The messages it has written, read, or told of."""
     revision: int | None = None
     title: str | None = None
+    is_renamed: bool = False
+    """Whether the person gave the title."""
     is_deleted: bool = False
     is_saved_anew: bool = False
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held while the chat is renamed or looked at: a look at the old title is news to nobody."""
+
+    @property
+    def own_title(self) -> str | None:
+        """The title that the person gave; None while it is that of the first question."""
+        return self.title if self.is_renamed else None
 
     def news(
         self, state: ChatState, path: Sequence[str], living: Collection[str]
@@ -79,9 +90,10 @@ class ChatWatch:
         fresh = [node for node in state.nodes if node.id not in self.known]
         if any(node.writer in living for node in fresh):
             return None
-        title = state.title if self.title not in {None, "", state.title} else None
+        title = state.title if state.is_renamed and state.title != self.title else None
         self.known.update(node.id for node in fresh)
-        self.revision, self.title = state.revision, state.title
+        self.revision = state.revision
+        self.title, self.is_renamed = state.title, state.is_renamed
         if not fresh and title is None:
             return None
         branch = None

@@ -159,17 +159,13 @@ class ConversationStore:
         """
         await self._save_first()
         watch = watch or ChatWatch()
-        before, watch.title = watch.title, column(title.strip())
         rename = partial(
             statements.rename_conversation, conversation_id=conversation_id, title=title.strip()
         )
-        is_there = False
-        try:
-            is_there = await self._database.write(rename)
-        finally:
-            watch.title = watch.title if is_there else before
-        if not is_there:
-            raise _no_such_chat()
+        async with watch.lock:
+            if not await self._database.write(rename):
+                raise _no_such_chat()
+            watch.title, watch.is_renamed = column(title.strip()), True
 
     async def branches(self, journal: ConversationJournal) -> tuple[Branch, ...]:
         """Give the branches of an open chat, the one that was continued last first.
@@ -190,7 +186,12 @@ class ConversationStore:
         Raises:
             AIError: it cannot be read.
         """
-        watch, path = journal.watch, journal.path
+        watch = journal.watch
+        async with watch.lock:
+            return await self._news(journal, watch)
+
+    async def _news(self, journal: ConversationJournal, watch: ChatWatch) -> ChatNews | None:
+        path = journal.path
         if watch.is_saved_anew:
             watch.is_saved_anew = False
             return ChatNews(is_saved_anew=True)

@@ -79,7 +79,8 @@ class ConversationJournal:
             self._path.append(replace(row, state=message.state, depth=depths[message.id]))
         self._saved_settings = None
         self.watch.known.update(node.id for node in stored.state.nodes)
-        self.watch.revision, self.watch.title = stored.state.revision, stored.title
+        self.watch.revision = stored.state.revision
+        self.watch.title, self.watch.is_renamed = stored.title, stored.state.is_renamed
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -189,11 +190,14 @@ class ConversationJournal:
         now_ms = self._clock_ms()
         self.conversation_id = new_id(now_ms)
         old_path, self._path, self._saved_settings = self._path, [], None
-        self.watch = ChatWatch(is_saved_anew=True)
+        own_title = self.watch.own_title
+        self.watch = ChatWatch(
+            is_saved_anew=True, title=own_title, is_renamed=own_title is not None
+        )
         new_rows = {}
         for old in old_path:
             row = self._next_row(old.message, new_id(now_ms), now_ms)
-            new_rows[old.id] = row = replace(row, state=old.state)
+            new_rows[old.id] = row = replace(row, state=old.state, own_title=own_title)
             self._path.append(row)
             self.watch.known.add(row.id)
             self._keeper.put(row)

@@ -98,6 +98,8 @@ class MessageRow:
     """Given with a message that is new: it becomes the end of the active path."""
     has_new_settings: bool = True
     """Whether the settings may differ from those of the messages before it."""
+    own_title: str | None = None
+    """The title that the person gave, for a conversation that begins with this message."""
 
     def grown(self, message: Message, state: MessageState, now_ms: int) -> "MessageRow":
         """Give the row of the same message in a later form."""

@@ -91,8 +91,14 @@ def _make_conversation(
         raise ConversationGone(row.conversation_id)
     connection.execute(
         "INSERT INTO conversations (id, title, title_by, created_ms, updated_ms, options)"
-        " VALUES (?, '', 'question', ?, ?, '{}')",
-        (row.conversation_id, row.created_ms, row.updated_ms),
+        " VALUES (?, ?, ?, ?, ?, '{}')",
+        (
+            row.conversation_id,
+            row.own_title or "",
+            "question" if row.own_title is None else "person",
+            row.created_ms,
+            row.updated_ms,
+        ),
     )
 
 

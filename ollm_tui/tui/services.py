@@ -74,6 +74,14 @@ class Catalog(Protocol):
         """Ask all providers; listings come as they are answered."""
         ...
 
+    async def listing(self, provider: str, *, within_s: float | None = None) -> "Listing":
+        """Give one provider's models; one that takes longer is listed with a problem.
+
+        Raises:
+            AIError: there is no such provider.
+        """
+        ...
+
     def cached(self) -> "tuple[Listing, ...]":
         """Give what is known without asking."""
         ...

@@ -1,7 +1,14 @@
 """The comparison with `curl` runs against servers of known behaviour, and names what is missing."""
 
+import os
 import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
 
+import anyio
+import anyio.abc
+import anyio.to_thread
 import pytest
 
 from benchmarks.servers import __main__ as servers
@@ -13,10 +20,69 @@ from benchmarks.servers.activity import (
     listener,
     watch_of,
 )
-from benchmarks.servers.asking import has_text
+from benchmarks.servers.asking import Sent, Target, asked_by_curl, has_text
 from tests.support.aborting import server_process
 
+FAKE_CURL = """#!/bin/sh
+at=$(dirname "$0")
+printf '%s\\n' "$@" > "$at/arguments"
+for one; do case $one in @/*) cp -p "${one#@}" "$at/header";; esac; done
+echo asked
+"""
+"""Notes its arguments, and copies the file that it is to take a header from."""
+
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+
+
+@pytest.mark.parametrize("case", ["an answer", "a list"])
+async def test_the_key_stands_in_no_command_line_and_in_no_file_that_others_read(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curl = tmp_path / "curl"
+    curl.write_text(FAKE_CURL)
+    curl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    if case == "an answer":
+        with asked_by_curl(Sent("http://127.0.0.1:9/api/chat", "{}"), "s3cret") as (lines, _):
+            assert list(lines) == ["asked\n"]
+    else:
+        target = Target("ollama", "http://127.0.0.1:9", "m", "s3cret")
+        rows = await servers._commands("ollm doctor", ["doctor"], target, 1)
+        assert [row.error for row in rows] == ["", ""]
+    (header,) = tmp_path.glob("header")
+    assert header.read_text() == "Authorization: Bearer s3cret\n"
+    assert stat.S_IMODE(header.stat().st_mode) == 0o600
+    arguments = (tmp_path / "arguments").read_text()
+    assert "s3cret" not in arguments
+    (name,) = [line[1:] for line in arguments.splitlines() if line.startswith("@/")]
+    assert not Path(name).exists()
+
+
+@pytest.mark.parametrize(
+    "reply", [b"junk\r\n\r\n", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n"]
+)
+async def test_a_server_that_does_not_speak_http_there_ends_no_run(reply: bytes) -> None:
+    async def answer(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(reply)
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, answer)
+        with pytest.raises(CannotTell, match="/slots is not answered in HTTP"):
+            await anyio.to_thread.run_sync(watch_of, f"http://127.0.0.1:{port}")
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999", "http://[::1", "https://127.0.0.1", "127.0.0.1:9"]
+)
+@pytest.mark.parametrize("look", [watch_of, listener])
+def test_what_is_no_plain_address_is_told_so(look: Callable[[str], object], url: str) -> None:
+    with pytest.raises(CannotTell, match="is no"):
+        look(url)
 
 
 def looks(*numbers: float) -> list[Look]:

@@ -102,6 +102,43 @@ def test_a_copy_with_a_name_that_no_model_can_have_says_what_a_name_looks_like(
     code, _, err = run(capsys, ["models", "cp", "scripted", "a b"], copy="error-copy-name")
     assert code == 1
     assert err == (
-        "ollm: The server does not accept the model name 'a b'. Start it with a letter or a digit,"
-        " then use letters, digits, '-', '_' and '.'; a tag may follow after ':'.\n"
+        "ollm: The server does not accept the model name 'a b'. A name looks like NAME, USER/NAME"
+        " or HOST/USER/NAME; a tag may follow after ':'. Start each part with a letter or a digit,"
+        " then use letters, digits, '-', '_' and, except in USER, '.'.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "replies"),
+    [
+        (["models", "pull"], {"pull": "error-pull-name"}),
+        (["models", "load"], {"chat": "error-model-name"}),
+        (["-p", "hi", "--model"], {"chat": "error-model-name", "show": "error-show-name"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "is_too_long"),
+    [
+        ("n" * 81, True),
+        ("x:" + "t" * 81, True),
+        ("u" * 81 + "/x", True),
+        ("u/" + "n" * 80 + ":" + "t" * 80, False),
+        ("h" * 90 + "/u.u/x", False),
+    ],
+)
+def test_a_name_that_is_too_long_is_told_so(
+    arguments: list[str],
+    replies: dict[str, str],
+    name: str,
+    is_too_long: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    named = f"ollama://{name}" if "--model" in arguments else name
+    code, _, err = run(capsys, [*arguments, named], **replies)
+    assert code == 1
+    if is_too_long:
+        assert f"The model name '{name}' is too long." in err
+        assert "at most 80 characters" in err
+    else:
+        assert f"The server does not accept the model name '{name}'." in err
+        assert "USER/NAME" in err

@@ -76,7 +76,7 @@ def test_doctor_is_not_content_with_an_open_list_where_a_key_is_missing(ollm: Ol
     server = replaying(REPLIES[f"{folder}/key-missing-models"], other=refusal)
     with in_thread(server) as running:
         report = ollm("--host", running.url, "doctor").stdout
-    assert "!! local: llama.cpp router" in report
+    assert "!! ollama: llama.cpp router" in report
     assert "llama.cpp router requires an API key" in report
     assert "-> Set api_key_env below [providers.local]." in report
 

@@ -47,7 +47,11 @@ async def test_a_chat_that_cannot_be_saved_is_told(
 
     monkeypatch.setattr(run, "_client", chosen)
     told: list[str] = []
-    runtime: Any = SimpleNamespace(branches=SimpleNamespace(news=no_news))
+    runtime: Any = SimpleNamespace(
+        branches=SimpleNamespace(news=no_news),
+        offered_tools=tuple,
+        config=SimpleNamespace(tools=SimpleNamespace(enabled=())),
+    )
     show: Any = SimpleNamespace(asked=lambda _: None, event=lambda _: None)
     output: Any = SimpleNamespace(note=told.append)
     stop: Any = SimpleNamespace(signal=None, answering=False)

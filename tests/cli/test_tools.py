@@ -109,35 +109,43 @@ async def save_a_chat(url: str) -> None:
                 pass
 
 
-@pytest.mark.parametrize("way", ["chat", "settings"])
-def test_a_tool_that_asks_in_the_app_is_refused_until_the_option_names_it(
-    way: str, ollm: Ollm, fake: FakeOllama, tmp_path: Path
+def test_tools_of_a_chat_are_off_until_the_option_names_them(
+    ollm: Ollm, fake: FakeOllama, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.txt").write_text("the plan")
     fake.capabilities = ["completion", "tools"]
     settings = tmp_path / "config.toml"
-    enabled = f"enabled = {json.dumps(TOOLS)}\n" if way == "settings" else ""
-    settings.write_text(f"[tools]\n{enabled}root = '{tmp_path}'\n[chat]\nmax_turns = 2\n")
-    asked = ["--host", fake.url, "--model", "local://tiny:1b", "--config", str(settings)]
-    if way == "chat":
-        anyio.run(partial(save_a_chat, fake.url))
-        asked.append("-c")
+    settings.write_text(f"[tools]\nroot = '{tmp_path}'\n[chat]\nmax_turns = 2\n")
+    asked = ["--host", fake.url, "--model", "local://tiny:1b", "--config", str(settings), "-c"]
+    anyio.run(partial(save_a_chat, fake.url))
     fake.requests.clear()
     fake.lines = [said("", tool_calls=[READ]), DONE]
 
     done = ollm(*asked, "-p", "plan?")
-    assert offered(fake) == [*TOOLS]
-    refusal = fake.requests[-1]["messages"][-1]["content"]
-    assert refusal == (
-        "Not run: it was not allowed. read_file needs approval, and there is no terminal for "
-        "approval. Use --tools read_file to allow it."
-    )
-    assert f"ollm: read_file denied: {refusal}" in done.stderr.splitlines()
-    assert done.returncode == NEEDS_APPROVAL
+    assert "tools" not in fake.requests[0]
+    note = "ollm: Tools are off: current_time, read_file. Use --tools to allow those that read."
+    assert note in done.stderr.splitlines()
     assert "the plan" not in json.dumps(fake.requests) + done.stdout + done.stderr
 
+    fake.requests.clear()
     done = ollm(*asked, "--tools", "read_file", "-p", "plan?")
+    assert offered(fake) == ["read_file"]
     assert "the plan" in fake.requests[-1]["messages"][-1]["content"]
+    assert "Tools are off" not in done.stderr
+
+
+def test_tools_of_the_settings_are_on_also_in_a_chat_that_had_others(
+    ollm: Ollm, fake: FakeOllama, tmp_path: Path
+) -> None:
+    fake.capabilities = ["completion", "tools"]
+    settings = tmp_path / "config.toml"
+    settings.write_text("[tools]\nenabled = ['current_time']\n")
+    asked = ["--host", fake.url, "--model", "local://tiny:1b", "--config", str(settings), "-c"]
+    anyio.run(partial(save_a_chat, fake.url))
+    fake.requests.clear()
+    done = ollm(*asked, "-p", "hi")
+    assert offered(fake) == ["current_time"]
+    assert "ollm: Tools are off: read_file. " in done.stderr
 
 
 def offered(fake: FakeOllama) -> list[Any]:

@@ -153,3 +153,20 @@ async def test_an_unknown_option_names_the_nearest() -> None:
     assert (await run("/set qqqq")).asked == [
         ("error", "There is no option qqqq. /set alone lists them.")
     ]
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (Message("user", "Why\x1b[2J?\nplease"), "This chat is called “Why␛[2J?”."),
+        (Message("user", "y" * 300), f"This chat is called “{'y' * 200}”."),
+        (Message("assistant", "Hello."), "This chat has no title."),
+    ],
+)
+async def test_rename_alone_says_the_title_and_how_to_change_it(
+    message: Message, words: str
+) -> None:
+    host = RecordingHost()
+    host.talk.messages = [message]
+    await run("/rename", host)
+    assert host.asked == [("info", f"{words} To rename it: /rename TITLE")]

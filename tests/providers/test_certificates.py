@@ -19,6 +19,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from tests.providers.test_transport import ASK, CANARY, ask, connected, error_of, spec_for
 from tests.support.certificates import Authority, make_authority
 from tests.support.fake_ollama import fake_ollama
+from tests.support.guarded.fair_clock import wait
 from tests.support.http_server import serve
 
 KEY = CANARY
@@ -62,7 +63,7 @@ async def test_a_folder_of_authorities_that_does_not_answer_holds_up_nobody(
 ) -> None:
     def load(cafile: Path, _most: int) -> bytes:
         began.set()
-        disk.wait(10)
+        wait(disk, 10)
         raise OSError(cafile)
 
     began, disk, signal = threading.Event(), threading.Event(), AbortSignal()

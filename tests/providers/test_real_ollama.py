@@ -105,7 +105,7 @@ REFUSED: dict[str, tuple[ErrorCode, str]] = {
     "error-thinking": (ErrorCode.UNSUPPORTED_FEATURE, "does not support thinking"),
     "error-think-level": (ErrorCode.BAD_REQUEST, "invalid think value"),
     "error-model": (ErrorCode.MODEL_NOT_FOUND, "model 'nope' not found"),
-    "error-model-name": (ErrorCode.BAD_REQUEST, "does not accept this model name"),
+    "error-model-name": (ErrorCode.BAD_REQUEST, "does not accept the model name '"),
     "error-cloud": (ErrorCode.PERMISSION_DENIED, "cloud is disabled"),
     "error-old-field-name": (ErrorCode.BAD_REQUEST, "model is required"),
     "error-option-type": (ErrorCode.BAD_REQUEST, 'option "temperature" must be of type float32'),
@@ -181,7 +181,7 @@ DEEDS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode 
     "error-show-name": (
         lambda one: one.show_model("m"),
         ErrorCode.BAD_REQUEST,
-        "does not accept this model name",
+        "does not accept the model name '",
     ),
     "error-delete-name": (
         lambda one: one.delete_model("m"),
@@ -189,7 +189,7 @@ DEEDS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode 
         "does not accept the model name 'a b'",
     ),
     "error-delete-unknown": (lambda one: one.delete_model("m"), ErrorCode.MODEL_NOT_FOUND, "nope"),
-    "error-pull-name": (pull, ErrorCode.BAD_REQUEST, "does not accept this model name"),
+    "error-pull-name": (pull, ErrorCode.BAD_REQUEST, "does not accept the model name '"),
     "error-pull-nope": (pull, ErrorCode.MODEL_NOT_FOUND, "file does not exist"),
     "error-pull-noblob": (pull, ErrorCode.MODEL_NOT_FOUND, "file does not exist"),
     "error-pull-badsum": (pull, ErrorCode.INTERNAL_ERROR, "digest mismatch"),

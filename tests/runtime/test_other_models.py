@@ -10,6 +10,7 @@ from ollm_tui.library.model_folders import ModelFolder
 from ollm_tui.library.other_folders import FoundFolder, Program
 from ollm_tui.runtime import other_models
 from ollm_tui.runtime.other_models import OtherFolders, look_for_folders, told
+from tests.support.guarded.fair_clock import wait
 
 
 def found(program: Program, models: int) -> FoundFolder:
@@ -59,7 +60,7 @@ class Held:
         self.free = threading.Event()
 
     def found_folders(self) -> list[FoundFolder]:
-        self.free.wait(10)
+        wait(self.free, 10)
         return [found("lmstudio", 1)]
 
 

@@ -1,9 +1,11 @@
 """Chats are saved, listed, read, renamed and deleted."""
 
+import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import pytest
@@ -31,6 +33,8 @@ from tests.store.rig import (
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.ports import ChatJournal
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -256,6 +260,63 @@ async def test_renaming_an_open_chat_is_news_to_others_only(path: Path) -> None:
         with pytest.raises(AIError, match="no such chat"):
             await store.rename("never saved", "Title", watch=mine.watch)
         assert mine.watch.title == "Mine�"
+
+
+async def test_renaming_while_a_look_is_under_way_is_no_news(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(path) as store:
+        mine = store.journal(SETTINGS, await store.load(await save_chat(store, "Question")))
+        await store.rename(mine.conversation_id, "First", watch=mine.watch)
+        read, was_read, may_go_on = store._database.read, anyio.Event(), anyio.Event()
+
+        async def read_slowly(work: Callable[[sqlite3.Connection], T]) -> T:
+            result = await read(work)
+            was_read.set()
+            await may_go_on.wait()
+            return result
+
+        monkeypatch.setattr(store._database, "read", read_slowly)
+        told: list[ChatNews | None] = []
+
+        async def look() -> None:
+            told.append(await store.news(mine))
+
+        async def rename() -> None:
+            await store.rename(mine.conversation_id, "Second", watch=mine.watch)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(look)
+            await was_read.wait()
+            tasks.start_soon(rename)
+            await anyio.wait_all_tasks_blocked()
+            await store._database.run(lambda: None)  # what was asked of the file before is done
+            may_go_on.set()
+        told.append(await store.news(mine))
+        assert told == [None, None]
+        assert (await store.load(mine.conversation_id)).title == "Second"
+
+
+async def test_a_chat_that_was_renamed_keeps_its_title_when_it_is_saved_anew(path: Path) -> None:
+    async with open_store(path) as store, open_store(path) as other:
+        mine, theirs = store.journal(SETTINGS), store.journal(SETTINGS)
+        for journal in (mine, theirs):
+            await journal.begin(asked("Question"))
+        await store.rename(mine.conversation_id, "Mine", watch=mine.watch)
+        await other.rename(theirs.conversation_id, "Theirs")
+        assert await store.news(theirs) == ChatNews(title="Theirs")
+        assert await store.news(mine) is None
+        for journal in (mine, theirs):
+            await other.delete(journal.conversation_id)
+            await journal.begin(asked("More"))
+            assert await store.news(journal) == ChatNews(is_saved_anew=True)
+            assert await store.news(journal) is None
+            assert (await store.load(journal.conversation_id)).state.is_renamed
+        assert {summary.title for summary in await store.list()} == {"Mine", "Theirs"}
+        again = store.journal(SETTINGS, await store.load(mine.conversation_id))
+        await other.delete(mine.conversation_id)
+        await again.begin(asked("Even more"))
+        assert (await store.load(again.conversation_id)).title == "Mine"
 
 
 async def test_a_deleted_chat_is_gone_from_the_file(path: Path) -> None:

@@ -47,12 +47,12 @@ MODULES = {"ollama": "fake_ollama", "openai-compatible": "fake_openai"}
 PROMPTS = {
     "connecting": "silent",
     "first byte": "silent",
-    "text": "forever 2000",
+    "text": "forever 500",
     "arguments": "arguments",
     "tools": "tools",
-    "saving": "forever 500",
+    "saving": "forever 200",
 }
-"""Moments, and the prompt that leads to each."""
+"""Moments, and the prompt that leads to each; what twenty answers write fits into the window."""
 WAYS = ("signal", "signal twice", "cancel", "cancel twice", "signal and cancel", "task", "leave")
 BOUND_S = 5.0
 SETTLE_S = 2.0

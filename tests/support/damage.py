@@ -221,7 +221,7 @@ def cut_short(body: bytes, chance: random.Random) -> bytes:
 
 def scratched(body: bytes, chance: random.Random) -> bytes:
     """Flip bits, and take bytes out and put others in."""
-    bytes_ = bytearray(body)
+    bytes_ = bytearray(body or b"\n")
     for _ in range(chance.randrange(1, 6)):
         at = chance.randrange(len(bytes_))
         match chance.randrange(4):

@@ -238,13 +238,18 @@ class PtySession:
     def wait_for(self, condition: Condition, timeout: float = 10.0) -> None:
         """Wait until text is on the screen, bytes were printed, or the predicate is true."""
         with self._changed:
-            self._changed.wait_for(lambda: self._drained or self._holds(condition), timeout)
+            self._wait(lambda: self._drained or self._holds(condition), timeout)
             if not self._holds(condition):
                 state = "ended" if self._drained else f"not seen within {timeout} s"
                 raise AssertionError(
                     f"{condition!r}: {state} (status {self._status})\n{self.screen_text()}\n"
                     f"last bytes: {bytes(self._raw[-400:])!r}"
                 )
+
+    def _wait(self, is_over: Callable[[], bool], timeout: float) -> None:
+        end = time.monotonic() + timeout
+        while not is_over() and (left := end - time.monotonic()) > 0:
+            self._changed.wait(left)
 
     def _holds(self, condition: Condition) -> bool:
         match condition:
@@ -258,7 +263,7 @@ class PtySession:
     def exit_status(self, timeout: float = 10.0) -> int:
         """Wait for the end of the program; as `subprocess` tells it, and all its output is read."""
         with self._changed:
-            self._changed.wait_for(lambda: self._status is not None and self._drained, timeout)
+            self._wait(lambda: self._status is not None and self._drained, timeout)
             if self._status is None:
                 raise AssertionError(f"still running after {timeout} s\n{self.screen_text()}")
             return self._status

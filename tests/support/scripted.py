@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -141,6 +141,10 @@ class ScriptedCatalog:
         self.forgotten = 0
         self.described: list[ModelRef] = []
 
+    def lists(self, *listings: Listing) -> None:
+        """Give these from now on; what was known stays until it is asked for."""
+        self._listings = listings
+
     def shown_name(self, provider: str) -> str:
         return self.shown.get(provider, provider)
 
@@ -149,6 +153,16 @@ class ScriptedCatalog:
 
     def cached(self) -> tuple[Listing, ...]:
         return self._known
+
+    async def listing(self, provider: str, *, within_s: float | None = None) -> Listing:
+        found = next(one for one in self._listings if one.provider == provider)
+        if provider in self.late:
+            with anyio.move_on_after(within_s):
+                await self.late[provider].wait()
+                return found
+            problem = AIError(ErrorCode.TIMEOUT, "It did not answer in time.")
+            return replace(found, models=(), problem=problem)
+        return found
 
     def forget(self, provider: str | None = None) -> None:
         self.forgotten += provider is None

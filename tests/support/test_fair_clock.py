@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 import time
 
 from hypothesis import given
@@ -62,6 +63,36 @@ def test_it_never_goes_back_nor_faster_than_the_wall(steps: list[tuple[float, fl
         fair = machine.clock()
         assert last <= fair <= last + seconds + 1e-9
         last = fair
+
+
+def test_it_never_stands_still() -> None:
+    assert Machine(10_000).pass_seconds(10) > 1
+
+
+def test_a_thread_that_is_held_up_turns_no_time_back() -> None:
+    machine = Machine(1)
+    reached, gate = threading.Event(), threading.Event()
+
+    def demand_of_the_slow() -> float:
+        if threading.current_thread() is slow:
+            reached.set()
+            gate.wait(0.2)
+        return 50.0
+
+    clock = FairClock(lambda: machine.now, lambda: machine.demand)
+    clock._demand = demand_of_the_slow
+    slow = threading.Thread(target=clock)
+    machine.now += 1
+    slow.start()
+    reached.wait(5)
+    machine.now += 1
+    told = [clock()]
+    gate.set()
+    slow.join()
+    told.append(clock())
+    assert told == sorted(told)
+    machine.now += 0.001
+    assert told[-1] <= clock() <= told[-1] + 0.001
 
 
 async def test_the_tests_and_their_event_loops_have_it() -> None:

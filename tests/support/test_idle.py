@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -23,6 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         calls.append("asked")
 
     monkeypatch.setattr(idle, "wait_for_idle_processor", ask)
+    monkeypatch.setattr(idle, "_has_threads_that_run", lambda: False)
     return calls
 
 
@@ -78,7 +80,7 @@ async def test_a_timer_without_end_leaves_it_to_the_processor(
         tasks.start_soon(tick)
         await idle.wait_for_idle()
         tasks.cancel_scope.cancel()
-    assert set(asked) == {"asked"}
+    assert asked == ["asked"]
 
 
 @pytest.fixture
@@ -98,7 +100,7 @@ async def test_a_thread_at_work_leaves_it_to_the_processor_and_an_idle_one_does_
         tasks.start_soon(wait_in_thread)
         await idle.wait_for_idle()
         gate.set()
-    assert set(asked) == {"asked"}
+    assert asked == ["asked"]
     asked.clear()
     await idle.wait_for_idle()
     assert asked == []
@@ -112,7 +114,7 @@ async def test_a_thread_of_unknown_work_leaves_it_to_the_processor(
     await idle.wait_for_idle()
     gate.set()
     thread.join()
-    assert set(asked) == {"asked"}
+    assert asked == ["asked"]
 
 
 async def test_an_open_connection_leaves_it_to_the_processor(asked: list[str]) -> None:
@@ -125,4 +127,39 @@ async def test_an_open_connection_leaves_it_to_the_processor(asked: list[str]) -
         tasks.start_soon(listener.serve, hold)
         await idle.wait_for_idle()
         tasks.cancel_scope.cancel()
-    assert set(asked) == {"asked"}
+    assert asked == ["asked"]
+
+
+@pytest.mark.parametrize(
+    ("looks", "times"),
+    [([], 1), ([True, True], 3), ([True] * 2 * idle.MOST_LOOKS, idle.MOST_LOOKS)],
+)
+async def test_the_processor_is_asked_again_while_threads_run_and_not_for_ever(
+    asked: list[str],
+    gate: threading.Event,
+    monkeypatch: pytest.MonkeyPatch,
+    looks: list[bool],
+    times: int,
+) -> None:
+    left = iter(looks)
+    monkeypatch.setattr(idle, "_has_threads_that_run", lambda: next(left, False))
+    thread = threading.Thread(target=gate.wait)
+    thread.start()
+    await idle.wait_for_idle()
+    gate.set()
+    thread.join()
+    assert len(asked) == times
+
+
+@pytest.mark.parametrize(
+    ("states", "is_one_running"), [("SSS", False), ("SRS", True), ("SSD", True), ("RSS", False)]
+)
+def test_the_system_tells_which_threads_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, states: str, is_one_running: bool
+) -> None:
+    own = threading.get_native_id()  # the first one is the thread that asks
+    for number, state in enumerate(states, own):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "stat").write_text(f"{number} (a) R) {state} 1 1")
+    monkeypatch.setattr(idle, "TASKS", tmp_path)
+    assert idle._has_threads_that_run() is is_one_running

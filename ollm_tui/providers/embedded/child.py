@@ -40,7 +40,7 @@ def main() -> None:
         server = _serve(settings)
     except (ImportError, RuntimeError, OSError) as error:
         _say(report, {"error": str(error), "missing": isinstance(error, ImportError)})
-        os._exit(1)
+        sys.exit(1)  # the engine writes the rest of its log, which has the reason, at the exit
     _say(report, {"url": server.listening_address})
     sys.stdin.read()
     os._exit(0)  # the engine's threads are not waited for

@@ -329,15 +329,21 @@ async def _listening(process: ChildProcess, name: str) -> str:
     """Wait for the report, and give the address in it."""
     line = await process.read_line()
     if not line.endswith(b"\n"):
-        with anyio.move_on_after(GRACE_S):
-            await process.wait()
-        raise failures.died_loading(name, process.ending or 0, process.log_tail())
+        log = await _whole_log(process)
+        raise failures.died_loading(name, process.ending or 0, log)
     report = _read_report(line)
     if report.get("missing"):
         raise failures.not_installed()
     if "error" in report:
-        raise failures.load_refused(name, str(report["error"]), process.log_tail())
+        raise failures.load_refused(name, str(report["error"]), await _whole_log(process))
     return str(report["url"])
+
+
+async def _whole_log(process: ChildProcess) -> str:
+    """Give the end of the log once the process has ended: the reason may be written last."""
+    with anyio.move_on_after(GRACE_S):
+        await process.wait()
+    return process.log_tail()
 
 
 def _read_report(line: bytes) -> Mapping[str, object]:

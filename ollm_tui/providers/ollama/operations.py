@@ -18,14 +18,14 @@ MAX_RUNNING_BYTES = 1024 * 1024
 
 async def delete(transport: Transport, name: str) -> None:
     """Delete a model; its files go with it where no other model has them."""
-    with _named(transport, "delete models"):
+    with _named(transport, "delete models", name):
         await transport.json("DELETE", "/api/delete", {"model": name}, within_s=_slow(transport))
 
 
 async def copy(transport: Transport, source: str, destination: str) -> None:
     """Give a model a second name."""
     body: JsonObject = {"source": source, "destination": destination}
-    with _named(transport, "copy models"):
+    with _named(transport, "copy models", destination):
         await transport.json("POST", "/api/copy", body, within_s=_slow(transport))
 
 
@@ -42,33 +42,33 @@ async def unload(transport: Transport, name: str) -> None:
 
 async def listed(transport: Transport) -> JsonValue:
     """Give the list of all models as the server sends it."""
-    with _named(transport, "list models", names_model=False):
+    with _named(transport, "list models"):
         return await transport.json("GET", "/api/tags")
 
 
 async def shown(transport: Transport, name: str) -> JsonValue:
     """Give what the server tells of one model."""
-    with _named(transport, "show models"):
+    with _named(transport, "show models", name):
         return await transport.json("POST", "/api/show", {"model": name})
 
 
 async def running(transport: Transport) -> dict[str, ModelInfo]:
     """Give the models in memory by name."""
-    with _named(transport, "list the loaded models", names_model=False):
+    with _named(transport, "list the loaded models"):
         reply = await transport.json("GET", "/api/ps", most_bytes=MAX_RUNNING_BYTES)
         return read_running(reply)
 
 
 async def version(transport: Transport) -> str | None:
     """Give the server's version; None when it has none to tell."""
-    with _named(transport, "tell its version", names_model=False):
+    with _named(transport, "tell its version"):
         return string(as_object(await transport.json("GET", "/api/version")), "version")
 
 
 async def _without_messages(transport: Transport, asked: JsonObject, deed: str) -> None:
     """Ask for an answer to nothing: a model is loaded for it, or dropped after it."""
     nothing: JsonObject = {"messages": [], "stream": False}
-    with _named(transport, f"{deed} models"):
+    with _named(transport, f"{deed} models", str(asked["model"])):
         limit = transport.spec.first_byte_timeout_s
         reply = await transport.json("POST", "/api/chat", asked | nothing, within_s=limit)
     _check(reply, transport, deed)
@@ -93,10 +93,12 @@ def _slow(transport: Transport) -> float:
 
 
 @contextmanager
-def _named(transport: Transport, deed: str, *, names_model: bool = True) -> Iterator[None]:
+def _named(transport: Transport, deed: str, name: str | None = None) -> Iterator[None]:
+    """Say of a request that fails what is missing there; `name` is the model that it names."""
     try:
         yield
     except AIError as error:
-        unknown = unknown_here(error, transport.place, deed, names_model=names_model)
-        explain_bad_name(error)
+        unknown = unknown_here(error, transport.place, deed, names_model=name is not None)
+        if name is not None:
+            explain_bad_name(error, name)
         raise unknown or error from None

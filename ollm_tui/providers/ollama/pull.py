@@ -111,7 +111,7 @@ class _Download:
             within_s = min(self._transport.spec.list_timeout_s, max(self._patience(), LAST_LOOK_S))
             said = await exchange.read_words(MAX_ERROR_BYTES, within_s)
             error = http_error(head, said, self._transport.place)
-            raise unknown_here(error, self._transport.place, "pull models") or refused(error)
+            raise unknown_here(error, self._transport.place, "pull models") or refused(error, name)
         return exchange
 
     async def _read(self, exchange: Exchange) -> list[PullProgress]:

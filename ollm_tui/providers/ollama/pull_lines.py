@@ -152,11 +152,11 @@ def _sentence(message: str) -> str:
     return head + " ".join(said.message.split()) if said.is_json and said.message else message
 
 
-def refused(error: AIError) -> AIError:
-    """Give a refusal, which has a kind of its own, the way out of a download."""
+def refused(error: AIError, name: str) -> AIError:
+    """Give a refusal of this model, which has a kind of its own, the way out of a download."""
     if error.code == ErrorCode.MODEL_NOT_FOUND:
         error.hint = _SPELLING
-    if explain_bad_name(error):
+    if explain_bad_name(error, name):
         return error
     return explained(error) if error.code == ErrorCode.INTERNAL_ERROR else error
 

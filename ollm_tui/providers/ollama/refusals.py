@@ -15,6 +15,12 @@ _DAMAGED = re.compile(r"exceeds file size")
 _BAD_NAME = re.compile(
     r'^invalid model name$|^(?:name|source|destination) "(.*)" is invalid$', re.DOTALL
 )
+_NAME_FORM = (
+    "A name looks like NAME, USER/NAME or HOST/USER/NAME; a tag may follow after ':'. Start each"
+    " part with a letter or a digit, then use letters, digits, '-', '_' and, except in USER, '.'."
+)
+_MOST_IN_PART = 80
+"""Characters of a user, a name or a tag; a host may have more."""
 
 
 def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
@@ -22,10 +28,10 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
 
     None is no way out; then the error is given the one that a person has.
     """
+    name = str(body.get("model"))
     if error.code == ErrorCode.MODEL_NOT_FOUND:  # whose name may be about thinking too
-        name = body.get("model")
         error.hint = f"Download it with `ollm models pull {name}`, or choose another model."
-    elif explain_bad_name(error):
+    elif explain_bad_name(error, name):
         return None
     elif error.status == HTTPStatus.FORBIDDEN and "cloud" in error.message.lower():
         error.hint = "That server uses no cloud models: choose a local one."
@@ -39,18 +45,30 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
     return None
 
 
-def explain_bad_name(error: AIError) -> bool:
-    """Say of a name that no model can have what a name looks like; tell whether it is that."""
+def explain_bad_name(error: AIError, asked: str) -> bool:
+    """Say of a name that no model can have what a name looks like; tell whether it is that.
+
+    `asked` is the name in question where the server does not repeat it.
+    """
     refusal = _BAD_NAME.match(error.message)
     if refusal is None:
         return False
-    name = f"the model name '{refusal[1]}'" if refusal[1] else "this model name"
-    error.message = f"The server does not accept {name}."
-    error.hint = (
-        "Start it with a letter or a digit, then use letters, digits, '-', '_' and '.';"
-        " a tag may follow after ':'."
-    )
+    name = refusal[1] or asked
+    error.message = f"The server does not accept the model name '{name}'."
+    error.hint = _NAME_FORM
+    if _is_too_long(name):
+        error.message = f"The model name '{name}' is too long."
+        error.hint = (
+            f"Use at most {_MOST_IN_PART} characters each for the name, for its tag and for the"
+            " user before '/'."
+        )
     return True
+
+
+def _is_too_long(name: str) -> bool:
+    head, _, last = name.rpartition("/")
+    user = head.rpartition("/")[2]
+    return any(len(part.encode()) > _MOST_IN_PART for part in (user, *last.split(":", 1)))
 
 
 def _otherwise_thinking(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:

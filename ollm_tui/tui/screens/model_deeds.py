@@ -97,12 +97,15 @@ class ModelDeeds:
     async def _delete(self, entry: ModelEntry) -> None:
         if not await self._work.may_stop(entry.ref, "delete the model"):
             return
+        other_names = await self._work.other_names(entry.ref)
+        if not self._screen.is_current:
+            return
         question = DeleteModel(
             entry.info,
             self._work.place(entry.ref) or entry.label,
             is_own=self._work.is_own(entry.ref),
             is_loaded=bool(entry.is_loaded),
-            other_names=self._work.other_names(entry.ref),
+            other_names=other_names,
         )
         if await self._screen.app.push_screen_wait(question):
             self._work.delete(entry.ref)

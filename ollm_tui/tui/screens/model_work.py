@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     _Work = Callable[[ModelManager], Awaitable["Outcome"]]
 
 logger = logging.getLogger(__name__)
+
+LISTED_WITHIN_S: Final = 2.0
+"""How long a question about deleting waits for the names that are left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,18 @@ class ModelWork:
         except AIError:  # its provider has gone from the settings
             return None
 
-    def other_names(self, ref: ModelRef) -> Sequence[str]:
-        """Give the other names of a model where it is, as far as its server tells digests."""
-        known = self._desk.runtime.catalog.cached()
-        models = next((one.models for one in known if one.provider == ref.provider), ())
-        digests = {info.name: info.details.get("digest") for info in models}
+    async def other_names(self, ref: ModelRef) -> Sequence[str]:
+        """Ask for the other names that a model has now, as far as its server tells digests.
+
+        None are given where it does not list its models in time.
+        """
+        catalog = self._desk.runtime.catalog
+        catalog.forget(ref.provider)
+        try:
+            listing = await catalog.listing(ref.provider, within_s=LISTED_WITHIN_S)
+        except AIError:  # its provider has gone from the settings
+            return ()
+        digests = {info.name: info.details.get("digest") for info in listing.models}
         digest = digests.pop(ref.model, None)
         return tuple(name for name, other in digests.items() if digest and other == digest)
 

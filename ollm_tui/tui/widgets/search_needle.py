@@ -16,6 +16,8 @@ _ENTITY = re.compile(r"&#?\w{1,31};")
 _NUMBERED = re.compile(r"^[ >*+-]*\d{1,9}[.)]", re.MULTILINE)
 """A list that is counted anew when it is painted."""
 _WORD = re.compile(r"[^\W_]+")
+_LABEL = "copy"
+"""Stands above code that is painted, in a list on the row of its number, and in no source."""
 _COMBINING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _SPELLED_OUT = "⟦"
 """Begins what stands for a character that is not shown; the source has the character itself."""
@@ -95,7 +97,8 @@ class Needle:
 
     @cached_property
     def _words(self) -> list[list[str]]:
-        return [_WORD.findall(form.casefold()) for form in self._forms]
+        words = [_WORD.findall(form.casefold()) for form in self._forms]
+        return [[word for word in each if word not in _LABEL] for each in words]
 
 
 def _bare(source: str) -> str:

@@ -28,6 +28,10 @@ REFUSES_FOR_A_REASON = (
     "import sys; print('llama_model_load: error loading model: no such thing', file=sys.stderr);"
     + REFUSES
 )
+REFUSES_BEFORE_IT_TELLS_THE_REASON = (
+    f"import os, time; {REFUSES[:-1]}, flush=True); time.sleep(0.1);"
+    "os.write(2, b'llama_model_load: error loading model: no such thing')"
+)
 LACKS_MEMORY = "import sys; print('unable to allocate CPU buffer', file=sys.stderr);" + REFUSES
 LACKS_THE_ENGINE = 'print(\'{"error": "No module", "missing": true}\')'
 FLOODS_ITS_LOG = f"""
@@ -308,6 +312,7 @@ async def test_an_engine_that_dies_while_loading_is_reported_with_its_signal() -
     ("source", "code", "words"),
     [
         (REFUSES_FOR_A_REASON, ErrorCode.MODEL_NOT_LOADED, "no such thing"),
+        (REFUSES_BEFORE_IT_TELLS_THE_REASON, ErrorCode.MODEL_NOT_LOADED, "no such thing"),
         (REFUSES, ErrorCode.MODEL_NOT_LOADED, "check the input params"),
         (LACKS_MEMORY, ErrorCode.OUT_OF_MEMORY, "not enough memory to load a"),
         (LACKS_THE_ENGINE, ErrorCode.MODEL_NOT_LOADED, "not installed"),

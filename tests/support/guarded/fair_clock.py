@@ -2,18 +2,22 @@
 
 A wait of a second means that somebody who had a second did not answer. Where more processes want
 to run than there are processors nobody has that second, so `time.monotonic`, and with it asyncio's
-clock, timeouts and sleeps, goes slower by the same share. On an idle machine it is the clock that
-it always is. What has to be compared between processes is told by `time.perf_counter`.
+clock, timeouts and sleeps, goes slower by the same share, down to an eighth. Who runs beside a test
+counts, be it another program or another test. On an idle machine it is the clock that it always is.
+What has to be compared between processes is told by `time.perf_counter`.
 """
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 LOOK_EVERY_S: Final = 0.02
+MOST_DEMAND: Final = 8.0
+"""For each processor: even a test that starts processes without end has an end."""
 WEIGHT: Final = 0.1
 """Of the last look in the mean: that many processes run in one moment says little."""
 LOAD: Final = Path("/proc/loadavg")
@@ -31,22 +35,28 @@ class FairClock:
     def __init__(self, clock: Callable[[], float], demand: Callable[[], float]) -> None:
         self._clock = clock
         self._demand = demand
-        self._mean = max(1.0, demand())
+        self._mean = self._bounded_demand()
         now = clock()
         self._state = now, now, 1 / self._mean
         """Since when, from what, and how fast it goes."""
         self._look_at = now + LOOK_EVERY_S
+        self._lock = threading.RLock()
+        """Or a thread that is held up would turn the clock back; a signal's handler may ask too."""
 
     def __call__(self) -> float:
         """Return the seconds; only differences mean something."""
-        now = self._clock()
-        since, counted, rate = self._state
-        fair = counted + (now - since) * rate
-        if now >= self._look_at:
-            self._look_at = now + LOOK_EVERY_S
-            self._mean += WEIGHT * (max(1.0, self._demand()) - self._mean)
-            self._state = now, fair, 1 / self._mean
-        return fair
+        with self._lock:
+            now = self._clock()
+            since, counted, rate = self._state
+            fair = counted + (now - since) * rate
+            if now >= self._look_at:
+                self._look_at = now + LOOK_EVERY_S
+                self._mean += WEIGHT * (self._bounded_demand() - self._mean)
+                self._state = now, fair, 1 / self._mean
+            return fair
+
+    def _bounded_demand(self) -> float:
+        return min(max(1.0, self._demand()), MOST_DEMAND)
 
 
 def sleep(seconds: float) -> None:
@@ -54,6 +64,14 @@ def sleep(seconds: float) -> None:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(left)
+
+
+def wait(event: threading.Event, seconds: float) -> bool:
+    """Wait for the event until that much fair time has passed, and tell whether it is set."""
+    end = time.monotonic() + seconds
+    while not event.is_set() and (left := end - time.monotonic()) > 0:
+        event.wait(left)
+    return event.is_set()
 
 
 def install() -> None:

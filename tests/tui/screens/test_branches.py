@@ -140,7 +140,7 @@ async def test_a_chat_is_renamed_and_the_header_shows_it(tmp_path: Path) -> None
         stage.client.answer("Because.")
         await stage.settle()
         await command(stage, "/rename")
-        assert "/rename TITLE renames this chat." in stage.screen_text
+        assert "This chat is called “why?”. To rename it: /rename TITLE" in stage.screen_text
         await command(stage, "/rename The  sky [b]at noon")
         assert runtime.branches.titles == ["The sky [b]at noon"]
         assert "Renamed this chat to “The sky [b]at noon”." in stage.screen_text

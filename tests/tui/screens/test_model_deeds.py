@@ -16,6 +16,7 @@ from ollm_tui.tui.modals.armed import WAITING
 from ollm_tui.tui.modals.choice import Choose
 from ollm_tui.tui.modals.copy_name import CopyName
 from ollm_tui.tui.modals.yes_no import YesNoDialog
+from ollm_tui.tui.screens import model_work
 from ollm_tui.tui.screens.model_details import ModelDetailsScreen
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
@@ -134,6 +135,25 @@ async def test_deleting_one_of_two_names_says_that_the_model_stays(tmp_path: Pat
             shown_words = " ".join(stage.screen_text.replace("│", " ").split())
             assert words in shown_words
             assert (again in shown_words) is (words == again)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_a_name_that_was_deleted_elsewhere_is_no_way_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_late: bool
+) -> None:
+    monkeypatch.setattr(model_work, "LISTED_WITHIN_S", 0.0)
+    one = replace(OLLAMA.models[0], details={"digest": "d"})
+    was = replace(OLLAMA, models=(one, replace(one, name="zz-mine")))
+    scripted = runtime(was)
+    async with shown(tmp_path, scripted) as stage:
+        scripted.catalog.lists(replace(OLLAMA, models=(one,)))
+        if is_late:
+            scripted.catalog.late["local"] = anyio.Event()
+        await press(stage, "f8")
+        await armed(stage)
+        shown_words = " ".join(stage.screen_text.replace("│", " ").split())
+        assert "the same model stays" not in shown_words
+        assert "To get it back you have to download it again." in shown_words
 
 
 async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_a_blank_needle_is_none(needle: str) -> None:
         ("models", "[model](http://x.y/z_(a))s [model](http://x.y)s"),
         ("a < b", "a &lt; b"),
         ("Grüße", "GRU\u0308ßE Gru\u0308ße"),
+        ("1.        c", "1. ~~~~"),
         ("head: value", "| head | other |\n|---|---|\n| value | x |"),
     ],
 )

@@ -14,6 +14,7 @@ from ollm_tui.tui.widgets.transcript import Transcript
 from ollm_tui.tui.widgets.transcript_selecting import SelectableRows
 from ollm_tui.tui.widgets.transcript_view import NEAR_ROWS
 from tests.support.drawn import bomb, flat, halves, moving
+from tests.support.guarded.fair_clock import wait
 from tests.tui.widgets.test_transcript import lines, room, settled
 
 
@@ -30,7 +31,7 @@ class Darkroom:
         self._inside += 1
         self.most_at_once = max(self.most_at_once, self._inside)
         self.threads.append(threading.current_thread().name)
-        assert self.door.wait(10)
+        assert wait(self.door, 10)
         self._inside -= 1
         return make_thumbnail(*arguments)  # type: ignore[arg-type]  # passed on as they are
 
