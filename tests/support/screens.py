@@ -1,7 +1,11 @@
 """The real app on a scripted runtime, driven by Textual's pilot."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+import sys
+import traceback
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,6 +17,23 @@ from ollm_tui.tui.screens import chat as chat_module
 from ollm_tui.tui.screens.chat import ChatScreen
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Fail after that time, and tell what every task and thread was waiting for."""
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError as error:
+        told = StringIO()
+        for task in asyncio.all_tasks():
+            task.print_stack(file=told)
+        for frame in sys._current_frames().values():
+            told.writelines(traceback.format_stack(frame, 12))
+            told.write("\n")
+        error.add_note(told.getvalue())
+        raise
 
 
 class RecordingOpener:
@@ -57,7 +78,7 @@ class Stage:
         for _turn in range(3):
             await self.pilot.pause()
         view = self.chat.transcript
-        with anyio.fail_after(5):
+        with within(5):
             while view.busy:
                 await anyio.sleep(0.002)
         await self.pilot.pause()
@@ -141,7 +162,7 @@ async def staged(
         async with app.run_test(size=size) as pilot:
             stage = Stage(app, pilot, runtime, opener)
             if opened is None:
-                with anyio.fail_after(5):
+                with within(5):
                     while stage.chat.desk is None or stage.chat.desk.is_busy:
                         await anyio.sleep(0.002)
             await stage.settle()
