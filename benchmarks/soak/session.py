@@ -102,7 +102,7 @@ class Person:
 
     def _let_tools_read(self) -> None:
         """Allow it once the chat that was left is gone; where none was left it still stands."""
-        if wait_until(lambda: "free" not in self.session.screen_text(), SHOWN_S):
+        if wait_until(lambda: "auto-approve" not in self.session.screen_text(), SHOWN_S):
             self.session.write(SHIFT_TAB)
         self.session.wait_for("auto-approve reads", PATIENCE_S)
 
