@@ -28,8 +28,8 @@ from textual.widgets import Input, Markdown
 
 from benchmarks.stalls import Stalls, p99, watched_loop
 from ollm_tui.tui.memory import resume_collection
-from ollm_tui.tui.widgets.painters.painter import Refining
-from ollm_tui.tui.widgets.transcript import Transcript
+from ollm_tui.tui.transcript.painters.painter import Refining
+from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.hostile_documents import DOCUMENTS
 
 SIZE = (120, 40)

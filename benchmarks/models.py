@@ -26,8 +26,8 @@ from textual.widgets import DataTable, Input
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.widgets.model_columns import columns_for
-from ollm_tui.tui.widgets.model_entry import ModelEntry
+from ollm_tui.tui.models.columns import columns_for
+from ollm_tui.tui.models.entry import ModelEntry
 from tests.support.screens import services
 from tests.support.scripted import ScriptedCatalog
 from tests.support.scripted_models import ManagingRuntime

@@ -18,7 +18,7 @@ import anyio
 from PIL import Image
 from textual.app import App, ComposeResult
 
-from ollm_tui.tui.widgets.transcript import Transcript
+from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.drawn import KINDS, saved
 
 ROUNDS = 3

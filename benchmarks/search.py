@@ -16,11 +16,11 @@ import anyio
 from textual.app import App, ComposeResult
 
 from benchmarks.stalls import BEAT_S, Stalls, watched_loop
-from ollm_tui.tui.keymap import Keymap
-from ollm_tui.tui.screens.hint_line import HintLine
-from ollm_tui.tui.screens.searching import Searching
-from ollm_tui.tui.widgets.reader import Reader
-from ollm_tui.tui.widgets.transcript import Transcript
+from ollm_tui.tui.chat.hint_line import HintLine
+from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.transcript.reader import Reader
+from ollm_tui.tui.transcript.search.keys import Searching
+from ollm_tui.tui.transcript.transcript import Transcript
 
 MESSAGES = 5000
 MEGABYTES = 20.0

@@ -141,7 +141,7 @@ def _is_writable(path: Path) -> bool:
 
 def _terminal(*, mouse: bool) -> Iterator[tuple[str, str]]:
     # Loads nothing of Textual; see there.
-    from ollm_tui.tui.terminal import check_terminal
+    from ollm_tui.tui.terminal.guard import check_terminal
 
     environ = os.environ
     if sys.stdout.isatty():

@@ -43,7 +43,7 @@ def _problems() -> Iterator[str]:
 
 def _theme_problem(plugin: Plugin) -> str | None:
     # Loads Textual, which nothing else of this report needs.
-    from ollm_tui.tui.theming import ThemeProblem, read_theme
+    from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
 
     folder = plugin_folder(plugin)
     if folder is None:

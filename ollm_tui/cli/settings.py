@@ -49,8 +49,8 @@ def checked(loaded: LoadedConfig, paths: AppPaths) -> tuple[ConfigProblem, ...]:
 def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem]:
     """Say what is wrong with theme and keys: the screen takes its own in their place."""
     # As above.
-    from ollm_tui.tui.own_keys import with_overrides
-    from ollm_tui.tui.theming import ThemeProblem, ThemeShelf, bundled_folder
+    from ollm_tui.tui.keys.overrides import with_overrides
+    from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf, bundled_folder
 
     try:
         ThemeShelf((bundled_folder(), paths.themes_dir)).load(loaded.config.theme)

@@ -11,15 +11,15 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
+from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.crash import CrashReports, mend_textual
-from ollm_tui.tui.messages import ShownAgain
-from ollm_tui.tui.modals.dialog import SUSPEND
-from ollm_tui.tui.own_keys import with_overrides
-from ollm_tui.tui.screens.chat import ChatScreen
-from ollm_tui.tui.screens.transcript_keys import FLASH_S
+from ollm_tui.tui.dialogs.dialog import SUSPEND
+from ollm_tui.tui.keys.overrides import with_overrides
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.terminal import set_title
-from ollm_tui.tui.theming import DEFAULT_THEME, ThemeProblem, ThemeShelf
+from ollm_tui.tui.terminal.guard import set_title
+from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeProblem, ThemeShelf
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
+from ollm_tui.tui.widgets.messages import ShownAgain
 
 
 class OllmApp(CrashReports[None], inherit_bindings=False):

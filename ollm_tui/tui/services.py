@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ollm_tui.tui.approver import ScreenApprover
-from ollm_tui.tui.opener import LinkOpener, SystemOpener
-from ollm_tui.tui.theming import ThemeShelf
+from ollm_tui.tui.dialogs.approver import ScreenApprover
+from ollm_tui.tui.links.opener import LinkOpener, SystemOpener
+from ollm_tui.tui.theming.themes import ThemeShelf
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager

@@ -20,8 +20,8 @@ ALLOWED = {
     "config/regular_file.py: os.open": "the one way",
     "config/private_file.py: os.open": NEW,
     "config/private_file.py: os.fdopen": NEW,
-    "tui/copies.py: os.open": NEW,
-    "tui/copies.py: os.fdopen": NEW,
+    "tui/terminal/clipboard.py: os.open": NEW,
+    "tui/terminal/clipboard.py: os.fdopen": NEW,
     "tui/crash.py: os.open": NEW,
     "tui/crash.py: os.fdopen": NEW,
     "store/files.py: os.open": f"{NEW}; {FOLDER}",
@@ -31,15 +31,15 @@ ALLOWED = {
     "library/starter.py: archive.open": "a member of an archive that is open",
     "library/downloads/part_file.py: os.open": FOLDER,
     "config/regular_file.py: os.fdopen": "what was opened above it",
-    "tui/widgets/prompt_history.py: os.fdopen": "what `open_regular` has opened",
+    "tui/composer/prompt_history.py: os.fdopen": "what `open_regular` has opened",
     "cli/log.py: os.fdopen": "what `open_regular` has opened",
     "providers/client.py: ssl.create_default_context": "certificates that were read, no file",
     "tools/builtin/root.py: os.open": "walks from the root without links; refuses what is no file",
     "store/connect.py: sqlite3.connect": "SQLite opens it; `require_files` has looked before",
     "store/sqlite_pages.py: mmap.mmap": "what `open_binary` has opened",
     "store/migrate.py: sqlite3.connect": "a copy that is made anew beside the database",
-    "tui/terminal.py: os.open": NULL,
-    "tui/driver.py: os.open": NULL,
+    "tui/terminal/guard.py: os.open": NULL,
+    "tui/terminal/driver.py: os.open": NULL,
     "cli/output.py: os.open": NULL,
     "cli/output.py: open": f"{NULL}, by its descriptor",
     "cli/reference.py: path.read_text": "a page of the documents, when they are written anew",
@@ -48,7 +48,7 @@ ALLOWED = {
     "store/migrate.py: file.read_text": OWN,
     "tokens/encodings.py: self._folder / 'encodings.json'.read_text": OWN,
     "tokens/encodings.py: self._folder / f'{name}.tiktoken.xz'.read_bytes": OWN,
-    "tui/thumbnail.py: Image.open": "bytes that were read",
+    "tui/transcript/thumbnail.py: Image.open": "bytes that were read",
 }
 NO_FILES = {
     # Chats, screens, sections and pages of their own, by their receivers.
@@ -105,7 +105,7 @@ LOOKERS = {
     *("library/downloads/transfer.py", "library/starter.py"),
     # Names that a folder gave, whose errors are caught; folders of the program itself.
     *("library/model_folders.py", "library/machine_nvidia.py"),
-    *("providers/embedded/defaults.py", "cli/reference.py", "tui/theming.py"),
+    *("providers/embedded/defaults.py", "cli/reference.py", "tui/theming/themes.py"),
 }
 
 

@@ -123,7 +123,7 @@ def _hub_token(path: Path) -> None:
 
 
 def _theme(path: Path) -> None:
-    from ollm_tui.tui.theming import ThemeProblem, read_theme
+    from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
 
     told = _refusal(lambda: read_theme(path), ThemeProblem)
     assert told is not None, "it is a theme"
@@ -137,7 +137,7 @@ def _choices(path: Path) -> None:
 
 
 def _history(path: Path) -> None:
-    from ollm_tui.tui.widgets.prompt_history import PromptHistory
+    from ollm_tui.tui.composer.prompt_history import PromptHistory
 
     history = PromptHistory(path)
     assert history.previous("") is None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.decode.json_fields import objects
-from ollm_tui.tui.widgets.composer import PASTE_GUARD_S
+from ollm_tui.tui.composer.composer import PASTE_GUARD_S
 from tests.e2e.conftest import Start, ask, ready
 from tests.support.fake_ollama import fake_ollama
 from tests.support.guarded.fair_clock import sleep

@@ -277,10 +277,10 @@ READERS: Mapping[str, str] = {
     "tools/builtin/lines.py": "tools: text of a file, lines found",
     "tools/builtin/listing.py": "tools: names of files",
     "tools/builtin/reading.py": "tools: text of a file",
-    "tui/driver.py": "prompts",
-    "tui/terminal.py": "signals",
-    "tui/theming.py": "themes",
-    "tui/widgets/prompt_history.py": "earlier prompts",
+    "tui/terminal/driver.py": "prompts",
+    "tui/terminal/guard.py": "signals",
+    "tui/theming/themes.py": "themes",
+    "tui/composer/prompt_history.py": "earlier prompts",
 }
 """The modules that read from outside, and the scenes that try what they read."""
 
@@ -302,11 +302,11 @@ WRITERS: Mapping[str, str] = {
     "runtime/choices.py": "a JSON file",
     "store/conversations.py": "the file of chats; what is read back is in saved chats",
     "tui/crash.py": "exit: crash report; the sentence is in tests/tui/test_crash.py",
-    "tui/driver.py": "the screen; the title is looked at in every scene",
-    "tui/copies.py": "a file of what was copied; the folder and the name are the program's",
-    "tui/screens/copying.py": "exit: clipboard",
-    "tui/terminal.py": "sequences of its own; the title",
-    "tui/widgets/draft_editor.py": "the clipboard, with what the person has written",
-    "tui/widgets/prompt_history.py": "JSON lines",
+    "tui/terminal/driver.py": "the screen; the title is looked at in every scene",
+    "tui/terminal/clipboard.py": "a file of what was copied; the program names it",
+    "tui/dialogs/copying.py": "exit: clipboard",
+    "tui/terminal/guard.py": "sequences of its own; the title",
+    "tui/composer/draft_editor.py": "the clipboard, with what the person has written",
+    "tui/composer/prompt_history.py": "JSON lines",
 }
 """The modules that write to the outside, and what tries them."""

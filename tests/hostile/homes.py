@@ -11,7 +11,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.rows import ConversationSettings
-from ollm_tui.tui.keymap import EDITING, KEYS
+from ollm_tui.tui.keys.table import EDITING, KEYS
 from tests.hostile.payloads import Payload, marked
 
 THEME = 'primary = "#ff0000"\nforeground = "#ffffff"\nbackground = "#000000"\n'

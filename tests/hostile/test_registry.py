@@ -29,9 +29,9 @@ NOT_FROM_OUTSIDE = {
     "decode/react_text.py",
     "providers/ollama/pull.py",
     "providers/stream.py",
-    "tui/screens/chat.py",
+    "tui/chat/screen.py",
     # `pieces` is a list of its own there.
-    "tui/widgets/transcript_source.py",
+    "tui/transcript/source.py",
     # For others, which are named by it.
     "config/regular_file.py",
     # Files that come with the program.

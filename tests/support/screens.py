@@ -13,8 +13,8 @@ import anyio
 from textual.pilot import Pilot
 
 from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.screens import chat as chat_module
-from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.chat import screen as chat_module
+from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
 

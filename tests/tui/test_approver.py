@@ -12,9 +12,9 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
-from ollm_tui.tui.approver import ScreenApprover
-from ollm_tui.tui.arming import HELD_S
-from ollm_tui.tui.modals.approve_tool import ApproveTool, Decision
+from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
+from ollm_tui.tui.dialogs.approver import ScreenApprover
+from ollm_tui.tui.dialogs.arming import HELD_S
 
 
 class SomeTool:

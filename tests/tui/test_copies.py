@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.clean import clean
-from ollm_tui.tui.copies import cleaned, fits_a_terminal, joined_lines, pieces, write_copy
+from ollm_tui.tui.terminal.clipboard import (
+    cleaned,
+    fits_a_terminal,
+    joined_lines,
+    pieces,
+    write_copy,
+)
 
 
 async def gathered(parts: Iterable[str | None]) -> str:

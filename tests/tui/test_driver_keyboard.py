@@ -11,7 +11,7 @@ from textual._xterm_parser import XTermParser
 from textual.geometry import Size
 from textual.message import Message
 
-from ollm_tui.tui.keyboard import (
+from ollm_tui.tui.terminal.keyboard import (
     LONE_ESCAPE_S,
     PASTE_LIMIT,
     PASTE_PAUSE_S,

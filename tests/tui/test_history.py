@@ -12,7 +12,7 @@ from ollm_tui.protocol.blocks import (
 )
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.tui.history import HistoryPainter
+from ollm_tui.tui.chat.restore import HistoryPainter
 from tests.tui.test_presenter import FakeTranscript
 
 

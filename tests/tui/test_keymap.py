@@ -5,7 +5,10 @@ from typing import Literal
 
 import pytest
 
-from ollm_tui.tui.keymap import (
+from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.keys.overrides import is_key, with_overrides
+from ollm_tui.tui.keys.page import reference_page
+from ollm_tui.tui.keys.table import (
     EDITING,
     KEYS,
     READING,
@@ -14,12 +17,9 @@ from ollm_tui.tui.keymap import (
     display,
     short,
 )
-from ollm_tui.tui.keys_page import reference_page
-from ollm_tui.tui.own_keys import is_key, with_overrides
-from ollm_tui.tui.screens.chat import ChatScreen
-from ollm_tui.tui.screens.model_details import ModelDetailsScreen
-from ollm_tui.tui.screens.models import ModelsScreen
-from ollm_tui.tui.widgets.reader import Reader
+from ollm_tui.tui.models.details import ModelDetailsScreen
+from ollm_tui.tui.models.screen import ModelsScreen
+from ollm_tui.tui.transcript.reader import Reader
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "keys.md"
 
@@ -140,7 +140,7 @@ def test_keys_are_written_as_people_do() -> None:
 
 def test_the_reference_page_is_the_table() -> None:
     assert PAGE.read_text("utf-8") == reference_page(), (
-        "docs/reference/keys.md is not what ollm_tui/tui/keymap.py says: write reference_page()"
+        "docs/reference/keys.md is not what ollm_tui/tui/keys/table.py says: write reference_page()"
     )
 
 

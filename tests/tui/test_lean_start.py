@@ -18,17 +18,17 @@ HEAVY = (
     "ollama",
     "xllamacpp",
     "PIL",
-    "ollm_tui.tui.thumbnail",
+    "ollm_tui.tui.transcript.thumbnail",
     "importlib.metadata",
     "ollm_tui.commands",
     "ollm_tui.protocol.request",
     "ollm_tui.providers",
     "ollm_tui.chat",
     "ollm_tui.config.schema",
-    "ollm_tui.tui.screens.finder",
-    "ollm_tui.tui.screens.models",
-    "ollm_tui.tui.widgets.model_table",
-    "ollm_tui.tui.widgets.search",
+    "ollm_tui.tui.transcript.search.finder",
+    "ollm_tui.tui.models.screen",
+    "ollm_tui.tui.models.table",
+    "ollm_tui.tui.transcript.search.search",
     "ollm_tui.runtime.compose",
 )
 PROGRAM = """
@@ -37,7 +37,7 @@ import anyio
 import ollm_tui.tui.run  # as the command does
 from pathlib import Path
 from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.services import Services
 
 loaded = []
@@ -66,7 +66,7 @@ def test_nothing_heavy_is_loaded_before_the_first_frame(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
-    assert "ollm_tui.tui.screens.chat" in loaded
+    assert "ollm_tui.tui.chat.screen" in loaded
     assert [name for name in HEAVY if name in loaded] == []
 
 

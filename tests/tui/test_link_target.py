@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.link_host import read_host
-from ollm_tui.tui.link_target import LONGEST, LinkRefusal, LinkTarget, read_link
+from ollm_tui.tui.links.host import read_host
+from ollm_tui.tui.links.target import LONGEST, LinkRefusal, LinkTarget, read_link
 
 CYRILLIC_A = "\u0430"
 

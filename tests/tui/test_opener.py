@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.tui.opener import SystemOpener
+from ollm_tui.tui.links.opener import SystemOpener
 
 ADDRESS = "https://a.example/$(touch%20x);`x`'\"&|?a=1"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="writes shell scripts")
@@ -59,7 +59,7 @@ async def test_what_it_starts_has_no_terminal_and_a_session_of_its_own(tmp_path:
 async def test_one_that_stays_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ollm_tui.tui.opener.FAILS_WITHIN_S", 0.05)
+    monkeypatch.setattr("ollm_tui.tui.links.opener.FAILS_WITHIN_S", 0.05)
     program(tmp_path, "xdg-open", f'{RECORD}\nread line < "$OUT/fifo"\n')
     os.mkfifo(tmp_path / "fifo")
     opener = SystemOpener(screen(tmp_path), "linux")

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from ollm_tui.tui.terminal import RESET, check_terminal, reset_terminal
+from ollm_tui.tui.terminal.guard import RESET, check_terminal, reset_terminal
 from tests.support.pty_session import PtySession, wait_until
 from tests.tui.test_driver_pty import APP, start
 
@@ -169,7 +169,7 @@ def test_streams_that_are_no_terminal_are_named() -> None:
 
 
 def test_reset_brings_back_a_terminal_that_was_left_raw() -> None:
-    code = "from ollm_tui.tui.terminal import reset_terminal; reset_terminal()"
+    code = "from ollm_tui.tui.terminal.guard import reset_terminal; reset_terminal()"
     raw = ["sh", "-c", 'stty raw -echo; exec "$@"', "sh"]
     with PtySession([*raw, sys.executable, "-c", code]) as session:
         assert session.exit_status() == 0

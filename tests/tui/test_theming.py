@@ -6,7 +6,13 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from ollm_tui.tui.theming import DEFAULT_THEME, ThemeProblem, ThemeShelf, bundled_folder, read_theme
+from ollm_tui.tui.theming.themes import (
+    DEFAULT_THEME,
+    ThemeProblem,
+    ThemeShelf,
+    bundled_folder,
+    read_theme,
+)
 
 NAMES = ThemeShelf().names()
 PAIRS = [

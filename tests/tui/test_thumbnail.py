@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.picture_header import PictureHeader, read_header
-from ollm_tui.tui import thumbnail
-from ollm_tui.tui.thumbnail import MOST_ROWS, Thumbnail, ThumbnailSize, fitted, make_thumbnail
+from ollm_tui.tui.transcript import thumbnail
+from ollm_tui.tui.transcript.thumbnail import (
+    MOST_ROWS,
+    Thumbnail,
+    ThumbnailSize,
+    fitted,
+    make_thumbnail,
+)
 from tests.support.drawn import BLUE, GREEN, KINDS, RED, Image, bomb, flat, halves, moving, saved
 
 BLACK = (0, 0, 0)
@@ -152,7 +158,7 @@ def test_without_pillow_there_is_nothing_and_no_fault() -> None:
 import sys
 sys.modules["PIL"] = None
 from ollm_tui.decode.picture_header import PictureHeader
-from ollm_tui.tui.thumbnail import ThumbnailSize, can_decode, make_thumbnail
+from ollm_tui.tui.transcript.thumbnail import ThumbnailSize, can_decode, make_thumbnail
 header = PictureHeader("png", 4, 4)
 assert not can_decode()
 assert make_thumbnail(b"", header, ThumbnailSize(4, 4), (0, 0, 0)) is None
@@ -163,7 +169,7 @@ assert make_thumbnail(b"", header, ThumbnailSize(4, 4), (0, 0, 0)) is None
 def test_finding_pillow_does_not_load_it() -> None:
     program = """
 import sys
-from ollm_tui.tui.thumbnail import can_decode
+from ollm_tui.tui.transcript.thumbnail import can_decode
 assert can_decode()
 assert not [name for name in sys.modules if name.split(".")[0] == "PIL"]
 """

@@ -10,7 +10,7 @@ from ollm_tui.protocol.tools import Approval, ToolCall
 from ollm_tui.tools.define import tool
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
-from ollm_tui.tui.tool_text import main_argument, saved_outcome
+from ollm_tui.tui.transcript.tool_text import main_argument, saved_outcome
 
 
 @pytest.mark.parametrize(

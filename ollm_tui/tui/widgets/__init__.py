@@ -1,1 +1,1 @@
-"""Widgets of the chat: plain values in, messages out."""
+"""Widgets that several features share."""

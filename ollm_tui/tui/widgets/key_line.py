@@ -6,8 +6,8 @@ from typing import ClassVar
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.tui.chat.status_line import KeyHint
 from ollm_tui.tui.widgets.chrome import Piece, paint, width_of
-from ollm_tui.tui.widgets.status_line import KeyHint
 
 
 def key_pieces(keys: Sequence[KeyHint], width: int) -> list[Piece]:

@@ -4,7 +4,7 @@ from textual.geometry import Offset
 from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 
-from ollm_tui.tui.widgets.transcript_selecting import SelectableRows
+from ollm_tui.tui.transcript.selecting import SelectableRows
 
 
 class TranscriptSelection(Screen[ScreenResultType]):

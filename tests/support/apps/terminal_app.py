@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.widgets import Static
 
 from ollm_tui.tui.crash import CrashReports
-from ollm_tui.tui.terminal import check_terminal, driver_class, exit_signals, set_title
+from ollm_tui.tui.terminal.guard import check_terminal, driver_class, exit_signals, set_title
 
 
 class TerminalApp(CrashReports[int]):

@@ -8,12 +8,12 @@ from textual import events
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from ollm_tui.tui.modals.approve_tool import ApproveTool
-from ollm_tui.tui.modals.choice import Choice, Choose
-from ollm_tui.tui.modals.context_full import ContextFull
-from ollm_tui.tui.modals.filter_list import FilterList
-from ollm_tui.tui.modals.leave_out_pictures import LeaveOutPictures
-from ollm_tui.tui.modals.pick_variant import PickVariant
+from ollm_tui.tui.chat.context_dialog import ContextFull
+from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
+from ollm_tui.tui.dialogs.approve_tool import ApproveTool
+from ollm_tui.tui.dialogs.choice import Choice, Choose
+from ollm_tui.tui.dialogs.filter_list import FilterList
+from ollm_tui.tui.downloads.variant_picker import PickVariant
 from tests.support.screens import staged
 from tests.support.scripted_more import Figures
 from tests.tui.screens.size_scenes import CALL, SCENES, every_runtime

@@ -6,8 +6,8 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tokens.budget import DropAttachments, RaiseWindow, SendEverything
-from ollm_tui.tui.modals.armed import WAITING
-from ollm_tui.tui.modals.context_full import ContextFull, context_lines, keyed_ways, ways_content
+from ollm_tui.tui.chat.context_dialog import ContextFull, context_lines, keyed_ways, ways_content
+from ollm_tui.tui.dialogs.armed import WAITING
 from tests.support.screens import Stage, staged
 from tests.support.scripted_more import Figures, FullRuntime, leave_out
 from tests.support.svg import SIZES, SvgSnapshot, calm

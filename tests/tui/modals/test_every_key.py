@@ -7,8 +7,8 @@ from textual import events
 from textual.containers import Vertical
 from textual.content import Content
 
-from ollm_tui.tui.modals.armed import ArmedDialog
-from ollm_tui.tui.modals.dialog import Dialog
+from ollm_tui.tui.dialogs.armed import ArmedDialog
+from ollm_tui.tui.dialogs.dialog import Dialog
 from tests.support.screens import Stage, staged
 from tests.tui.screens.size_scenes import SCENES, every_runtime
 

@@ -3,7 +3,7 @@
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.modals.model_rows import (
+from ollm_tui.tui.models.picker_rows import (
     ModelRow,
     marks,
     match_rank,

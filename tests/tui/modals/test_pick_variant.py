@@ -15,10 +15,10 @@ from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.places import Place
-from ollm_tui.tui.keymap import Keymap
-from ollm_tui.tui.modals.pick_variant import PickVariant
-from ollm_tui.tui.modals.variant_rows import Offer, rows_of
-from ollm_tui.tui.model_fits import ModelFits
+from ollm_tui.tui.downloads.variant_picker import PickVariant
+from ollm_tui.tui.downloads.variant_rows import Offer, rows_of
+from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.models.fits import ModelFits
 from tests.support.screens import Stage, staged
 from tests.support.scripted_fetching import (
     GB,

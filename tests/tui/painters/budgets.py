@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from ollm_tui.tui.widgets.painters import (
+from ollm_tui.tui.transcript.painters import (
     code,
     flow,
     inline,

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from time import monotonic
 
-from ollm_tui.tui.widgets.painters.markdown import MarkdownPainter
-from ollm_tui.tui.widgets.painters.painter import Painter
-from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
-from ollm_tui.tui.widgets.painters.rows import Row
+from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
+from ollm_tui.tui.transcript.painters.painter import Painter
+from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
+from ollm_tui.tui.transcript.painters.rows import Row
 
 Look = tuple[tuple[tuple[str, str], ...], int, str | None]
 

@@ -5,17 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from ollm_tui.tui.widgets.painters import long_inline
-from ollm_tui.tui.widgets.painters.inline import inline_spans
-from ollm_tui.tui.widgets.painters.long_inline import (
+from ollm_tui.tui.transcript.painters import long_inline
+from ollm_tui.tui.transcript.painters.inline import inline_spans
+from ollm_tui.tui.transcript.painters.long_inline import (
     PIECE,
     PIECE_COST,
     formatted,
     formatted_at_once,
     pieces,
 )
-from ollm_tui.tui.widgets.painters.palette import Palette
-from ollm_tui.tui.widgets.painters.rows import Span
+from ollm_tui.tui.transcript.painters.palette import Palette
+from ollm_tui.tui.transcript.painters.rows import Span
 
 PROSE = "The sky is *blue*, as **air and `dust`** scatter [light](https://a.example) ~~up~~.\n"
 

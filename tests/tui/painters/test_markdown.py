@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tui.widgets.painters.markdown import OPEN_BUDGET, MarkdownPainter
-from ollm_tui.tui.widgets.painters.rows import row_cells
+from ollm_tui.tui.transcript.painters.markdown import OPEN_BUDGET, MarkdownPainter
+from ollm_tui.tui.transcript.painters.rows import row_cells
 from tests.tui.painters.painting import (
     Look,
     canvas,
@@ -342,7 +342,7 @@ def test_the_work_for_a_growing_block_is_linear(name: str, text: str) -> None:
 
 
 def test_finished_code_lines_are_painted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ollm_tui.tui.widgets.painters import code
+    from ollm_tui.tui.transcript.painters import code
 
     calls = 0
     original = code.line_rows

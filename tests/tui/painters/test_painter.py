@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from ollm_tui.tui.widgets.painters.painter import Change, Offsets, line_anchor, locate_line
-from ollm_tui.tui.widgets.painters.plain import plain_rows
-from ollm_tui.tui.widgets.painters.rows import Row
+from ollm_tui.tui.transcript.painters.painter import Change, Offsets, line_anchor, locate_line
+from ollm_tui.tui.transcript.painters.plain import plain_rows
+from ollm_tui.tui.transcript.painters.rows import Row
 
 ACTIONS = st.lists(
     st.one_of(

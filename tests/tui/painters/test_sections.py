@@ -1,6 +1,6 @@
 import pytest
 
-from ollm_tui.tui.widgets.painters.sections import Kind, Sectioner, split_cells
+from ollm_tui.tui.transcript.painters.sections import Kind, Sectioner, split_cells
 
 
 def cut(text: str) -> list[tuple[str, str]]:

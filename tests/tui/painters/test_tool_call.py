@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ollm_tui.tui.widgets.painters.rows import row_cells
-from ollm_tui.tui.widgets.painters.tool_call import (
+from ollm_tui.tui.transcript.painters.rows import row_cells
+from ollm_tui.tui.transcript.painters.tool_call import (
     OPEN_ROWS,
     PEEK_ROWS,
     ToolOutcome,

@@ -6,9 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from ollm_tui.tui.widgets.painters.plain import GrowingText, plain_rows
-from ollm_tui.tui.widgets.painters.rows import Row, row_cells
-from ollm_tui.tui.widgets.painters.wrap import wrap_spans
+from ollm_tui.tui.transcript.painters.plain import GrowingText, plain_rows
+from ollm_tui.tui.transcript.painters.rows import Row, row_cells
+from ollm_tui.tui.transcript.painters.wrap import wrap_spans
 
 TEXT = st.text(
     alphabet=st.one_of(

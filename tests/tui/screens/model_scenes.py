@@ -9,8 +9,8 @@ from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.screens import models as models_module
-from ollm_tui.tui.screens.models import ModelsScreen
+from ollm_tui.tui.models import screen as models_module
+from ollm_tui.tui.models.screen import ModelsScreen
 from tests.support.screens import Stage
 from tests.support.scripted import ScriptedCatalog
 from tests.support.scripted_models import ManagingRuntime, ScriptedManager

@@ -14,7 +14,7 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.runtime.compose import Runtime as RealRuntime
 from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
 from tests.support.seeds import chance_for, sampled

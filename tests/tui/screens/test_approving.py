@@ -25,7 +25,7 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.tools.registry import ToolRegistry
 from ollm_tui.tools.runner import ToolRunner
-from ollm_tui.tui.modals.approve_tool import ApproveTool
+from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.chat.test_tools_in_chat import Turns
 from tests.support.screens import Stage, staged
 from tests.support.scripted_more import FullRuntime, SomeTool

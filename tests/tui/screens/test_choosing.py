@@ -7,10 +7,10 @@ import pytest
 
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.modals.command_palette import Palette
-from ollm_tui.tui.modals.help import Help
-from ollm_tui.tui.modals.pick_model import PickModel
-from ollm_tui.tui.modals.pick_theme import PickTheme
+from ollm_tui.tui.keys.help_dialog import Help
+from ollm_tui.tui.keys.palette_dialog import Palette
+from ollm_tui.tui.models.picker import PickModel
+from ollm_tui.tui.theming.pick_dialog import PickTheme
 from tests.support.screens import staged
 from tests.support.scripted import (
     ScriptedCatalog,

@@ -8,7 +8,7 @@ import pytest
 from ollm_tui.library.downloads.job import Job, ProviderPull, Trouble
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.screens import fetching
+from ollm_tui.tui.downloads import progress
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
 from tests.support.scripted_fetching import FetchingRuntime, Pauses, ScriptedDownloads, no_pause
@@ -137,7 +137,7 @@ async def test_one_that_came_unseen_is_told_if_it_ended_since_the_start(tmp_path
 async def test_nobody_watches_while_all_rests_and_somebody_does_after_a_look_at_the_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "QUIET_S", 0.0)
+    monkeypatch.setattr(progress, "QUIET_S", 0.0)
     running = runtime(replace(PULL, state="paused"))
     async with staged(tmp_path / "config.toml", running) as stage:
         at_once(stage)

@@ -14,9 +14,9 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.runtime.compose import Runtime as RealRuntime
 from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.modals.pick_variant import PickVariant
-from ollm_tui.tui.screens.chat import ChatScreen
-from ollm_tui.tui.screens.find_models import FindModels
+from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.downloads.find_screen import FindModels
+from ollm_tui.tui.downloads.variant_picker import PickVariant
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.corpus import CORPUS, needs_corpus
 from tests.support.fake_hub import Answer, FakeHub, serve_hub

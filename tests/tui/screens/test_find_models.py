@@ -19,10 +19,10 @@ from ollm_tui.library.downloads.job import (
     UrlFile,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.tui.modals.cancel_download import CancelDownload
-from ollm_tui.tui.modals.pick_variant import PickVariant
-from ollm_tui.tui.screens.fetching import Sleep
-from ollm_tui.tui.screens.find_models import FindModels
+from ollm_tui.tui.downloads.cancel_dialog import CancelDownload
+from ollm_tui.tui.downloads.find_screen import FindModels
+from ollm_tui.tui.downloads.progress import Sleep
+from ollm_tui.tui.downloads.variant_picker import PickVariant
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedRuntime
 from tests.support.scripted_fetching import (

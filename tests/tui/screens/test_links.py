@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from ollm_tui.tui.modals.open_link import OpenLink
-from ollm_tui.tui.modals.pick_link import PickLink
-from ollm_tui.tui.widgets.reading import Reading
-from ollm_tui.tui.widgets.transcript import Transcript
-from ollm_tui.tui.widgets.transcript_block import MARGIN
+from ollm_tui.tui.dialogs.reading import Reading
+from ollm_tui.tui.links.open_dialog import OpenLink
+from ollm_tui.tui.links.pick_dialog import PickLink
+from ollm_tui.tui.transcript.block import MARGIN
+from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.screens import RecordingOpener, Stage, staged
 from tests.support.svg import SIZES, SvgSnapshot, calm
 

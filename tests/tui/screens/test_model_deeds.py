@@ -11,13 +11,13 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.arming import ARMED_AFTER_S
-from ollm_tui.tui.modals.armed import WAITING
-from ollm_tui.tui.modals.choice import Choose
-from ollm_tui.tui.modals.copy_name import CopyName
-from ollm_tui.tui.modals.yes_no import YesNoDialog
-from ollm_tui.tui.screens import model_work
-from ollm_tui.tui.screens.model_details import ModelDetailsScreen
+from ollm_tui.tui.dialogs.armed import WAITING
+from ollm_tui.tui.dialogs.arming import ARMED_AFTER_S
+from ollm_tui.tui.dialogs.choice import Choose
+from ollm_tui.tui.dialogs.yes_no import YesNoDialog
+from ollm_tui.tui.models import operations
+from ollm_tui.tui.models.copy_dialog import CopyName
+from ollm_tui.tui.models.details import ModelDetailsScreen
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
 from tests.support.scripted_manager import known_details
@@ -141,7 +141,7 @@ async def test_deleting_one_of_two_names_says_that_the_model_stays(tmp_path: Pat
 async def test_a_name_that_was_deleted_elsewhere_is_no_way_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_late: bool
 ) -> None:
-    monkeypatch.setattr(model_work, "LISTED_WITHIN_S", 0.0)
+    monkeypatch.setattr(operations, "LISTED_WITHIN_S", 0.0)
     one = replace(OLLAMA.models[0], details={"digest": "d"})
     was = replace(OLLAMA, models=(one, replace(one, name="zz-mine")))
     scripted = runtime(was)

@@ -8,8 +8,8 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.runtime.details import DEEDS, ModelDetails
-from ollm_tui.tui.model_sections import left_words, sections_of
-from ollm_tui.tui.screens.model_details import ModelDetailsScreen
+from ollm_tui.tui.models.details import ModelDetailsScreen
+from ollm_tui.tui.models.sections import left_words, sections_of
 from ollm_tui.tui.widgets.key_line import KeyLine
 from tests.hostile.payloads import PAYLOADS
 from tests.support.screens import Stage, staged

@@ -7,7 +7,7 @@ import pytest
 from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.tui.screens.model_judge import is_here, judge_for
+from ollm_tui.tui.models.fit_check import is_here, judge_for
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject

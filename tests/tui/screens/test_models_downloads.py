@@ -7,8 +7,8 @@ import pytest
 from textual.widgets import Input
 
 from ollm_tui.library.downloads.job import Job, ProviderPull
-from ollm_tui.tui.screens.find_models import FindModels
-from ollm_tui.tui.screens.models import ModelsScreen
+from ollm_tui.tui.downloads.find_screen import FindModels
+from ollm_tui.tui.models.screen import ModelsScreen
 from tests.support.screens import Stage, staged
 from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads, no_pause
 from tests.support.scripted_models import ManagingRuntime

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.tui.screens import turns as turns_module
+from ollm_tui.tui.chat import prompt_queue as turns_module
 from tests.support.screens import staged
 from tests.support.scripted import (
     finish,

@@ -10,8 +10,8 @@ from textual import events
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.modals.pick_model import PickModel
-from ollm_tui.tui.screens.chat import ChatScreen
+from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.models.picker import PickModel
 from tests.support.screens import RecordingOpener, Stage, services, staged
 from tests.support.scripted import (
     ScriptedClient,

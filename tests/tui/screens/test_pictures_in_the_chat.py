@@ -9,7 +9,7 @@ from textual.widgets import TextArea
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.chat_events import MediaDelta
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.widgets.transcript_pictures import PictureRows
+from ollm_tui.tui.transcript.pictures import PictureRows
 from tests.support.drawn import Image, bomb, saved
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text

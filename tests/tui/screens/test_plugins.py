@@ -8,7 +8,7 @@ import pytest
 
 from ollm_tui.commands.registry import Completion
 from ollm_tui.config.plugins import Plugin, find_plugins
-from ollm_tui.tui.theming import ThemeProblem, ThemeShelf, bundled_folder
+from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf, bundled_folder
 from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
 from tests.support.screens import staged
 from tests.support.scripted import ScriptedRuntime

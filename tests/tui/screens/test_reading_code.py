@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.selection import Selection
 
-from ollm_tui.tui.widgets import transcript_view
+from ollm_tui.tui.transcript import view as transcript_view
 from tests.support.reading import (
     CODE,
     broadly_barred,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.screens import escapes
-from ollm_tui.tui.screens.escapes import Escapes
+from ollm_tui.tui.keys import double_escape
+from ollm_tui.tui.keys.double_escape import Escapes
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
 
@@ -273,7 +273,7 @@ async def test_escapes_right_after_a_stop_edit_nothing(
         await stage.ask("four?")
         await press(stage, "escape", "escape", "escape")
         assert stage.chat.composer.value == ""
-        now += escapes.NOT_AFTER_A_STOP_S
+        now += double_escape.NOT_AFTER_A_STOP_S
         await press(stage, "escape", "escape")
         assert stage.chat.composer.value == "four?"
 
@@ -290,9 +290,9 @@ def test_a_second_press_follows_a_first_closely_and_no_stop(
             pressed.stopped()
             stop, last = now, None
             continue
-        if stop is not None and now - stop < escapes.NOT_AFTER_A_STOP_S:
+        if stop is not None and now - stop < double_escape.NOT_AFTER_A_STOP_S:
             expected = None
         else:
-            expected = last is not None and now - last < escapes.AGAIN_WITHIN_S
+            expected = last is not None and now - last < double_escape.AGAIN_WITHIN_S
             last = None if expected else now
         assert pressed.is_second() is expected

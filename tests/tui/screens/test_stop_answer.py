@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.screens.views import StopAnswer
+from ollm_tui.tui.chat.dialogs import StopAnswer
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
 from tests.support.scripted_more import FullRuntime, SavedChat, ScriptedChats

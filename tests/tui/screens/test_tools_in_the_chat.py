@@ -26,7 +26,7 @@ from ollm_tui.protocol.tools import (
     ToolResult,
     ToolSchema,
 )
-from ollm_tui.tui.modals.approve_tool import ApproveTool
+from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedClient, finish, text
 from tests.support.scripted_more import FullRuntime

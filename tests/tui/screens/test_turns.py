@@ -4,9 +4,9 @@ import anyio
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.tui.presenter import TurnPresenter
-from ollm_tui.tui.screens import turns as turns_module
-from ollm_tui.tui.screens.turns import Turns
+from ollm_tui.tui.chat import prompt_queue as turns_module
+from ollm_tui.tui.chat.presenter import TurnPresenter
+from ollm_tui.tui.chat.prompt_queue import Turns
 from tests.support.scripted import ScriptedClient, finish, text
 from tests.tui.test_presenter import FakeStatus, FakeTranscript
 

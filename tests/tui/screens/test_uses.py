@@ -11,7 +11,7 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tui.screens.talk import Talk
+from ollm_tui.tui.chat.session import Talk
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve
 from tests.support.screens import staged

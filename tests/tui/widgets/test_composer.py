@@ -10,9 +10,9 @@ from textual.widgets.text_area import Edit
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.complete import suggest
-from ollm_tui.tui.widgets.completions import Completions
-from ollm_tui.tui.widgets.composer import Composer
-from ollm_tui.tui.widgets.composer_keys import COMPOSER_KEYS
+from ollm_tui.tui.composer.completions import Completions
+from ollm_tui.tui.composer.composer import Composer
+from ollm_tui.tui.keys.composer import COMPOSER_KEYS
 from tests.commands.recording_host import RecordingHost
 
 LONG = "\n".join(f"line {number}" for number in range(240))

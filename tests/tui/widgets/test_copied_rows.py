@@ -6,8 +6,8 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL, Selection
 
-from ollm_tui.tui.widgets.transcript import Transcript
-from ollm_tui.tui.widgets.transcript_strips import Selected, copied
+from ollm_tui.tui.transcript.strips import Selected, copied
+from ollm_tui.tui.transcript.transcript import Transcript
 from tests.tui.widgets.test_transcript import room, settled
 
 COUNT = 3000

@@ -9,9 +9,9 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from ollm_tui.library.downloads.job import Job, JobState, ProviderPull, Trouble, UrlFile
+from ollm_tui.tui.downloads.dock import Deed, DownloadsDock, meaning
+from ollm_tui.tui.downloads.dock_rows import job_lines, progress_word, title_of
 from ollm_tui.tui.widgets.chrome import plain, width_of
-from ollm_tui.tui.widgets.download_rows import job_lines, progress_word, title_of
-from ollm_tui.tui.widgets.downloads import Deed, DownloadsDock, meaning
 
 URL = UrlFile(url="https://files.example.com/a.gguf")
 RUNNING = Job(

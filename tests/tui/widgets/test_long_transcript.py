@@ -4,8 +4,8 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
 
-from ollm_tui.tui.widgets.transcript import Transcript
-from ollm_tui.tui.widgets.transcript_view import NEAR_ROWS
+from ollm_tui.tui.transcript.transcript import Transcript
+from ollm_tui.tui.transcript.view import NEAR_ROWS
 from tests.tui.widgets.test_transcript import lines, room, settled
 
 

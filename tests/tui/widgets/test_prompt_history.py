@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.tui.widgets.prompt_history import (
+from ollm_tui.tui.composer.prompt_history import (
     MOST_ENTRIES,
     MOST_ENTRY_CHARACTERS,
     PromptHistory,

@@ -4,7 +4,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
 
-from ollm_tui.tui.widgets.reading import Passage, Reading
+from ollm_tui.tui.dialogs.reading import Passage, Reading
 
 NUMBERS = "".join(f"<{number}>" for number in range(400))
 

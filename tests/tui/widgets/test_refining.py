@@ -6,12 +6,12 @@ import itertools
 import pytest
 from textual import _time
 
-from ollm_tui.tui.widgets.painters.markdown import MarkdownPainter
-from ollm_tui.tui.widgets.painters.painter import Refining
-from ollm_tui.tui.widgets.transcript_block import Block, BlockKind
-from ollm_tui.tui.widgets.transcript_queue import PaintQueue
-from ollm_tui.tui.widgets.transcript_shelf import Shelf
-from ollm_tui.tui.widgets.transcript_source import TextSource
+from ollm_tui.tui.transcript.block import Block, BlockKind
+from ollm_tui.tui.transcript.block_list import Shelf
+from ollm_tui.tui.transcript.paint_queue import PaintQueue
+from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
+from ollm_tui.tui.transcript.painters.painter import Refining
+from ollm_tui.tui.transcript.source import TextSource
 from tests.tui.painters.painting import canvas
 from tests.tui.widgets.test_transcript import content, lines, room, settled
 

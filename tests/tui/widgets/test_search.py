@@ -5,12 +5,12 @@ from time import monotonic
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
-from ollm_tui.tui.widgets.search import ANYWHERE, NEWER, OLDER, Search, Tally
-from ollm_tui.tui.widgets.search_marks import CURRENT, FOUND, SearchMarks
-from ollm_tui.tui.widgets.search_needle import Needle
-from ollm_tui.tui.widgets.transcript import Transcript
-from ollm_tui.tui.widgets.transcript_queue import PaintQueue
+from ollm_tui.tui.transcript.paint_queue import PaintQueue
+from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
+from ollm_tui.tui.transcript.search.marks import CURRENT, FOUND, SearchMarks
+from ollm_tui.tui.transcript.search.needle import Needle
+from ollm_tui.tui.transcript.search.search import ANYWHERE, NEWER, OLDER, Search, Tally
+from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.drawn import flat
 from tests.tui.widgets.test_long_transcript import awake, load
 from tests.tui.widgets.test_transcript import room, settled

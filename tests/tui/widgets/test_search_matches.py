@@ -7,13 +7,13 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.widgets import search_matches
-from ollm_tui.tui.widgets.painters.markdown import MarkdownPainter
-from ollm_tui.tui.widgets.painters.painter import Painter
-from ollm_tui.tui.widgets.painters.palette import Canvas, Palette
-from ollm_tui.tui.widgets.painters.rows import Row
-from ollm_tui.tui.widgets.search_matches import Letters, Matches, search_rows
-from ollm_tui.tui.widgets.search_needle import Needle
+from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
+from ollm_tui.tui.transcript.painters.painter import Painter
+from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
+from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.search import matches
+from ollm_tui.tui.transcript.search.matches import Letters, Matches, search_rows
+from ollm_tui.tui.transcript.search.needle import Needle
 from tests.tui.painters.painting import looks, paint, rows, settle, texts
 
 Cell = tuple[int, int]
@@ -92,7 +92,7 @@ def test_matches_are_those_of_the_lines_before_wrapping(
     source: str, needle: str, width: int, window: int
 ) -> None:
     painter = paint(source, width)
-    with patch.object(search_matches, "_WINDOW", window):
+    with patch.object(matches, "_WINDOW", window):
         assert ours(painter, needle) == naive(rows(painter), needle)
 
 

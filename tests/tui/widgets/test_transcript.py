@@ -9,10 +9,10 @@ from textual.pilot import Pilot
 from textual.selection import Selection
 from textual.strip import Strip
 
-from ollm_tui.tui.widgets import transcript_view
-from ollm_tui.tui.widgets.painters.rows import Row
+from ollm_tui.tui.transcript import view
+from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.transcript import Transcript
 from ollm_tui.tui.widgets.selection import TranscriptSelection
-from ollm_tui.tui.widgets.transcript import Transcript
 
 LONG = "\n\n".join(f"paragraph {number} of a long answer" for number in range(60))
 
@@ -262,7 +262,7 @@ async def test_what_is_typed_is_shown_before_more_is_painted_but_not_for_ever(
     monkeypatch: pytest.MonkeyPatch, typed_for: float, is_painted: bool
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(transcript_view, "monotonic", lambda: now)
+    monkeypatch.setattr(view, "monotonic", lambda: now)
     async with room() as (pilot, transcript, _):
         transcript.add_answer("a")
         transcript.append("a", "one ")
@@ -446,7 +446,7 @@ async def test_the_newest_of_many_blocks_are_painted_first() -> None:
 async def test_a_pinned_view_stays_while_blocks_above_it_are_painted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(transcript_view, "SLICE_S", 0.0)
+    monkeypatch.setattr(view, "SLICE_S", 0.0)
     async with room() as (pilot, transcript, _):
         for number in range(60):
             transcript.add_answer(f"a{number}")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from textual.pilot import Pilot
 
-from ollm_tui.tui.thumbnail import can_decode, make_thumbnail
-from ollm_tui.tui.widgets import picture_source
-from ollm_tui.tui.widgets.painters.half_blocks import half_block_row
-from ollm_tui.tui.widgets.transcript import Transcript
-from ollm_tui.tui.widgets.transcript_selecting import SelectableRows
-from ollm_tui.tui.widgets.transcript_view import NEAR_ROWS
+from ollm_tui.tui.transcript import picture_source
+from ollm_tui.tui.transcript.painters.half_blocks import half_block_row
+from ollm_tui.tui.transcript.selecting import SelectableRows
+from ollm_tui.tui.transcript.thumbnail import can_decode, make_thumbnail
+from ollm_tui.tui.transcript.transcript import Transcript
+from ollm_tui.tui.transcript.view import NEAR_ROWS
 from tests.support.drawn import bomb, flat, halves, moving
 from tests.support.guarded.fair_clock import wait
 from tests.tui.widgets.test_transcript import lines, room, settled

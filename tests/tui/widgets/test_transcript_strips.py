@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
-from ollm_tui.tui.widgets.transcript_strips import restyled_all
+from ollm_tui.tui.transcript.strips import restyled_all
 
 BASE, FOUND = Style(bold=True), Style(underline=True)
 SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=8)

@@ -1,0 +1,1 @@
+"""The chat screen: prompts, answers, branches and saved chats."""

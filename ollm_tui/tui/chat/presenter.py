@@ -1,0 +1,363 @@
+"""From the events of one answer to calls on the transcript and the status bar.
+
+Blocks are found by the id their events carry. Nothing here knows the app, a screen or a widget.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, assert_never
+
+from ollm_tui.decode.counted import counted
+from ollm_tui.decode.picture_header import read_header
+from ollm_tui.protocol.chat_events import (
+    ChatEvent,
+    ContextWarning,
+    ErrorEvent,
+    Finish,
+    MediaDelta,
+    NoAnswer,
+    PicturesLeftOut,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallResult,
+    ToolCallStart,
+    TurnComplete,
+)
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
+from ollm_tui.tui.chat.ports import NoteKind, StatusFace, TranscriptFace, TurnState
+from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
+from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
+from ollm_tui.tui.transcript.tool_text import main_argument
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.blocks import ImageContent
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What goes with a note to say which key helps; empty where none does."""
+
+    retry: str = ""
+    go_on: str = ""
+    context: str = ""
+
+
+SAME_AGAIN: Final = frozenset(
+    {
+        ErrorCode.BAD_REQUEST,
+        ErrorCode.AUTH_FAILED,
+        ErrorCode.PERMISSION_DENIED,
+        ErrorCode.MODEL_NOT_FOUND,
+        ErrorCode.CONTENT_FILTERED,
+        ErrorCode.NOT_IMPLEMENTED,
+        ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+        ErrorCode.UNSUPPORTED_FEATURE,
+        ErrorCode.UNSUPPORTED_MODALITY,
+    }
+)
+"""Errors that come again unless something else changes first."""
+_CHARS_PER_TOKEN = 4
+_FEWEST_DELTAS = 4
+"""Fewer are no stream whose speed could be told."""
+WHOLE = "Streaming is not available; the answer comes all at once."
+ELSEWHERE = "Trying another server."
+
+
+class TurnPresenter:
+    """Shows answers, one after another."""
+
+    def __init__(
+        self,
+        transcript: TranscriptFace,
+        status: StatusFace,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        hints: Hints | None = None,
+        began: Callable[[str], float | None] = lambda _call_id: None,
+    ) -> None:
+        """Show answers; `began` tells when a call was let run that a person was asked about."""
+        self._hints = hints or Hints()
+        self._began = began
+        self._transcript = transcript
+        self._status = status
+        self._clock = clock
+        self._numbers = itertools.count(1)
+        self._prompt: tuple[str, str] | None = None
+        self._pictures: Sequence[ImageContent] = ()
+        self._left_out: tuple[int, str] | None = None
+        self.questions: dict[str, int] = {}
+        """The block of each question, and its place among the messages of the chat."""
+        self._begin_turn()
+
+    def forget(self) -> None:
+        """Take note that the transcript was cleared; what still comes is not shown."""
+        self._prompt = self._left_out = None
+        self.questions = {}
+        self._begin_turn()
+        self._over = True
+
+    def recall(self, messages: Sequence[Message]) -> None:
+        """Show a chat as it was left; asking again then means its newest question."""
+        self.forget()
+        painter = HistoryPainter(self._transcript, lambda: f"past-{next(self._numbers)}")
+        painter.show(messages)
+        self._prompt, self._pictures = painter.prompt, painter.pictures
+        self.questions = painter.questions
+
+    def choose(self, block: str, text: str, pictures: Sequence["ImageContent"] = ()) -> None:
+        """Take an earlier question as the newest: asking again then means this one."""
+        place = self.questions[block]
+        self.questions = {one: at for one, at in self.questions.items() if at <= place}
+        self._begin_turn()
+        self._over = True
+        self._prompt, self._pictures = (block, text), pictures
+
+    def take_back(self, block: str) -> None:
+        """Take away a question that is asked in other words, and all that came after it."""
+        place = self.questions[block]
+        self.questions = {one: at for one, at in self.questions.items() if at < place}
+        self._begin_turn()
+        self._over = True
+        self._prompt = None
+        self._transcript.remove_from(block)
+
+    def _begin_turn(self) -> None:
+        self._open: dict[str, float] = {}
+        self._thinking: set[str] = set()
+        self._begin_measuring()
+        self._over = False
+        self.failed = False
+        """Whether the newest prompt ended in an error."""
+        self.refused = False
+        """Whether it would end in the same error again."""
+        self.can_go_on = False
+        """Whether the newest prompt ran out of turns."""
+        self._shown_media: set[str] = set()
+        self._no_answer: NoAnswer | None = None
+        self._tools: dict[str, float] = {}
+        self._warned = False
+
+    def _begin_measuring(self) -> None:
+        self._deltas = 0
+        self._chars = 0
+        self._first_at: float | None = None
+
+    def note(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
+        """Show a sentence below what is there."""
+        self._transcript.add_note(f"note-{next(self._numbers)}", text, kind, hint)
+
+    def begin(
+        self,
+        prompt: str | None,
+        place: int | None = None,
+        pictures: Sequence["ImageContent"] = (),
+    ) -> None:
+        """Show that a prompt was sent, which message it is; None is the last one again.
+
+        An answer that is asked for again goes from the history, so it goes from the screen; an
+        error stays where it is.
+        """
+        if prompt is None and self._prompt is not None and not self.failed:
+            block, prompt = self._prompt
+            place = self.questions.pop(block, None)
+            self._transcript.remove_from(block)
+        elif prompt is not None:
+            self._pictures = pictures
+        self._begin_turn()
+        if prompt is not None:
+            block = f"prompt-{next(self._numbers)}"
+            self._prompt = (block, prompt)
+            if place is not None:
+                self.questions[block] = place
+            self._transcript.add_user(block, prompt)
+            for picture in self._pictures:
+                show_picture(self._transcript, f"picture-{next(self._numbers)}", picture)
+        self._status.show_speed(None)
+        self._status.show_turn("waiting")
+
+    def go_on(self) -> None:
+        """Show that the model goes on with the newest prompt."""
+        self._begin_turn()
+        self._status.show_speed(None)
+        self._status.show_turn("waiting")
+
+    def stop(self) -> None:
+        """Show at once that the person stopped; whatever comes after it is not shown."""
+        if self._over:
+            return
+        self._end("stopped")
+        self.note("Stopped", "stopped")
+
+    def fail(self, error: AIError) -> None:
+        """Show why there is no (whole) answer."""
+        if self._over:
+            return
+        if error.known_code is ErrorCode.ABORTED:
+            self.stop()
+            return
+        self.failed, self.refused = True, error.known_code in SAME_AGAIN
+        self._end("refused" if self.refused else "error")
+        is_full = error.known_code is ErrorCode.CONTEXT_LENGTH_EXCEEDED
+        ways_out = self._hints.context if is_full else ""
+        retry = "" if self.refused else self._hints.retry
+        hint = " ".join(part for part in (error.hint, ways_out, retry) if part)
+        self.note(error.message, "error", hint or None)
+
+    def apply(self, event: ChatEvent) -> None:  # noqa: C901, PLR0912 -- one case per event
+        """Show one event; after the end, or a stop, nothing is shown."""
+        if self._over:
+            return
+        match event:
+            case TextDelta():
+                self._answer(event)
+            case ThinkingDelta():
+                self._think(event)
+            case ToolCallStart() | ToolCallResult():
+                self._tool(event)
+            case ContextWarning() | PicturesLeftOut() | Retrying():
+                self._warn(event)
+            case MediaDelta():
+                self._media(event)
+            case NoAnswer():
+                self._no_answer = event
+            case TurnComplete():
+                self._close_blocks()
+                self._begin_measuring()  # the time of tools is not the model's
+            case Finish():
+                self._finish(event)
+            case ErrorEvent():
+                self.fail(event.error)
+            case _:
+                assert_never(event)
+
+    def _answer(self, event: TextDelta) -> None:
+        if event.block not in self._open:
+            self._close_blocks()
+            self._transcript.add_answer(event.block)
+            self._opened(event.block)
+            self._status.show_turn("answering")
+        self._append(event.block, event.delta)
+
+    def _think(self, event: ThinkingDelta) -> None:
+        if event.block not in self._open:
+            self._close_blocks()
+            self._transcript.add_thinking(event.block)
+            self._opened(event.block)
+            self._thinking.add(event.block)
+            self._status.show_turn("thinking")
+        self._append(event.block, event.delta)
+
+    def _opened(self, block: str) -> None:
+        self._open[block] = self._clock()
+
+    def _append(self, block: str, delta: str) -> None:
+        self._transcript.append(block, delta)
+        now = self._clock()
+        if self._first_at is None:
+            self._first_at = now  # what came first was written before it came
+            return
+        self._deltas += 1
+        self._chars += len(delta)
+        if self._deltas >= _FEWEST_DELTAS and now - self._first_at >= 0.5:
+            # One delta may hold many tokens: what comes fast is handed over in larger pieces.
+            count = max(self._deltas, self._chars // _CHARS_PER_TOKEN)
+            self._status.show_speed(count / (now - self._first_at))
+
+    def _tool(self, event: ToolCallStart | ToolCallResult) -> None:
+        self._close_blocks()
+        call = event.call
+        if isinstance(event, ToolCallStart):
+            self._tools[event.block] = self._clock()
+            argument = main_argument(call.args, call.raw_args)
+            self._transcript.add_tool(event.block, call.name, argument)
+            self._status.show_turn("tools")
+        elif (since := self._tools.pop(event.block, None)) is not None:
+            took = self._clock() - max(since, self._began(call.id) or since)
+            shown = event.result.content if event.result.display is None else event.result.display
+            self._transcript.end_tool(event.block, event.result.outcome, took, shown)
+            if not self._tools:
+                self._status.show_turn("waiting")
+
+    def ask(self, *, is_open: bool) -> None:
+        """Show that a tool waits for the person's word, or no longer does."""
+        if not self._over:
+            self._status.show_turn("asking" if is_open else "tools")
+
+    def _warn(self, event: ContextWarning | PicturesLeftOut | Retrying) -> None:
+        if isinstance(event, PicturesLeftOut):
+            self._leave_out(event.count, event.model)
+            return
+        if isinstance(event, Retrying):
+            at_once = WHOLE if event.error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
+            again = f"Retrying in {seconds(event.wait_s)}." if event.wait_s else at_once
+            self.note(f"{event.why} {event.instead or again}", "warning")
+            return
+        self._status.show_room(event.used, event.limit)
+        if not self._warned:
+            self._warned = True
+            about = "about " if event.estimated else ""
+            text = f"The chat uses {about}{event.used:,} of the model's {event.limit:,} tokens."
+            if event.used > event.limit:  # only a window that nobody has named lets it through
+                text = f"The chat has {about}{event.used:,} tokens, which may not fit the window."
+            self.note(text, "warning", self._hints.context or None)
+
+    def _leave_out(self, count: int, model: str) -> None:
+        """Say so, but not with every prompt anew."""
+        if self._left_out != (count, model):
+            self._left_out = (count, model)
+            self.note(left_out_note(count, model), "warning")
+
+    def _media(self, event: MediaDelta) -> None:
+        if event.modality == "image" and self._shows_picture(event):
+            return
+        if event.block not in self._shown_media:
+            self._shown_media.add(event.block)
+            self.note(f"The model sends {event.modality}, which cannot be shown here.", "warning")
+
+    def _shows_picture(self, event: MediaDelta) -> bool:
+        """Show a whole picture, and none of the steps that lead to it."""
+        if read_header(event.data) is None:
+            return False
+        if event.step is None or event.total_steps is None or event.step >= event.total_steps:
+            # A block of its own: what is written around it may go on in the event's block.
+            self._transcript.add_picture(f"picture-{next(self._numbers)}", event.data)
+        return True
+
+    def _finish(self, event: Finish) -> None:
+        if event.reason == "abort":
+            self.stop()
+            return
+        self._end("ready")
+        if event.usage is not None:
+            self._status.show_usage(event.usage)
+        if event.reason == "max_turns":
+            self.can_go_on = True
+            turns = counted(event.turn, "turn")
+            text = f"The limit of {turns} with tools was reached; the model wants to continue."
+            self.note(text, "warning", self._hints.go_on or None)
+        elif text := finish_note(event.reason, self._no_answer):
+            self.note(text, "warning")
+        if line := stats_line(event.usage, event.timings):
+            self.note(line, "stats")
+
+    def _end(self, state: TurnState) -> None:
+        self._close_blocks()
+        for block, since in self._tools.items():
+            self._transcript.end_tool(block, "stopped", self._clock() - since, "")
+        self._tools.clear()
+        self._over = True
+        self._status.show_speed(None)
+        self._status.show_turn(state)
+
+    def _close_blocks(self) -> None:
+        now = self._clock()
+        for block, since in self._open.items():
+            thought = block in self._thinking
+            self._transcript.finish(
+                block, f"thought for {seconds(now - since)}" if thought else None
+            )
+        self._open.clear()

@@ -1,0 +1,167 @@
+"""One answer at a time, and the prompts that wait for it."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ollm_tui.protocol.blocks import Content, ImageContent, normalize_content
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.tui.chat.presenter import TurnPresenter
+from ollm_tui.tui.chat.prompt_words import prompt_words
+from ollm_tui.tui.services import Client
+
+if TYPE_CHECKING:
+    from ollm_tui.chat.client import ChatStream
+
+STOP_GRACE_S = 1.5
+"""How long a stopped answer may take to close its connection before its task is cancelled."""
+
+
+class Turns:
+    """Asks the client what is submitted, in order, and stops when told."""
+
+    def __init__(
+        self,
+        presenter: TurnPresenter,
+        queue_changed: Callable[[Sequence[str]], None],
+        client: Callable[[], Client],
+        content: Callable[[str], Content] = str,
+    ) -> None:
+        """Ask whoever `client` gives when a prompt's turn has come: the chat may have changed.
+
+        `content` gives a prompt as it is sent, with its pictures.
+        """
+        self._presenter = presenter
+        self._client = client
+        self._content = content
+        self._queue_changed = queue_changed
+        self._waiting: deque[str] = deque()
+        self._signal: AbortSignal | None = None
+        self._scope: anyio.CancelScope | None = None
+        self.failed = False
+        """Whether the newest prompt ended in an error, so that asking again makes sense."""
+        self.refused = False
+        """Whether it would end in the same error if it were asked again as things are."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an answer is coming that was not stopped."""
+        return self._signal is not None and not self._signal.aborted
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a prompt has to wait: an answer is coming or its connection is closing."""
+        return self._signal is not None
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the newest prompt ran out of turns and nothing was asked since."""
+        return self._presenter.can_go_on and not self.is_busy
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether prompts are queued."""
+        return bool(self._waiting)
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is an answer to stop or a queue to take back."""
+        return self.is_running or self.is_waiting
+
+    def enqueue(self, text: str) -> None:
+        """Keep a prompt until the answer before it has ended."""
+        self._waiting.append(text)
+        self._queue_changed(tuple(self._waiting))
+
+    def take_back(self) -> str:
+        """Take all waiting prompts out of the queue, as one text for the editor."""
+        text = "\n\n".join(self._waiting)
+        self._waiting.clear()
+        self._queue_changed(())
+        return text
+
+    def take_newest(self) -> str | None:
+        """Take the prompt that was queued last out of the queue; None when none waits."""
+        if not self._waiting:
+            return None
+        text = self._waiting.pop()
+        self._queue_changed(tuple(self._waiting))
+        return text
+
+    def stop(self) -> None:
+        """Stop the answer: shown at once, the connection closes behind it."""
+        if self._signal is None or self._signal.aborted:
+            return
+        self._signal.abort()
+        self._presenter.stop()
+        if self._scope is not None:
+            self._scope.deadline = anyio.current_time() + STOP_GRACE_S
+
+    async def run(self, prompt: str | None) -> None:
+        """Ask, then ask what was queued meanwhile; None asks the newest question again."""
+        await self._ask(prompt)
+        if not self.failed:
+            await self.drain()
+
+    async def go_on(self) -> None:
+        """Let the model go on where its turns ran out, then ask what was queued meanwhile."""
+        client = self._client()
+        await self._follow(lambda signal: client.go_on(signal=signal), self._presenter.go_on)
+        if not self.failed:
+            await self.drain()
+
+    async def drain(self) -> None:
+        """Ask everything that waits; what follows an error waits on, as it may depend on it."""
+        while self._waiting:
+            text = self._waiting.popleft()
+            self._queue_changed(tuple(self._waiting))
+            await self._ask(text)
+            if self.failed:
+                return
+
+    async def _ask(self, prompt: str | None) -> None:
+        client = self._client()
+        place = len(client.conversation.messages)
+        if prompt is None:
+            await self._follow(
+                lambda signal: client.retry(signal=signal),
+                lambda: self._presenter.begin(None, place),
+            )
+            return
+        content = self._content(prompt)
+        blocks = normalize_content(content)
+        pictures = [block for block in blocks if isinstance(block, ImageContent)]
+        words = prompt_words(blocks) if pictures else prompt
+        await self._follow(
+            lambda signal: client.chat(content, signal=signal),
+            lambda: self._presenter.begin(words, place, pictures),
+        )
+
+    async def _follow(
+        self, ask: "Callable[[AbortSignal], ChatStream]", begin: Callable[[], None]
+    ) -> None:
+        self._signal = signal = AbortSignal()
+        begin()
+        try:
+            with anyio.CancelScope() as self._scope:
+                await self._stream(ask(signal))
+        finally:
+            self._signal = self._scope = None
+        self.failed, self.refused = self._presenter.failed, self._presenter.refused
+        if self.failed and self._waiting:
+            self._queue_changed(tuple(self._waiting))
+
+    async def _stream(self, stream: "ChatStream") -> None:
+        try:
+            async with stream as events:
+                async for event in events:
+                    self._presenter.apply(event)
+        except AIError as error:
+            self._presenter.fail(error)
+        else:
+            self._presenter.fail(
+                AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
+            )

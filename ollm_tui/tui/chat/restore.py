@@ -1,0 +1,113 @@
+"""A saved chat put back on the screen as it was left."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from ollm_tui.protocol.blocks import (
+    Block,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+)
+from ollm_tui.protocol.message import Message
+from ollm_tui.tui.chat.ports import NoteKind, TranscriptFace
+from ollm_tui.tui.chat.prompt_words import block_words, prompt_words
+from ollm_tui.tui.transcript.tool_text import main_argument, saved_outcome
+
+_ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
+    {
+        "stopped": ("Stopped", "stopped"),
+        "failed": ("The answer failed here.", "warning"),
+        "interrupted": ("ollm quit before the answer was complete.", "warning"),
+    }
+)
+
+
+class HistoryPainter:
+    """Shows messages, each block under an id of its own."""
+
+    def __init__(self, transcript: TranscriptFace, next_id: Callable[[], str]) -> None:
+        self._transcript = transcript
+        self._next_id = next_id
+        self._calls: dict[str, str] = {}
+        self.prompt: tuple[str, str] | None = None
+        """The block and the text of the newest question."""
+        self.pictures: tuple[ImageContent, ...] = ()
+        """What was shown with it."""
+        self.questions: dict[str, int] = {}
+        """The block of each question, and its place among the messages."""
+
+    def show(self, messages: Sequence[Message]) -> None:
+        """Show them all; a call that has no result was stopped."""
+        for position, message in enumerate(messages):
+            match message.role:
+                case "user":
+                    self._user(message, position)
+                case "assistant":
+                    self._assistant(message)
+                case "tool":
+                    self._result(message)
+                case "system":
+                    pass
+                case _:
+                    self._note(message.text)
+        for block in self._calls.values():
+            self._transcript.end_tool(block, "stopped", None, "")
+
+    def _user(self, message: Message, position: int) -> None:
+        if message.metadata.get("correction"):
+            self._note("The model was asked to repeat a malformed tool call.")
+            return
+        pictures = tuple(each for each in message.content if isinstance(each, ImageContent))
+        text = prompt_words(message.content)
+        block = self._next_id()
+        self._transcript.add_user(block, text)
+        self.prompt, self.pictures = (block, text), pictures
+        self.questions[block] = position
+        for picture in pictures:
+            show_picture(self._transcript, self._next_id(), picture)
+
+    def _assistant(self, message: Message) -> None:
+        for block in message.content:
+            self._part(block)
+        for call in message.tool_calls:
+            row = self._next_id()
+            self._transcript.add_tool(row, call.name, main_argument(call.args, call.raw_args))
+            self._calls[call.id] = row
+        ended = message.metadata.get("ended")
+        if isinstance(ended, str) and ended in _ENDS:
+            self._note(*_ENDS[ended])
+
+    def _part(self, block: Block) -> None:
+        row = self._next_id()
+        match block:
+            case ThinkingContent():
+                self._transcript.add_thinking(row)
+                self._transcript.append(row, block.text)
+                self._transcript.finish(row, "thought")
+            case TextContent():
+                self._transcript.add_answer(row)
+                self._transcript.append(row, block.text)
+                self._transcript.finish(row)
+            case ImageContent():
+                show_picture(self._transcript, row, block)
+            case _:
+                self._transcript.add_note(row, block_words(block))
+
+    def _result(self, message: Message) -> None:
+        row = self._calls.pop(message.tool_call_id or "", None)
+        if row is None:
+            self._note(message.text)
+            return
+        self._transcript.end_tool(row, saved_outcome(message), None, message.text)
+
+    def _note(self, text: str, kind: NoteKind = "info") -> None:
+        self._transcript.add_note(self._next_id(), text, kind)
+
+
+def show_picture(transcript: TranscriptFace, block_id: str, picture: ImageContent) -> None:
+    """Show a picture of a message."""
+    transcript.add_picture(
+        block_id, picture.data, picture.mime_type, picture.url, picture.name or ""
+    )

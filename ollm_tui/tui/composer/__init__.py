@@ -1,0 +1,1 @@
+"""Where a prompt is written: input, completion, history, attachments and paste."""

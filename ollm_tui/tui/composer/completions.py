@@ -1,0 +1,108 @@
+"""The list of suggestions above the composer, painted line by line."""
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.cells import cell_len
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.tui.composer.menu import Menu
+from ollm_tui.tui.widgets.chrome import Piece, fit, paint
+
+if TYPE_CHECKING:
+    # the commands are loaded after the first frame
+    from ollm_tui.commands.registry import Completion
+
+MOST_ROWS: Final = 10
+_WIDEST_VALUE: Final = 40
+_INDENT: Final = "   "
+"""Suggestions stand below each other as the text of the composer does."""
+
+
+class Completions(Widget):
+    """Shows a `Menu`; the composer owns it and has the keys."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "completions--help",
+        "completions--chosen",
+    }
+    DEFAULT_CSS = """
+    Completions {
+        display: none;
+        overlay: screen;
+        height: auto;
+        offset-y: -100%;
+        background: $surface;
+        color: $foreground;
+        &.-open { display: block; }
+        & .completions--help { color: $text-muted; }
+        & .completions--chosen {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+            text-style: $block-cursor-text-style;
+        }
+        &:ansi .completions--help { text-style: dim; }
+        &:ansi .completions--chosen { text-style: reverse; }
+    }
+    """
+
+    class Chosen(Message):
+        """A suggestion was clicked."""
+
+        def __init__(self, index: int) -> None:
+            self.index = index
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._menu: Menu | None = None
+        self._top = 0
+
+    def show(self, menu: Menu | None) -> None:
+        """Show a list, or none."""
+        before, self._menu = self._menu, menu
+        self.set_class(menu is not None, "-open")
+        if menu is None:
+            return
+        same_list = before is not None and before.suggestions is menu.suggestions
+        index, top = menu.index or 0, self._top if same_list else 0
+        self._top = max(index - _rows(menu, self.screen.size) + 1, min(index, top))
+        self.refresh(layout=before is None or len(before.items) != len(menu.items))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as there are suggestions, up to a limit."""
+        return _rows(self._menu, viewport) if self._menu else 0
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one suggestion."""
+        menu, width, row = self._menu, self.size.width, self._top + y
+        if menu is None or row >= len(menu.items):
+            return Strip.blank(width, self.rich_style)
+        column = min(_WIDEST_VALUE, max(cell_len(_value(item)) for item in menu.items))
+        pieces = _pieces(menu.items[row], column, width, is_chosen=row == menu.index)
+        return paint(self, "completions", pieces, width)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the suggestion under the pointer."""
+        row = self._top + event.y
+        if self._menu and row < len(self._menu.items):
+            self.post_message(self.Chosen(row))
+
+
+def _rows(menu: Menu, screen: Size) -> int:
+    return min(MOST_ROWS, len(menu.items), max(1, screen.height // 2))
+
+
+def _value(item: "Completion") -> str:
+    return clean_name(item.value)
+
+
+def _pieces(item: "Completion", column: int, width: int, *, is_chosen: bool) -> list[Piece]:
+    value = fit(_value(item), min(column, max(1, width - 2 * len(_INDENT))))
+    name = Piece(f"{_INDENT}{value}  ", "chosen" if is_chosen else "")
+    text = fit(clean_line(item.help), max(0, width - name.width))
+    return [name, Piece(text, "chosen" if is_chosen else "help")]

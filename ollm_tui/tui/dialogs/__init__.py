@@ -1,0 +1,1 @@
+"""What any feature asks with: yes or no, one of many, an approval."""

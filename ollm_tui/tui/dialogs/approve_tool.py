@@ -1,0 +1,185 @@
+"""Ask whether a tool call may run: all of what will run is shown, and no is the default.
+
+States: waiting until nobody types -> armed -> giving a reason -> closed. Only `y` and `a` typed
+while armed, after every row has been shown, allow anything; every other way out is a no.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+import anyio
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.tools import ToolCall, ToolEffect
+from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
+from ollm_tui.tui.dialogs.reading import Passage, Reading
+from ollm_tui.tui.widgets.text_field import TextField
+
+DecisionKind: TypeAlias = Literal["once", "session", "no"]
+
+_EFFECTS: Final[Mapping[ToolEffect, str]] = MappingProxyType(
+    {
+        "read": "It only reads.",
+        "write": "It can change files.",
+        "run": "It can run programs.",
+        "network": "It can use the network.",
+    }
+)
+_REASON: Final = "Enter denies with this reason · Esc denies without one"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the person said."""
+
+    kind: DecisionKind
+    reason: str | None = None
+
+
+class ApproveTool(ArmedDialog[Decision]):
+    """Built from the very call that will run."""
+
+    DEFAULT_CSS = """
+    ApproveTool {
+        & > Vertical { height: auto; max-height: 96%; }
+        .title { color: $text-warning; margin-bottom: 0; }
+        #effect { color: $text-muted; margin-bottom: 1; }
+        #reason { display: none; margin: 1 0 0 0; }
+        &.-reason #reason { display: block; }
+    }
+    """
+
+    CONSENTS = frozenset("ya")
+
+    def __init__(
+        self,
+        call: ToolCall,
+        effect: ToolEffect,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        answered_at: float | None = None,
+    ) -> None:
+        super().__init__(clock=clock, answered_at=answered_at)
+        self._tool = clean_name(call.name)
+        self._can_do = _EFFECTS[effect]
+        self._passages = passages_of(call)
+        self._decided = anyio.Event()
+        self._decision = Decision("no")
+
+    async def decision(self) -> Decision:
+        """Wait for the answer."""
+        await self._decided.wait()
+        return self._decision
+
+    def withdraw(self) -> None:
+        """Close it as no, if it is still open: what would have run was stopped."""
+        self._decide(Decision("no"))
+
+    # Laying out
+
+    def compose(self) -> ComposeResult:
+        """Lay out the call."""
+        with Vertical():
+            yield Static(Content(f"Run {self._tool}?"), classes="title")
+            yield Static(Content(self._can_do), id="effect")
+            yield Reading(self._passages)
+            yield TextField(placeholder="Why not", id="reason", compact=True, disabled=True)
+            yield Static(Content(WAITING), id="about")
+
+    def on_mount(self) -> None:
+        """Go away again if it was withdrawn before it was there."""
+        if self._decided.is_set():
+            self.dismiss(self._decision)
+
+    def on_unmount(self) -> None:
+        """Whatever took it away, what was not allowed is refused."""
+        self._decided.set()
+
+    # Keys
+
+    def keys(self) -> Content:
+        """Name the keys that answer."""
+        yes = [("y", "once"), ("a", f"{self._tool} for this chat")] if self.is_read else []
+        return named_keys(*yes, ("n", "or Esc no"), ("N", "no, with a reason"))
+
+    @property
+    def hears_itself(self) -> bool:
+        """Whether keys are for the dialog, not for the reason."""
+        return not self.has_class("-reason")
+
+    def answer(self, event: events.Key) -> bool:
+        """Decide by a letter."""
+        match event.character:
+            case "y":
+                self._decide(Decision("once"))
+            case "a":
+                self._decide(Decision("session"))
+            case "n":
+                self._decide(Decision("no"))
+            case "N":
+                self._ask_for_reason()
+            case _:
+                return False
+        return True
+
+    def refuse(self) -> None:
+        """Say no."""
+        self._decide(Decision("no"))
+
+    def _ask_for_reason(self) -> None:
+        self.add_class("-reason")
+        self.say(Content(_REASON))
+        field = self.query_one("#reason", Input)
+        field.disabled = False
+        self.set_focus(field)
+
+    @on(Input.Submitted, "#reason")
+    def _refuse(self, event: Input.Submitted) -> None:
+        self._decide(Decision("no", event.value.strip() or None))
+
+    def _decide(self, decision: Decision) -> None:
+        """Close with an answer; the first one counts."""
+        if not self._decided.is_set():
+            self._decision = decision
+            self._decided.set()
+            if self.is_attached:
+                self.dismiss(self._decision)
+
+
+def passages_of(call: ToolCall) -> list[Passage]:
+    """Give every argument in full: a text as it is, anything else as JSON under its kind."""
+    if call.args is None:
+        return [Passage("what the model wrote", call.raw_args)]
+    if not call.args:
+        return [Passage("Called without arguments.", "")]
+    return [_passage(name, value) for name, value in call.args.items()]
+
+
+def _passage(name: str, value: JsonValue) -> Passage:
+    if isinstance(value, str):
+        return Passage(name if value else f"{name} · empty", value)
+    return Passage(f"{name} · {_kind(value)}", json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _kind(value: JsonValue) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "yes or no"
+        case int() | float():
+            return "number"
+        case list():
+            return "list"
+        case _:
+            return "object"

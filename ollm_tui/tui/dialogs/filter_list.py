@@ -1,0 +1,96 @@
+"""A dialog with a list that narrows as one types."""
+
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ScreenResultType
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from ollm_tui.tui.dialogs.dialog import Dialog
+from ollm_tui.tui.widgets.text_field import TextField
+
+LONGEST_FILTER: Final = 200
+"""Each letter looks at every row again; no name is as long."""
+
+
+class FilterList(Dialog[ScreenResultType]):
+    """Keys go to the filter; those that move or choose act on the list."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True),
+        Binding("down,ctrl+n", "move(1)", "Next", show=False, priority=True),
+        Binding("up,ctrl+p", "move(-1)", "Previous", show=False, priority=True),
+        Binding("pagedown", "move(10)", "Page down", show=False, priority=True),
+        Binding("pageup", "move(-10)", "Page up", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    FilterList {
+        & > Vertical { height: 26; max-height: 90%; }
+        &.-low > Vertical { max-height: 100%; }
+    }
+    """
+    HEADING = ""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the filter, the list and the line about it."""
+        with Vertical():
+            yield Static(self.HEADING, classes="title", markup=False)
+            yield TextField(placeholder="Type to filter", max_length=LONGEST_FILTER, compact=True)
+            yield OptionList(compact=True, markup=False)
+            yield Static("", id="about", markup=False)
+
+    @property
+    def query_text(self) -> str:
+        """What is typed into the filter."""
+        return self.query_one(Input).value if self.has_its_parts else ""
+
+    @property
+    def row_width(self) -> int:
+        """The cells a row has."""
+        width = self.query_one(OptionList).size.width if self.has_its_parts else 0
+        return max(8, width - 2)
+
+    def fill(self, options: list[Option], *, mark: str | None = None) -> None:
+        """Show these rows and mark one of them, else the first that can be chosen."""
+        if not self.has_its_parts:
+            return
+        listed = self.query_one(OptionList)
+        with self.app.batch_update():
+            listed.clear_options()
+            listed.add_options(options)
+            free = [place for place, option in enumerate(options) if not option.disabled]
+            wanted = [place for place in free if options[place].id == mark]
+            if free:
+                listed.highlighted = (wanted or free)[0]
+            if free and not wanted:
+                # the heading above the first row is worth seeing
+                listed.scroll_home(animate=False)
+
+    @property
+    def marked(self) -> str | None:
+        """The id of the marked row."""
+        option = self.query_one(OptionList).highlighted_option if self.has_its_parts else None
+        return option.id if option else None
+
+    def say(self, text: str) -> None:
+        """Write the line below the list."""
+        if self.has_its_parts:
+            self.query_one("#about", Static).update(Content(text))
+
+    def action_move(self, steps: int) -> None:
+        """Move the mark, past headings."""
+        listed = self.query_one(OptionList)
+        for _step in range(abs(steps)):
+            if steps > 0:
+                listed.action_cursor_down()
+            else:
+                listed.action_cursor_up()
+
+    @on(Input.Submitted)
+    def _choose_marked(self) -> None:
+        self.query_one(OptionList).action_select()

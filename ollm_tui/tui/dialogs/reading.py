@@ -1,0 +1,175 @@
+"""A text to be read to its last character: wrapped exactly, scrolled, never cut.
+
+It knows which of its rows have stood whole on the screen: what was not shown cannot be allowed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.errors import NoWidget
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.tui.transcript.painters.plain import plain_rows
+
+_BAR = "▌ "
+_NARROWEST = 8
+_LEAST_AROUND = 8
+"""Rows of a low screen that a dialog takes itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A heading and the text below it, both foreign; an empty text takes no row."""
+
+    heading: str
+    text: str
+
+
+def spelled(text: str) -> str:
+    """Spell out every character that draws nothing; only line feeds end a line."""
+    return "\n".join(clean_name(line) for line in text.split("\n"))
+
+
+def is_whole(widget: Widget) -> bool:
+    """Whether all of a widget stands on the screen that is shown now."""
+    if not (widget.is_attached and widget.screen.is_active and widget.display):
+        return False
+    try:
+        place = widget.screen.find_widget(widget)
+    except NoWidget:
+        return False
+    return bool(place.region.area) and place.visible_region == place.region
+
+
+class Reading(ScrollView, can_focus=False):
+    """Shows passages; the keys that scroll it belong to the dialog around it."""
+
+    class Looked(Message):
+        """Other rows are in view."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"reading--heading", "reading--bar"}
+    DEFAULT_CSS = """
+    Reading {
+        height: auto;
+        background: transparent;
+        scrollbar-size-vertical: 1;
+        overflow-x: hidden;
+        & .reading--heading { color: $text-muted; }
+        & .reading--bar { color: $text-accent; }
+        &:ansi .reading--heading { text-style: dim; }
+    }
+    """
+
+    def __init__(self, passages: Sequence[Passage], *, margin: int = 14) -> None:
+        """Show passages; `margin` rows of the screen are left to what is around."""
+        super().__init__()
+        self._passages = [(clean_name(one.heading), spelled(one.text)) for one in passages]
+        self._margin = margin
+        self._lines: list[tuple[bool, str]] = []
+        self._width = 0
+        self._seen: set[int] = set()
+        self._seen_width = 0
+        self._in_view = (0, 0, 0)
+        self.is_read = False
+        """Whether every row has been shown; it stays so when the text is wrapped anew."""
+
+    def _wrapped(self, width: int) -> list[tuple[bool, str]]:
+        """Give all rows in `width` cells, a scrollbar's included; those of a text are True.
+
+        They are the same with and without the scrollbar: it comes when all is laid out already,
+        and nothing may stand below it.
+        """
+        width = max(_NARROWEST, width - self.styles.scrollbar_size_vertical)
+        if width != self._width:
+            self._width = width
+            gap = (False, "")
+            rows = [line for one in self._passages for line in (gap, *_rows_of(one, width))]
+            self._lines = rows[1:]
+        return self._lines
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as the text, as far as the screen allows."""
+        fewest = max(1, min(3, viewport.height - _LEAST_AROUND))
+        return min(len(self._wrapped(width)), max(fewest, viewport.height - self._margin))
+
+    def on_resize(self) -> None:
+        """Wrap for the new width."""
+        rows = len(self._wrapped(self.size.width))
+        self.virtual_size = Size(self.scrollable_content_region.width, rows)
+        if self.scroll_y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False)
+        self.refresh()
+        self.call_after_refresh(self.look)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Look at the rows that came into view, once they are drawn."""
+        super().watch_scroll_y(old_value, new_value)
+        self.call_after_refresh(self.look)
+
+    @property
+    def rows_not_shown(self) -> int:
+        """How many rows have never been in view."""
+        return 0 if self.is_read else len(self._lines) - len(self._seen)
+
+    @property
+    def page(self) -> int:
+        """How many rows a page goes: one stays in view."""
+        return max(1, self.scrollable_content_region.height - 1)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the rows in view are on the screen in their whole width."""
+        return is_whole(self) and self.scrollable_content_region.width >= self._width
+
+    def look(self) -> None:
+        """Take note of the rows in view, if they are shown in their whole width."""
+        if not self.has_room:
+            return
+        if self._seen_width != self._width:
+            self._seen_width = self._width
+            self._seen.clear()
+        first, last, total = in_view = self.shown_share
+        self._seen.update(range(first, last + 1))
+        self.is_read = self.is_read or len(self._seen) >= total
+        if in_view != self._in_view:
+            self._in_view = in_view
+            self.post_message(self.Looked())
+
+    @property
+    def shown_share(self) -> tuple[int, int, int]:
+        """The first and last row in view, counted from 1, and how many there are."""
+        total = len(self._lines)
+        first = min(self.scroll_offset.y, max(0, total - 1))
+        return first + 1, min(total, first + self.scrollable_content_region.height), total
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the view."""
+        width, base = self.size.width, self.rich_style
+        number = self.scroll_offset.y + y
+        if number >= len(self._lines):
+            return Strip.blank(width, base)
+        is_text, line = self._lines[number]
+        if is_text:
+            bar = base + self.get_component_rich_style("reading--bar")
+            segments = [Segment(_BAR, bar), Segment(line, base)]
+        else:
+            heading = base + self.get_component_rich_style("reading--heading")
+            segments = [Segment(line, heading)]
+        return Strip(segments).adjust_cell_length(width, base)
+
+
+def _rows_of(passage: tuple[str, str], width: int) -> list[tuple[bool, str]]:
+    heading, text = passage
+    rows = [(False, row.text) for row in plain_rows(heading, width, Style.null(), words=False)]
+    if not text:
+        return rows
+    body = plain_rows(text, width - len(_BAR), Style.null(), words=False)
+    return [*rows, *((True, row.text) for row in body)]

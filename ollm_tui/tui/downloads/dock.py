@@ -1,0 +1,245 @@
+"""The downloads at the bottom of a screen: a few rows, painted line by line."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, Final, Literal, TypeAlias
+
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ollm_tui.decode.counted import counted
+from ollm_tui.library.downloads.job import ENDED, Job, JobState
+from ollm_tui.tui.chat.status_line import KeyHint
+from ollm_tui.tui.downloads.dock_rows import ShownName, job_lines
+from ollm_tui.tui.keys.downloads import DOWNLOADS_KEYS
+from ollm_tui.tui.widgets.chrome import Piece, fit, paint, plain, spread, width_of
+
+Deed: TypeAlias = Literal["pause", "resume", "cancel", "retry", "dismiss", "chat"]
+_STOPPED: Final[Mapping[JobState, Deed]] = MappingProxyType(
+    {"paused": "resume", "failed": "resume"}
+)
+_MEANINGS: Final[Mapping[Deed, Mapping[JobState, Deed]]] = MappingProxyType(
+    {
+        "pause": {"queued": "pause", "running": "pause", **_STOPPED},
+        "resume": _STOPPED,
+        "retry": {"cancelled": "retry", **_STOPPED},
+        "cancel": dict.fromkeys(("queued", "running", "paused", "failed"), "cancel"),
+        "chat": {"done": "chat"},
+    }
+)
+"""What a key means by the state of the job it is for."""
+HEADING: Final = "Downloads"
+SHARE: Final = 3
+"""It takes at most one row of so many."""
+
+
+class DownloadsDock(Widget, can_focus=True):
+    """Shows jobs and says what is wanted of the marked one; takes no room while there is none.
+
+    `hints` gives the keys for the heading: of the list itself, or how to come to it.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*DOWNLOADS_KEYS]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "downloads--heading",
+        "downloads--quiet",
+        "downloads--key",
+        "downloads--bar",
+        "downloads--busy",
+        "downloads--done",
+        "downloads--warning",
+        "downloads--error",
+        "downloads--chosen",
+    }
+    DEFAULT_CSS = """
+    DownloadsDock {
+        display: none;
+        height: auto;
+        color: $foreground;
+        &.-shown { display: block; }
+        & .downloads--heading { color: $text-primary; text-style: bold; }
+        & .downloads--quiet { color: $text-muted; }
+        & .downloads--key { color: $text-accent; text-style: bold; }
+        & .downloads--bar { color: $text-accent; }
+        & .downloads--busy { color: $text-accent; }
+        & .downloads--done { color: $text-success; }
+        & .downloads--warning { color: $text-warning; }
+        & .downloads--error { color: $text-error; }
+        & .downloads--chosen {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+            text-style: $block-cursor-text-style;
+        }
+        &:ansi .downloads--quiet { text-style: dim; }
+        &:ansi .downloads--chosen { text-style: reverse; }
+    }
+    """
+
+    class Wanted(Message):
+        """Something shall be done with a job."""
+
+        def __init__(self, deed: Deed, job: Job) -> None:
+            self.deed: Deed = deed
+            self.job = job
+            super().__init__()
+
+    class Left(Message):
+        """The focus shall go back to where it was."""
+
+    def __init__(
+        self,
+        shown_name: ShownName,
+        *,
+        own_keys: Sequence[KeyHint] = (),
+        ways_here: Sequence[KeyHint] = (),
+    ) -> None:
+        """Make it; `own_keys` count while it has the focus, `ways_here` lead to it."""
+        super().__init__()
+        self._shown_name = shown_name
+        self._own_keys, self._ways_here = own_keys, ways_here
+        self._jobs: tuple[Job, ...] = ()
+        self._lines: list[tuple[int, list[Piece]]] = []
+        """The job's number and what is painted."""
+        self._marked: str | None = None
+        self._top = 0
+
+    # What is shown
+
+    @property
+    def marked(self) -> Job | None:
+        """The job that keys are about."""
+        return next((job for job in self._jobs if job.id == self._marked), None)
+
+    def show(self, jobs: Sequence[Job]) -> None:
+        """Show these; what is painted the same is not painted again."""
+        jobs = in_order(jobs)
+        if jobs == self._jobs:
+            return
+        place, known = self._place, {job.id for job in self._jobs}
+        self._jobs = jobs
+        if known and not self.has_focus:  # what somebody has just begun is to be seen
+            new = [job for job in jobs if job.id not in known and job.state != "done"]
+            self._marked = new[-1].id if new else self._marked
+        if self._jobs and self.marked is None:  # the marked one has gone
+            self._marked = self._jobs[min(place, len(self._jobs) - 1)].id
+        self._write()
+
+    def _write(self) -> None:
+        before = self._lines
+        self._lines = [
+            (number, line)
+            for number, job in enumerate(self._jobs)
+            for line in job_lines(job, self._width, self._shown_name)
+        ]
+        if before == self._lines:
+            return
+        self.set_class(bool(self._jobs), "-shown")
+        if not self._jobs and self.has_focus:
+            self.post_message(self.Left())
+        self._scroll()
+        self.refresh(layout=len(before) != len(self._lines))
+
+    @property
+    def _width(self) -> int:
+        return self.size.width or self.screen.size.width
+
+    @property
+    def _place(self) -> int:
+        ids = [job.id for job in self._jobs]
+        return ids.index(self._marked) if self._marked in ids else 0
+
+    @property
+    def _rows(self) -> int:
+        """The rows there are for jobs."""
+        return max(1, min(len(self._lines), self.screen.size.height // SHARE - 1))
+
+    def _scroll(self) -> None:
+        """Keep all lines of the marked job in view."""
+        mine = [row for row, (number, _line) in enumerate(self._lines) if number == self._place]
+        if mine:
+            lowest = max(self._top, mine[-1] - self._rows + 1)
+            self._top = min(lowest, mine[0])
+        self._top = max(0, min(self._top, len(self._lines) - self._rows))
+
+    # Painting
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The heading and as many rows as there are, up to a share of the screen."""
+        return 1 + self._rows if self._jobs else 0
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Write the rows for the new width."""
+        self._write()
+        self._scroll()
+
+    def on_focus(self, _event: events.Focus) -> None:
+        """Name other keys."""
+        self.refresh()
+
+    def on_blur(self, _event: events.Blur) -> None:
+        """Name other keys."""
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint the heading or a line of a job."""
+        width, row = self.size.width, self._top + y - 1
+        if y == 0:
+            return paint(self, "downloads", self._heading(width), width)
+        if row >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        number, pieces = self._lines[row]
+        if self.has_focus and number == self._place:
+            pieces = [Piece(fit(plain(pieces), width), "chosen")]
+        return paint(self, "downloads", pieces, width)
+
+    def _heading(self, width: int) -> list[Piece]:
+        rest = len(self._lines) - self._rows
+        more = f"  {counted(rest, 'more line')}" if rest > 0 else ""
+        left = [Piece(f" {HEADING}", "heading"), Piece(more, "quiet")]
+        hints = self._own_keys if self.has_focus else self._ways_here
+        keys: list[Piece] = []
+        for hint in hints:
+            piece = [Piece(f"  {hint.label}", "key"), Piece(f" {hint.description}", "quiet")]
+            if width_of(left) + width_of(keys) + width_of(piece) + 1 < width:
+                keys += piece
+        return spread(left, [*keys, Piece(" ")], width)
+
+    # Keys
+
+    def action_mark(self, steps: int) -> None:
+        """Go to another job."""
+        if self._jobs:
+            place = max(0, min(len(self._jobs) - 1, self._place + steps))
+            self._marked = self._jobs[place].id
+            self._scroll()
+            self.refresh()
+
+    def action_want(self, deed: Deed) -> None:
+        """Say what is wanted of the marked job, where that makes sense."""
+        job = self.marked
+        if job is not None and (meant := meaning(deed, job)) is not None:
+            self.post_message(self.Wanted(meant, job))
+
+    def action_leave(self) -> None:
+        """Give the focus back."""
+        self.post_message(self.Left())
+
+
+def in_order(jobs: Sequence[Job]) -> tuple[Job, ...]:
+    """Put what has come behind all that may want something of a person, the newest first."""
+    rest = [job for job in jobs if job.state != "done"]
+    done = sorted((job for job in jobs if job.state == "done"), key=lambda job: -job.changed_at)
+    return (*rest, *done)
+
+
+def meaning(deed: Deed, job: Job) -> Deed | None:
+    """Give what a key means for a job as it stands; None where it means nothing."""
+    if deed == "dismiss":
+        return deed if job.state in ENDED else None
+    if deed == "chat" and job.model is None:
+        return None
+    return None if job.is_elsewhere else _MEANINGS[deed].get(job.state)

@@ -1,0 +1,348 @@
+"""The screen that finds models: built-in list and hub, fetched into the library or by a server."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import anyio
+from textual import getters, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.library.downloads.job import Origin
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.tui.capabilities import (
+    FetchesLazily,
+    KnowsHub,
+    KnowsMachine,
+    KnowsModels,
+    OffersPlaces,
+)
+from ollm_tui.tui.downloads.choosing import ModelChoosing
+from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
+from ollm_tui.tui.downloads.find_rows import (
+    EntryRow,
+    FindRow,
+    Group,
+    about_row,
+    head_content,
+    row_content,
+)
+from ollm_tui.tui.downloads.model_search import ModelSearch
+from ollm_tui.tui.downloads.rating import rate
+from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.models.fits import ModelFits
+from ollm_tui.tui.services import Runtime
+from ollm_tui.tui.widgets.key_line import KeyLine
+from ollm_tui.tui.widgets.text_field import TextField
+
+PAUSE_S: Final = 0.4
+"""So long nobody has typed when the hub is asked."""
+LEAST_LETTERS: Final = 2
+"""Fewer are not worth a question to the hub."""
+_BEST: Final = "the best that fit this machine"
+_HINTS: Final = ("choose", "purpose", "rate", "downloads", "again", "close", "help")
+
+
+class FindModels(ShowsDownloads):
+    """Gives a fetched model to chat with; what is fetched goes on when it is left."""
+
+    AUTO_FOCUS = "Input"
+    BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("find_models")]
+    YIELDS: ClassVar[frozenset[str]] = frozenset({"choose", "move", "close", "to_downloads"})
+    PARTS = ("#title", "#head", "OptionList", "#row", "#said", "DownloadsDock")
+    DEFAULT_CSS = """
+    FindModels {
+        & > #title { height: 1; padding: 0 1; color: $text-primary; text-style: bold; }
+        & > Input, & > Input:focus {
+            height: 1; border: none; padding: 0 1; margin: 0 1 1 1; background: $panel;
+        }
+        & > #head { height: 1; padding: 0 1; }
+        & > OptionList, & > OptionList:focus {
+            height: 1fr; border: none; background: transparent; padding: 0 1;
+            scrollbar-size-vertical: 1;
+            & > .option-list--option-disabled { color: $text-primary; }
+            & > .option-list--option-highlighted {
+                background: $block-cursor-background;
+                color: $block-cursor-foreground;
+                text-style: $block-cursor-text-style;
+            }
+        }
+        & > #row { height: auto; max-height: 2; padding: 0 3; color: $text-muted; }
+        & > #said { height: auto; max-height: 3; padding: 0 3; color: $text-warning; }
+        & > #downloads { height: auto; }
+        &:nocolor > OptionList > .option-list--option-highlighted {
+            text-style: bold underline;
+        }
+    }
+    """
+
+    field = getters.query_one(Input)
+    listed = getters.query_one(OptionList)
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        keymap: Keymap,
+        text: str = "",
+        *,
+        sleep: Sleep = anyio.sleep,
+    ) -> None:
+        super().__init__(runtime, sleep=sleep)
+        self._runtime = runtime
+        self._keymap = keymap
+        self._text = text
+        self._search: ModelSearch | None = None
+        self._rows: dict[str, FindRow] = {}
+        self._said = ""
+        self._said_of: str | None = None
+        """The row that was marked then: what was said goes when another one is."""
+        self._has_moved = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        yield Static("", id="title", markup=False)
+        yield TextField(
+            clean_line(self._text),
+            placeholder="Search, or enter owner/name, an address or a file",
+            compact=True,
+            select_on_focus=False,
+        )
+        yield Static("", id="head", markup=False)
+        yield OptionList(compact=True, markup=False)
+        yield Static("", id="row", markup=False)
+        yield Static("", id="said", markup=False)
+        with Vertical(id="downloads"):
+            yield self.make_dock(self._keymap, "find_models.downloads")
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show what is known, and ask for the rest."""
+        hints = self._keymap.hints_of(*(f"find_models.{name}" for name in _HINTS))
+        self.query_one(KeyLine).show(hints)
+        self._open()
+
+    @work(group="opening")
+    async def _open(self) -> None:
+        runtime = self._runtime
+        self.follow_downloads(makes_them=True)
+        if isinstance(runtime, FetchesLazily):
+            await runtime.load_fetching()
+        if not isinstance(runtime, KnowsModels) or not isinstance(runtime, KnowsHub):
+            self._say("Model search is not available here.")
+            return
+        await runtime.model_registry.prepare()
+        self._search = search = ModelSearch(runtime.model_registry, runtime.hub.place)
+        search.type(self.field.value)
+        self._show(anew=True)
+        self._ask_later()
+        if isinstance(runtime, KnowsMachine):
+            search.fits = ModelFits(await runtime.machine())
+            self._show()
+        self._look_around()
+
+    @work(group="places", exclusive=True)
+    async def _look_around(self) -> None:
+        """Look where models can be fetched to, and which are here already."""
+        runtime, search = self._runtime, self._search
+        if search is None or not isinstance(runtime, OffersPlaces):
+            return
+        search.places = await runtime.places()
+        if isinstance(runtime, KnowsModels):
+            runtime.model_registry.note_installed(
+                (ModelRef(listing.provider, info.name), info)
+                for listing in runtime.catalog.cached()
+                for info in listing.models
+            )
+            search.knows_installed = True
+            await runtime.model_registry.prepare()
+        self._show()
+
+    # Searching
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self._search is not None:
+            self._search.type(event.value)
+            self._show(anew=True)
+            self._ask_later()
+
+    @work(group="hub", exclusive=True)
+    async def _ask_later(self) -> None:
+        """Ask the hub once nobody types; a newer question has ended this one."""
+        search = self._search
+        if search is None or len(search.hub_words) < LEAST_LETTERS:
+            return
+        await self._sleep(PAUSE_S)
+        search.is_asking = True
+        self._say_what_happens()
+        await search.ask_hub()
+        self._show()
+
+    def action_ask_again(self) -> None:
+        """Ask the hub again for what is typed."""
+        self._ask_later()
+
+    def action_next_purpose(self) -> None:
+        """Keep to models for another purpose."""
+        if self._search is not None:
+            self._search.next_purpose()
+            self._show(anew=True)
+
+    @work(group="rating", exclusive=True)
+    async def action_rate(self) -> None:
+        """Say how good the marked model is."""
+        row, runtime = self._marked, self._runtime
+        if not isinstance(runtime, KnowsModels) or not isinstance(row, EntryRow):
+            self._say("Only a listed model can be rated.")
+            return
+        said = await rate(self.app, runtime.model_registry, row.entry)
+        self._show()
+        self._say(said)
+
+    # Showing
+
+    def on_resize(self, _event: Resize) -> None:
+        """Write the rows for the new width."""
+        self.call_after_refresh(self._show)
+
+    def _show(self, *, anew: bool = False) -> None:
+        search = self._search
+        if search is None or not self.has_its_parts:
+            return
+        self._has_moved = self._has_moved and not anew
+        mark = self._marked_id if self._has_moved else search.first_wanted
+        options: list[Option] = []
+        self._rows = {}
+        for group in search.groups():
+            options += self._options(group)
+        with self.app.batch_update():
+            self.listed.clear_options()
+            self.listed.add_options(options)
+            self._mark(options, mark)
+        width = self._row_width
+        self.query_one("#head", Static).update(head_content(width))
+        title = ("Find models", search.purpose or "", *([] if search.text.strip() else [_BEST]))
+        self.query_one("#title", Static).update(Content(" · ".join(filter(None, title))))
+        self._say_what_happens()
+
+    def _options(self, group: Group) -> list[Option]:
+        options = []
+        if group.heading:
+            heading = Content.styled(f"  {group.heading.capitalize()}", "$text-primary")
+            options.append(Option(heading, disabled=True))
+        for row in group.rows:
+            self._rows[row.id] = row
+            options.append(Option(row_content(row, self._row_width), id=row.id))
+        return options
+
+    def _mark(self, options: Sequence[Option], wanted: str | None) -> None:
+        free = [place for place, option in enumerate(options) if not option.disabled]
+        mine = [place for place in free if options[place].id == wanted]
+        if free:
+            self.listed.highlighted = (mine or free)[0]
+        if free and not mine:
+            self.listed.scroll_home(animate=False)
+
+    @property
+    def _row_width(self) -> int:
+        return max(20, self.size.width - 4)
+
+    @property
+    def _marked_id(self) -> str | None:
+        option = self.listed.highlighted_option
+        return option.id if option is not None else None
+
+    @property
+    def _marked(self) -> FindRow | None:
+        return self._rows.get(self._marked_id or "")
+
+    @on(OptionList.OptionHighlighted)
+    def _look_closer(self) -> None:
+        if self._marked_id != self._said_of:
+            self._said = ""
+        self._say_what_happens()
+
+    def _say(self, words: str) -> None:
+        self._said, self._said_of = words, self._marked_id
+        self._say_what_happens()
+
+    def _say_what_happens(self) -> None:
+        if not self.has_its_parts:
+            return
+        lines = about_row(self._marked, self._runtime.catalog.shown_address)
+        self.query_one("#row", Static).update(Content("\n".join(lines)))
+        self.query_one("#said", Static).update(Content(self._words()))
+
+    def _words(self) -> str:
+        search = self._search
+        if self._said or search is None:
+            return self._said
+        if search.is_asking:
+            return "Searching the hub…"
+        if search.trouble is not None:
+            words = f"{search.trouble.message} {search.trouble.hint or ''}".strip()
+            return f"{clean_line(words)} Only local results are shown."
+        return search.refusal or ("" if self._rows else "No models match.")
+
+    # Choosing
+
+    @on(OptionList.OptionSelected)
+    def action_choose(self) -> None:
+        """Fetch what is marked, or choose what of it."""
+        search, row, runtime = self._search, self._marked, self._runtime
+        if search is not None and row is not None and isinstance(runtime, KnowsHub):
+            choosing = ModelChoosing(self, runtime.hub, self._keymap, self._fetch, self._say)
+            choosing.choose(row, search)
+
+    @work(group="fetch")
+    async def _fetch(self, origins: Sequence[Origin]) -> None:
+        queue = self.queue
+        if queue is None:
+            self._say("Downloads are not available here.")
+            return
+        try:
+            for origin in origins:
+                await queue.add(origin)
+        except AIError as error:
+            self._say(clean_line(f"{error.message} {error.hint or ''}").strip())
+        self._show_jobs(queue.jobs())
+
+    def say_of_downloads(self, words: str) -> None:
+        """Tell why something cannot be done."""
+        self._say(words)
+
+    def model_arrived(self) -> None:
+        """Mark what is here now."""
+        self._look_around()
+
+    # Keys
+
+    def action_move(self, steps: int) -> None:
+        """Move the mark, past headings."""
+        self._has_moved = True
+        for _step in range(abs(steps)):
+            if steps > 0:
+                self.listed.action_cursor_down()
+            else:
+                self.listed.action_cursor_up()
+
+    def action_help(self) -> None:
+        """List the keys."""
+        # loaded when it is asked for
+        from ollm_tui.commands import COMMANDS
+        from ollm_tui.tui.keys.help_dialog import Help
+        from ollm_tui.tui.keys.table import EDITING
+
+        self.app.push_screen(Help(self._keymap.keys, EDITING, COMMANDS, "find_models"))
+
+    def action_close(self) -> None:
+        """Go back; what is fetched goes on."""
+        self.dismiss(None)

@@ -1,0 +1,297 @@
+"""Choose what of a repository is fetched: the quantization, for which window, and where to."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.library.downloads.job import Origin
+from ollm_tui.library.hub.ports import Hub
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.runtime.places import Place
+from ollm_tui.tui.dialogs.dialog import LOW, Dialog
+from ollm_tui.tui.downloads.variant_rows import (
+    Chosen,
+    Offer,
+    VariantRow,
+    first_marked,
+    fit_line,
+    heading_lines,
+    is_too_large,
+    origins_of,
+    place_line,
+    projector_of,
+    pull_name,
+    row_content,
+    rows_of,
+)
+from ollm_tui.tui.figures import size
+from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.models.fits import ModelFits
+
+if TYPE_CHECKING:
+    from ollm_tui.library.hub.repo import HubRepo
+
+_NOT_NOW: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "variant.context": "Its context window is not known",
+        "variant.cache": "Its context window is not known",
+        "variant.place": "There is no other place for it",
+        "variant.projector": "It has no image encoder",
+    }
+)
+ROOMY: Final = 32
+"""From so many rows on a long list has room."""
+
+
+class PickVariant(Dialog[tuple[Origin, ...]]):
+    """Gives what shall be put into the queue; nothing when it was left."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("variant")]
+    DEFAULT_CSS = """
+    PickVariant {
+        & > Vertical { width: 92; height: auto; max-height: 96%; }
+        OptionList, OptionList:focus { height: auto; max-height: 14; min-height: 1; }
+        .title { margin-bottom: 0; }
+        #what { color: $text-muted; height: auto; margin-bottom: 1; }
+        #trouble { color: $text-warning; height: auto; display: none; }
+        #trouble.-shown { display: block; }
+        #fit { height: auto; margin-top: 1; }
+        #where { height: auto; }
+        &.-low #what { margin-bottom: 0; }
+        &.-middle OptionList { max-height: 8; }
+        &.-low OptionList { max-height: 4; }
+    }
+    """
+
+    def __init__(self, offer: Offer, hub: Hub, fits: ModelFits, keymap: Keymap) -> None:
+        super().__init__()
+        self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-middle"), (ROOMY, "-high")]
+        self._offer = offer
+        self._hub = hub
+        self._fits = fits
+        self._keymap = keymap
+        self._repo: HubRepo | None = None
+        self._rows: Sequence[VariantRow] = ()
+        self._ways: list[tuple[Place, str | None]] = _ways(offer)
+        self._way = 0
+        self._takes_projector = True
+        self._has_moved = False
+
+    # Laying out
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list and what is said of it."""
+        with Vertical():
+            yield Static(Content(clean_name(self._offer.repo)), classes="title")
+            yield Static("", id="what", markup=False)
+            yield Static("", id="trouble", markup=False)
+            yield OptionList(compact=True, markup=False)
+            yield Static("", id="fit", markup=False)
+            yield Static("", id="where", markup=False)
+            yield Static("", id="about", markup=False)
+
+    def on_mount(self) -> None:
+        """Show what is known and ask for the rest."""
+        self._show(first_marked(self._listed(), self._offer))
+        self._ask()
+
+    @work(exclusive=True)
+    async def _ask(self) -> None:
+        self._say_trouble("Loading the list of files…")
+        try:
+            self._repo = await self._hub.repo(self._offer.repo, revision=self._offer.revision)
+        except AIError as error:
+            self._say_trouble(f"{error.message} {error.hint or ''}")
+        else:
+            self._say_trouble("" if self._listed() else "It contains no model files.")
+        went_to = self._marked if self._has_moved else None
+        gone_to = went_to.quantization if went_to is not None else None
+        self._show(first_marked(self._listed(), self._offer, gone_to))
+
+    def on_resize(self, _event: Resize) -> None:
+        """Write the rows for the new width."""
+        self.call_after_refresh(self._show)
+
+    # Showing
+
+    def _listed(self) -> list[VariantRow]:
+        return rows_of(self._offer, self._repo, self._judged_there)
+
+    def _show(self, mark: str | None = None) -> None:
+        if not self.has_its_parts:
+            return
+        marked = self._marked
+        mark = mark or (marked.id if marked is not None else None)
+        self._rows = self._listed()
+        listed = self.query_one(OptionList)
+        width = max(8, listed.size.width - 2)
+        with self.app.batch_update():
+            listed.clear_options()
+            listed.add_options([Option(row_content(row, width)) for row in self._rows])
+            places = [place for place, row in enumerate(self._rows) if row.id == mark]
+            if self._rows:
+                listed.highlighted = places[0] if places else 0
+        self._say()
+
+    @on(OptionList.OptionHighlighted)
+    def _say(self) -> None:
+        heading = heading_lines(self._offer, self._repo, self._hub.place)
+        self._write("#what", "\n".join(heading))
+        self._write("#fit", fit_line(self._marked, self._judged_there))
+        chosen = self._chosen
+        where = [place_line(chosen)] if chosen is not None else []
+        if chosen is not None and is_too_large(chosen):
+            where.append("There is not enough disk space.")
+        if (line := self._projector_line()) is not None:
+            where.append(line)
+        self._write("#where", "\n".join(where))
+        hints = self._keymap.hints_of(*self._useful(chosen), "variant.close")
+        self._write("#about", " · ".join(f"{hint.label} {hint.description}" for hint in hints))
+
+    def _useful(self, chosen: Chosen | None) -> list[str]:
+        """Give the ids of the keys that do something as it stands."""
+        can_fetch = chosen is not None and origins_of(self._offer, self._repo, chosen)
+        has_window = any(row.fit is not None and row.fit.context for row in self._rows)
+        useful = {
+            "variant.choose": bool(can_fetch),
+            "variant.context": has_window,
+            "variant.cache": has_window,
+            "variant.place": len(self._ways) > 1,
+            "variant.projector": projector_of(self._repo) is not None,
+        }
+        return [key for key, is_useful in useful.items() if is_useful]
+
+    def _projector_line(self) -> str | None:
+        projector = projector_of(self._repo)
+        if projector is None or self._way_place.provider is not None:
+            return None
+        amount = f", {size(projector.size)}" if projector.size else ""
+        taken = "With" if self._takes_projector else "Without"
+        return f"{taken} image encoder ({clean_name(projector.name)}{amount})"
+
+    def _say_trouble(self, words: str) -> None:
+        if not self.has_its_parts:
+            return
+        shown = self.query_one("#trouble", Static)
+        shown.set_class(bool(words), "-shown")
+        shown.update(Content(clean_line(words).strip()))
+
+    def _write(self, selector: str, text: str) -> None:
+        if self.has_its_parts:
+            self.query_one(selector, Static).update(Content(text))
+
+    # What is chosen
+
+    @property
+    def _marked(self) -> VariantRow | None:
+        place = self.query_one(OptionList).highlighted if self.has_its_parts else None
+        return self._rows[place] if place is not None and place < len(self._rows) else None
+
+    @property
+    def _way_place(self) -> Place:
+        return self._ways[self._way][0]
+
+    @property
+    def _judged_there(self) -> ModelFits:
+        """The judge for whoever will run it: a server, or the built-in engine."""
+        return replace(self._fits, by_server=self._way_place.provider is not None)
+
+    @property
+    def _chosen(self) -> Chosen | None:
+        place, name = self._ways[self._way]
+        row = self._marked
+        if row is None and name is None:
+            return None
+        takes = self._takes_projector and place.provider is None
+        return Chosen(
+            row=row or VariantRow(quantization=None, size=None),
+            place=place,
+            projector=projector_of(self._repo) if takes else None,
+            pull_name=name or pull_name(self._offer, place, row),
+        )
+
+    # Keys
+
+    def action_move(self, steps: int) -> None:
+        """Go to another quantization."""
+        listed = self.query_one(OptionList)
+        self._has_moved = True
+        if self._rows:
+            place = (listed.highlighted or 0) + steps
+            listed.highlighted = max(0, min(len(self._rows) - 1, place))
+
+    def action_context(self, steps: int) -> None:
+        """Judge for a larger or a smaller window."""
+        if self._can("variant.context"):
+            self._judge(lambda fits: fits.with_context(steps))
+
+    def action_cache(self) -> None:
+        """Judge the fit with another KV cache type."""
+        if self._can("variant.cache"):
+            self._judge(ModelFits.with_next_cache)
+
+    def _can(self, key_id: str) -> bool:
+        """Whether a key does something as it stands; said where it does not."""
+        can = key_id in self._useful(self._chosen)
+        if not can:
+            self.remark(_NOT_NOW[key_id])
+        return can
+
+    def _judge(self, change: Callable[[ModelFits], ModelFits]) -> None:
+        self._fits = change(self._fits)
+        self._show()
+
+    def action_place(self) -> None:
+        """Choose another place for it."""
+        if self._can("variant.place"):
+            self._way = (self._way + 1) % len(self._ways)
+            self._show()
+
+    def action_projector(self) -> None:
+        """Take the picture encoder along, or leave it."""
+        if self._can("variant.projector"):
+            self._takes_projector = not self._takes_projector
+            self._say()
+
+    @on(OptionList.OptionSelected)
+    def action_choose(self) -> None:
+        """Put it into the queue, if it can be fetched."""
+        chosen = self._chosen
+        if chosen is None:
+            return
+        variant = chosen.row.variant
+        if chosen.place.provider is None and variant is not None and variant.problem:
+            self._say_trouble(f"It cannot be downloaded: {variant.problem}")
+            return
+        origins = origins_of(self._offer, self._repo, chosen)
+        if origins:
+            self.dismiss(origins)
+
+    def action_close(self) -> None:
+        """Fetch nothing."""
+        self.dismiss(())
+
+
+def _ways(offer: Offer) -> list[tuple[Place, str | None]]:
+    """Give the places with the name that each pulls by; None is the repository's own."""
+    ways: list[tuple[Place, str | None]] = []
+    for place in offer.places:
+        if place.provider is None:
+            ways.append((place, None))
+        elif place.takes_hub:
+            ways.append((place, None))
+            if offer.ollama is not None:
+                ways.append((place, offer.ollama))
+    return ways or [(Place(label="this machine"), None)]

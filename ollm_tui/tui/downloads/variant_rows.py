@@ -1,0 +1,283 @@
+"""The rows of the choice of a quantization, and the lines about what is chosen; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from textual.content import Content
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
+from ollm_tui.library.entry_fit import USUAL, window_of
+from ollm_tui.library.fit import Fit
+from ollm_tui.library.fitting import fit_short, fit_words
+from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
+from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.runtime.places import Place
+from ollm_tui.tui.downloads.find_rows import LOOKS
+from ollm_tui.tui.figures import parameters, popularity, size, window
+from ollm_tui.tui.models.fits import ModelFits
+from ollm_tui.tui.widgets.chrome import cut, fit
+
+_LONGEST: Final = 500
+"""Characters of a foreign text that are looked at; no line shows as many."""
+_PROJECTORS: Final = ("F16", "BF16", "Q8_0", "F32")
+"""Which picture encoder is taken, the usual one first."""
+_QUANT_CELLS: Final = 12
+_LICENCE: Final = 40
+_NO_LICENCE: Final = "licence unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What is chosen from: a repository, and what the registry says of it while it is asked."""
+
+    repo: str
+    revision: str = "main"
+    quantization: str | None = None
+    """The one that was named."""
+    path: str | None = None
+    """The file that was named; a part of a split model means all of it."""
+    entry: RegistryEntry | None = None
+    places: tuple[Place, ...] = ()
+    ollama: str | None = None
+    """The model's name in Ollama's own library."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantRow:
+    """One quantization."""
+
+    quantization: str | None
+    size: int | None
+    variant: Variant | None = None
+    """None while only the registry has told of it."""
+    fit: Fit | None = None
+    is_best: bool = False
+
+    @property
+    def id(self) -> str:
+        """What tells it from the others."""
+        # The name alone would not do: two may have the same, each in a folder of its own.
+        return self.variant.files[0].path if self.variant is not None else self.quantization or ""
+
+    def has(self, path: str) -> bool:
+        """Whether a file of the repository belongs to it."""
+        return self.variant is not None and any(file.path == path for file in self.variant.files)
+
+    @property
+    def label(self) -> str:
+        """How it is called in the list."""
+        return self.quantization or (self.variant.name if self.variant is not None else "?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What shall be fetched, and where to."""
+
+    row: VariantRow
+    place: Place
+    projector: Variant | None = None
+    """The picture encoder that goes along."""
+    pull_name: str | None = field(default=None)
+    """The name that a server pulls it by, where that is not the repository's."""
+
+
+def rows_of(offer: Offer, repo: HubRepo | None, fits: ModelFits) -> list[VariantRow]:
+    """Give what can be chosen, the best quality first, with the one to take marked."""
+    if repo is None:
+        sizes = offer.entry.sizes if offer.entry is not None else {}
+        known = [VariantRow(quantization=name, size=amount) for name, amount in sizes.items()]
+        known.sort(key=lambda row: -(row.size or 0))
+    else:
+        known = [
+            VariantRow(quantization=one.quantization, size=one.size, variant=one)
+            for one in repo.variants
+            if one.kind != "projector"
+        ]
+    model = repo.model if repo is not None else None
+    entry = offer.entry
+    family = (model.architecture if model else None) or (entry.family if entry else None)
+    return _judged(known, fits, _parameters(offer, model), _trained(offer, model), family)
+
+
+def _judged(
+    rows: Sequence[VariantRow],
+    fits: ModelFits,
+    parameter_count: int | None,
+    trained: int | None,
+    family: str | None,
+) -> list[VariantRow]:
+    usable = [place for place, row in enumerate(rows) if _is_model(row)]
+    best = fits.best(
+        [(rows[place].quantization, rows[place].size) for place in usable],
+        parameter_count,
+        trained,
+        family,
+    )
+    return [
+        VariantRow(
+            quantization=row.quantization,
+            size=row.size,
+            variant=row.variant,
+            fit=fits.of_size(row.size, parameter_count, trained, family)
+            if row.size and _is_model(row)
+            else None,
+            is_best=best is not None and place == usable[best],
+        )
+        for place, row in enumerate(rows)
+    ]
+
+
+def _is_model(row: VariantRow) -> bool:
+    return row.variant is None or (row.variant.kind == "model" and row.variant.problem is None)
+
+
+def _parameters(offer: Offer, model: HubModel | None) -> int | None:
+    return (model.parameters if model else None) or (
+        offer.entry.parameters if offer.entry else None
+    )
+
+
+def _trained(offer: Offer, model: HubModel | None) -> int | None:
+    return (model.context if model else None) or (window_of(offer.entry) if offer.entry else None)
+
+
+def projector_of(repo: HubRepo | None) -> Variant | None:
+    """Give the picture encoder to take along; None where the repository has none."""
+    found = [one for one in repo.variants if one.kind == "projector"] if repo is not None else []
+    found = [one for one in found if one.problem is None]
+    for wish in _PROJECTORS:
+        for one in found:
+            if (one.quantization or "").upper() == wish:
+                return one
+    return found[0] if found else None
+
+
+def first_marked(
+    rows: Sequence[VariantRow], offer: Offer, gone_to: str | None = None
+) -> str | None:
+    """Give the row to begin at: the named one, else the one to take, else a usual one.
+
+    `gone_to` is a quantization that somebody went to before the list was whole.
+    """
+    wanted = gone_to or offer.quantization
+    named = [row for row in rows if wanted and (row.quantization or "").lower() == wanted.lower()]
+    if offer.path is not None and gone_to is None:
+        named = [row for row in rows if row.has(offer.path)]
+    best = [row for row in rows if row.is_best]
+    usual = [row for row in rows if row.quantization == USUAL]
+    return next((row.id for row in (*named, *best, *usual)), None)
+
+
+def row_content(row: VariantRow, width: int) -> Content:
+    """Write one row in `width` cells."""
+    label = fit(clean_name(row.label[:_LONGEST]), max(_QUANT_CELLS, width - 48))
+    amount = (size(row.size) if row.size else "").rjust(8)
+    verdict = fit_short(row.fit) if row.fit else ""
+    look = LOOKS[row.fit.verdict] if row.fit else "$text-muted"
+    return Content.assemble(
+        ("▸ " if row.is_best else "  ", "$text-success"),
+        (label, "bold" if row.is_best else ""),
+        (f"  {amount}", "$text-muted"),
+        (f"  {verdict:<9}", look),
+        (f"  {cut(_remark(row), 24)}", "$text-success" if row.is_best else "$text-muted"),
+    )
+
+
+def _remark(row: VariantRow) -> str:
+    variant = row.variant
+    if variant is not None and variant.problem:
+        return clean_line(variant.problem[:_LONGEST])
+    words = ["recommended"] if row.is_best else []
+    if variant is not None and variant.kind != "model":
+        words.append("not for chats" if variant.kind == "other" else variant.kind)
+    if variant is not None and len(variant.files) > 1:
+        words.append(f"{len(variant.files)} parts")
+    return ", ".join(words)
+
+
+def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[str]:
+    """Say what the repository is: size, window, licence, and what must be accepted first."""
+    model = repo.model if repo is not None else None
+    entry = offer.entry
+    licence = (model.licence if model else None) or (entry.licence if entry else None)
+    downloads = model.downloads if model else entry.downloads if entry else None
+    likes = model.likes if model else entry.likes if entry else None
+    many, trained = _parameters(offer, model), _trained(offer, model)
+    facts = (
+        f"{parameters(many)} parameters" if many else "",
+        f"{window(trained)} context" if trained else "",
+        f"licence {cut(clean_line(licence[:_LONGEST]), _LICENCE)}"
+        if licence
+        else _NO_LICENCE
+        if model
+        else "",
+        popularity(downloads, "download", " a month"),
+        popularity(likes, "like"),
+    )
+    lines = [" · ".join(filter(None, facts))]
+    if model is not None and model.gated:
+        page = f"{clean_line(hub_place[:_LONGEST])}/{clean_name(offer.repo[:_LONGEST])}"
+        lines.append(f"Accept its terms at {page}, then set HF_TOKEN to download it.")
+    return lines
+
+
+def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
+    """Write the verdict with its numbers, and what it is for."""
+    context, cache = f"{window(fits.context)} context", f"{fits.kv_type} cache"
+    if row is None:
+        return ""
+    if row.fit is None:
+        return f"For {context}, {cache}"
+    model, overhead = f"model {size(row.fit.weights)}", f"overhead {size(row.fit.overhead)}"
+    if not row.fit.context:
+        return f"{fit_words(row.fit)}\n{model}, {overhead}"
+    made_of = f"{model}, cache {size(row.fit.cache)}, {overhead}"
+    return f"{fit_words(row.fit)}\n{window(row.fit.context)} context, {cache}: {made_of}"
+
+
+def place_line(chosen: Chosen) -> str:
+    """Say where it goes, and how much room there is."""
+    place = chosen.place
+    if place.provider is not None:
+        name = clean_name((chosen.pull_name or "")[:_LONGEST])
+        return f"To {clean_name(place.label)}, which pulls {name}"
+    free = f" · {size(place.free)} free" if place.free is not None else ""
+    return f"To {clean_name(str(place.folder))}{free}"
+
+
+def is_too_large(chosen: Chosen) -> bool:
+    """Whether it is known that there is no room for it."""
+    needed = chosen.row.size
+    free = chosen.place.free
+    return needed is not None and free is not None and needed > free
+
+
+def origins_of(offer: Offer, repo: HubRepo | None, chosen: Chosen) -> tuple[Origin, ...]:
+    """Give what to put into the queue; nothing while the files are not known."""
+    if chosen.place.provider is not None and chosen.pull_name is not None:
+        return (ProviderPull(provider=chosen.place.provider, model=chosen.pull_name),)
+    variants = (chosen.row.variant, chosen.projector)
+    if repo is None or chosen.row.variant is None:
+        return ()
+    return tuple(_files(repo, variant) for variant in variants if variant is not None)
+
+
+def _files(repo: HubRepo, variant: Variant) -> HubFiles:
+    return HubFiles(
+        repo=repo.model.repo,
+        revision=repo.revision,
+        name=variant.name,
+        files=variant.files,
+        licence=repo.model.licence,
+        kind=variant.kind,
+    )
+
+
+def pull_name(offer: Offer, place: Place, row: VariantRow | None) -> str | None:
+    """Give the name by which a server pulls what is marked; None where it cannot."""
+    if place.provider is None or not place.takes_hub:
+        return None
+    quantization = row.quantization if row is not None else None
+    return f"hf.co/{offer.repo}:{quantization}" if quantization else f"hf.co/{offer.repo}"

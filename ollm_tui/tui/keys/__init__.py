@@ -1,0 +1,1 @@
+"""Every key of the app, in one table, and what is made of it."""

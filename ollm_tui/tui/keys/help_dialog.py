@@ -1,0 +1,151 @@
+"""Keys and commands, from the tables they are made of."""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Static
+
+from ollm_tui.tui.dialogs.dialog import Dialog
+from ollm_tui.tui.keys.palette import Described
+from ollm_tui.tui.keys.table import SCREENS, Key, display_all
+
+COLUMN = 22
+STACKED_BELOW = 40
+"""In fewer cells what a key does stands below it."""
+_GOING_THROUGH = frozenset({"cursor", "caret"})
+
+
+class Help(Dialog[None]):
+    """One page to scroll."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c,f1,q", "dismiss(None)", "Close", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    Help {
+        & > Vertical { height: 90%; }
+        &.-low > Vertical { height: 100%; }
+        VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
+        #page { height: auto; width: 1fr; }
+    }
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[Key],
+        editing: Sequence[Key],
+        commands: Sequence[Described],
+        scope: str = "",
+    ) -> None:
+        """Show them all; those of the screen of this `scope` come first."""
+        super().__init__()
+        elsewhere = _GOING_THROUGH | SCREENS.keys()
+        self._keys = [key for key in keys if key.scope not in elsewhere]
+        self._further = {
+            "While browsing messages": [key for key in keys if key.scope in _GOING_THROUGH],
+            **{head: [key for key in keys if key.scope == one] for one, head in SCREENS.items()},
+        }
+        head = SCREENS.get(scope)
+        self._first = {head: self._further.pop(head)} if head else {}
+        self._editing = editing
+        self._commands = commands
+
+    def compose(self) -> ComposeResult:
+        """Lay out the page."""
+        with Vertical():
+            yield Static("Help", classes="title", markup=False)
+            with VerticalScroll():
+                yield Static("", id="page", markup=False)
+            yield Static("Esc close · Up Down PgUp PgDn scroll", id="about", markup=False)
+
+    def on_mount(self) -> None:
+        """Let the scroll keys work at once."""
+        self.set_focus(self.query_one(VerticalScroll))
+
+    def on_resize(self, event: Resize) -> None:
+        """Write the page for the width there is."""
+        width = max(1, min(84, event.size.width * 94 // 100) - 8)
+        page = help_page(
+            self._keys, self._further, self._editing, self._commands, width, first=self._first
+        )
+        self.query_one("#page", Static).update(page)
+
+
+def help_page(
+    keys: Iterable[Key],
+    further: Mapping[str, Iterable[Key]],
+    editing: Iterable[Key],
+    commands: Iterable[Described],
+    width: int,
+    *,
+    first: Mapping[str, Iterable[Key]] = MappingProxyType({}),
+) -> Content:
+    """Write all keys and commands in `width` cells."""
+    command_rows = [(_call(command), command.help) for command in commands]
+    return Content("\n").join(
+        [
+            *(line for head, rows in first.items() for line in _section(head, rows, width)),
+            Content.styled("Keys", "bold $primary"),
+            *_table(_key_rows(keys), width),
+            Content(""),
+            Content.styled("Commands", "bold $primary"),
+            *_table(command_rows, width),
+            Content(""),
+            Content.styled("A line that begins with // is sent with one slash.", "$text-muted"),
+            Content(""),
+            *(line for head, rows in further.items() for line in _section(head, rows, width)),
+            Content.styled("In the input", "bold $primary"),
+            *_table(_key_rows(editing), width),
+        ]
+    )
+
+
+def _section(head: str, keys: Iterable[Key], width: int) -> Iterator[Content]:
+    yield Content.styled(head, "bold $primary")
+    yield from _table(_key_rows(keys), width)
+    yield Content("")
+
+
+def _key_rows(keys: Iterable[Key]) -> list[tuple[str, str]]:
+    return [
+        (display_all(key), key.description + (f" ({key.when})" if key.when else "")) for key in keys
+    ]
+
+
+def _call(command: Described) -> str:
+    names = ", ".join(f"/{name}" for name in (command.name, *command.aliases))
+    return f"{names} {command.usage}".strip()
+
+
+def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
+    if width < STACKED_BELOW:
+        yield from _stack(rows, width)
+        return
+    column = min(COLUMN, width * 2 // 5)
+    for left, right in rows:
+        lefts = textwrap.wrap(left, column) or [""]
+        rights = textwrap.wrap(right, max(10, width - column - 2)) or [""]
+        for line in range(max(len(lefts), len(rights))):
+            yield Content.assemble(
+                (_line(lefts, line).ljust(column), "bold"),
+                "  ",
+                (_line(rights, line), "$text-muted"),
+            )
+
+
+def _stack(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
+    for left, right in rows:
+        yield from (Content.styled(line, "bold") for line in textwrap.wrap(left, width))
+        indented = textwrap.wrap(right, width, initial_indent="  ", subsequent_indent="  ")
+        yield from (Content.styled(line, "$text-muted") for line in indented)
+
+
+def _line(lines: Sequence[str], number: int) -> str:
+    return lines[number] if number < len(lines) else ""

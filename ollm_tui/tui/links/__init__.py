@@ -1,0 +1,1 @@
+"""Links: where they lead, and opening one."""

@@ -1,0 +1,155 @@
+"""Ask whether a link may be opened: where it leads is shown, and no is the default."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final, Literal, TypeAlias
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import counted
+from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
+from ollm_tui.tui.dialogs.reading import Passage, Reading
+from ollm_tui.tui.links.host import Host
+from ollm_tui.tui.links.target import LinkRefusal, LinkTarget
+from ollm_tui.tui.widgets.chrome import cut
+
+LinkAnswer: TypeAlias = Literal["open", "copy"] | None
+
+_MOST_HOSTS: Final = 2
+"""Recipients of a mail that are named one by one; the whole address names all."""
+_COLUMN: Final = 11
+_ROWS_AROUND: Final = 12
+_WIDEST: Final = 84
+_NARROWEST: Final = 12
+_EDGES: Final = 8
+"""Cells of the frame and the air in it."""
+
+
+class OpenLink(ArmedDialog[LinkAnswer]):
+    """Built from the very address that would be opened."""
+
+    DEFAULT_CSS = """
+    OpenLink {
+        & > Vertical { height: auto; max-height: 96%; }
+        #facts { height: auto; margin-bottom: 1; }
+        #warnings { height: auto; color: $text-warning; margin-bottom: 1; }
+        &.-low #facts { margin-bottom: 0; max-height: 4; }
+        &.-low #warnings { margin-bottom: 0; }
+    }
+    """
+
+    def __init__(
+        self,
+        address: str,
+        target: LinkTarget | LinkRefusal,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Show a target; `address` is what stands in the text, shown where it is refused."""
+        super().__init__(clock=clock)
+        self._target = target
+        self._address = target.address if isinstance(target, LinkTarget) else address
+
+    def compose(self) -> ComposeResult:
+        """Lay out the parts and the whole."""
+        target = self._target
+        inner = min(_WIDEST, self.app.size.width * 94 // 100) - _EDGES
+        room = max(_NARROWEST, inner - _COLUMN)
+        if isinstance(target, LinkTarget):
+            title, warnings, facts = (
+                "Open this link?",
+                list(_warnings(target)),
+                list(_facts(target, room)),
+            )
+        else:
+            title, warnings, facts = "This link is not opened", [target.reason], []
+        rows = bool(warnings) + len(facts) + sum(1 + len(text) // room for text in warnings)
+        with Vertical():
+            yield Static(title, classes="title", markup=False)
+            if warnings:
+                yield Static(Content("\n".join(warnings)), id="warnings")
+            if facts:
+                yield Static(_written(facts), id="facts")
+            whole = Passage("The whole address", self._address)
+            yield Reading([whole], margin=_ROWS_AROUND + rows)
+            yield Static(Content(WAITING), id="about")
+
+    def keys(self) -> Content:
+        """Name the keys that answer."""
+        ways = [("c", "copy the address"), ("n", "or Esc close")]
+        if isinstance(self._target, LinkTarget) and self.is_read:
+            ways.insert(0, ("y", "open"))
+        return named_keys(*ways)
+
+    def answer(self, event: events.Key) -> bool:
+        """Open, copy or close by a letter."""
+        match event.character:
+            case "y" if isinstance(self._target, LinkTarget):
+                self.dismiss("open")
+            case "c":
+                self.dismiss("copy")
+            case "n":
+                self.dismiss(None)
+            case _:
+                return False
+        return True
+
+    def refuse(self) -> None:
+        """Open nothing."""
+        self.dismiss(None)
+
+
+def _warnings(target: LinkTarget) -> Iterator[str]:
+    """Sentences about what is easily taken for something else."""
+    if target.user:
+        yield "The part before the @ is not the host."
+    if any(host.is_international for host in target.hosts):
+        yield "The host has look-alike letters."
+    for place in dict.fromkeys(host.place for host in target.hosts if host.place):
+        yield f"The host is in {place}." if " machine" not in place else f"It leads to {place}."
+
+
+def _facts(target: LinkTarget, room: int) -> Iterator[tuple[str, str]]:
+    """The parts of an address by name, each cut to one row; the whole address has all of it."""
+    yield "Scheme", target.scheme
+    for host in target.hosts[:_MOST_HOSTS]:
+        yield from _of_host(host, room)
+    if (more := len(target.hosts) - _MOST_HOSTS) > 0:
+        yield "", f"and {counted(more, 'more recipient')}"
+    if target.user:
+        yield "Before @", cut(target.user, room)
+    if target.port is not None:
+        yield "Port", str(target.port)
+    if target.rest:
+        yield "Fields" if target.scheme == "mailto" else "Path", cut(target.rest, room)
+
+
+def _of_host(host: Host, room: int) -> Iterator[tuple[str, str]]:
+    yield "Host", _ending(host.ascii, room)
+    if host.is_international:
+        yield "Written as", _ending(clean_name(host.written), room)
+
+
+def _ending(host: str, room: int) -> str:
+    """Who owns a host is said by its end."""
+    if cell_len(host) <= room:
+        return host
+    short = host
+    while cell_len(short) >= room:
+        short = short[1:]
+    return f"…{short}"
+
+
+def _written(facts: list[tuple[str, str]]) -> Content:
+    parts: list[str | tuple[str, str]] = []
+    for name, value in facts:
+        end = "\n" if parts else ""
+        look = "bold" if name == "Host" else ""
+        parts += [(f"{end}{name:<{_COLUMN}}", "$text-muted"), (value, look)]
+    return Content.assemble(*parts)

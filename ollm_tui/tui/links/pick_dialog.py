@@ -1,0 +1,63 @@
+"""Choose one of the links of a text."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from textual import on
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.tui.dialogs.filter_list import FilterList
+from ollm_tui.tui.transcript.links import FoundLink
+from ollm_tui.tui.widgets.chrome import cut
+
+MOST: Final = 300
+"""Rows listed at once; typing finds the others."""
+_LOOKED_AT: Final = 2_000
+
+
+class PickLink(FilterList[str | None]):
+    """Gives the address of the chosen link; asking before it is opened is the opener's business."""
+
+    HEADING = "Links in the last answer"
+    DEFAULT_CSS = """
+    PickLink > Vertical { width: 96; height: 22; }
+    """
+
+    def __init__(self, links: Sequence[FoundLink]) -> None:
+        super().__init__()
+        self._links = [(link.address, _label(link)) for link in links]
+
+    @on(Input.Changed)
+    def _narrow(self) -> None:
+        self._show()
+
+    def on_resize(self, _event: Resize) -> None:
+        """Write the rows for the new width."""
+        self.call_after_refresh(self._show)
+
+    def _show(self) -> None:
+        words = self.query_text.casefold().split()
+        kept = [
+            (number, label)
+            for number, (_address, label) in enumerate(self._links)
+            if all(word in label.casefold() for word in words)
+        ]
+        width = self.row_width
+        rows = [Option(Content(cut(label, width)), id=str(number)) for number, label in kept]
+        self.fill(rows[:MOST])
+        more = f"{len(kept) - MOST:,} more: type to find them · " if len(kept) > MOST else ""
+        self.say(f"{more}Enter open · Esc close" if kept else "No link matches.")
+
+    @on(OptionList.OptionSelected)
+    def _choose(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._links[int(event.option_id or 0)][0])
+
+
+def _label(link: FoundLink) -> str:
+    text, address = link.text[:_LOOKED_AT], link.address[:_LOOKED_AT]
+    is_seen = address.removeprefix("mailto:") in text
+    return clean_name(text if is_seen else f"{text} ({address})")

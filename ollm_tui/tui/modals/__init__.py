@@ -1,1 +1,0 @@
-"""The dialogs: each returns a value and knows nothing of who opened it."""

@@ -1,0 +1,208 @@
+"""The columns of the models screen: which fit, what stands in each, how each sorts; pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from rich.cells import cell_len
+
+from ollm_tui.library.fit_words import fit_short
+from ollm_tui.tui.figures import size, window
+from ollm_tui.tui.models.entry import ModelEntry
+from ollm_tui.tui.widgets.chrome import cut, fit
+
+ColumnId: TypeAlias = Literal[
+    "name", "provider", "size", "quant", "context", "can", "loaded", "modified", "fit"
+]
+SortKey: TypeAlias = str | float | tuple[int, str]
+GAP: Final = 2
+_LEAST_NAME: Final = 18
+_GROWTH: Final[tuple[tuple[ColumnId, int], ...]] = (
+    *(
+        ("can", 20),
+        ("name", 26),
+        ("provider", 15),
+        ("name", 40),
+        ("can", 35),
+        ("provider", 20),
+        ("name", 500),
+    ),
+)
+"""How far columns grow, one after the other, where there is room."""
+_FITS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
+    {"gpu": (0, "good"), "partly": (1, "fair"), "cpu": (2, "quiet"), "no": (3, "bad")}
+)
+"""Verdicts, the best first, and their looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    id: ColumnId
+    head: str
+    width: int
+    text: Callable[[ModelEntry], str]
+    key: Callable[[ModelEntry], SortKey | None]
+    """What it sorts by; None is unknown and comes last."""
+    is_right: bool = False
+    largest_first: bool = False
+    """Whether somebody who sorts by it wants the largest or latest first."""
+    look: Callable[[ModelEntry], str] = lambda _entry: "quiet"
+    """The end of the component class."""
+
+    def cell(self, entry: ModelEntry) -> str:
+        """Write the cell, exactly as wide as the column."""
+        return self.placed(self.text(entry))
+
+    def placed(self, text: str) -> str:
+        """Cut or fill a text to the width of the column."""
+        if not self.is_right:
+            return fit(text, self.width)
+        short = cut(text, self.width)
+        return " " * max(0, self.width - cell_len(short)) + short
+
+
+def _loaded(entry: ModelEntry) -> str:
+    if not entry.is_loaded:
+        return ""
+    share = entry.gpu_share
+    if share is None:
+        return "●"
+    return "● CPU" if share <= 0 else "● GPU" if share >= 1 else f"● {share * 100:.0f} %"
+
+
+def _context(entry: ModelEntry) -> str:
+    if entry.context:
+        return window(entry.context) + ("!" if "context" in entry.info.chosen else "")
+    return f"≤{window(entry.trained)}" if entry.trained else ""
+
+
+def _modified(entry: ModelEntry) -> datetime | None:
+    try:
+        then = datetime.fromisoformat(entry.info.modified_at or "")
+    except ValueError:
+        return None
+    return then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+
+
+def _modified_key(entry: ModelEntry) -> float | None:
+    then = _modified(entry)
+    try:
+        return then.timestamp() if then is not None else None
+    except (OverflowError, ValueError):
+        return None
+
+
+def _modified_text(entry: ModelEntry) -> str:
+    then = _modified(entry)
+    return then.date().isoformat() if then is not None else ""
+
+
+def _loaded_key(entry: ModelEntry) -> float | None:
+    if entry.is_loaded is None:
+        return None
+    return 1.0 + (entry.gpu_share or 0.0) if entry.is_loaded else 0.0
+
+
+def _fit_text(entry: ModelEntry) -> str:
+    return fit_short(entry.fit) if entry.fit else ""
+
+
+def _fit_key(entry: ModelEntry) -> float | None:
+    known = _FITS.get(entry.fit.verdict) if entry.fit else None
+    return None if known is None else known[0]
+
+
+def _fit_look(entry: ModelEntry) -> str:
+    known = _FITS.get(entry.fit.verdict) if entry.fit else None
+    return "quiet" if known is None else known[1]
+
+
+def _ability_key(entry: ModelEntry) -> tuple[int, str] | None:
+    return (len(entry.abilities), " ".join(entry.abilities)) if entry.abilities else None
+
+
+def _size_key(entry: ModelEntry) -> float | None:
+    return entry.info.size_bytes or None
+
+
+def _size_text(entry: ModelEntry) -> str:
+    known = entry.info.size_bytes
+    return size(known) if known and known > 0 else ""
+
+
+COLUMNS: Final[tuple[Column, ...]] = (
+    Column("name", "Name", _LEAST_NAME, lambda one: one.name, lambda one: one.name.casefold()),
+    Column(
+        "provider", "Provider", 12, lambda one: one.provider, lambda one: one.provider.casefold()
+    ),
+    Column("size", "Size", 7, _size_text, _size_key, is_right=True, largest_first=True),
+    Column(
+        "quant",
+        "Quant",
+        8,
+        lambda one: one.quantization,
+        lambda one: one.quantization.casefold() or None,
+    ),
+    Column(
+        "context",
+        "Ctx",
+        5,
+        _context,
+        lambda one: one.context or one.trained,
+        is_right=True,
+        largest_first=True,
+    ),
+    Column(
+        "can",
+        "Capabilities",
+        17,
+        lambda one: " ".join(one.abilities),
+        _ability_key,
+        largest_first=True,
+    ),
+    Column(
+        "loaded",
+        "Loaded",
+        8,
+        _loaded,
+        _loaded_key,
+        largest_first=True,
+        look=lambda _one: "good",
+    ),
+    Column("modified", "Modified", 10, _modified_text, _modified_key, largest_first=True),
+    Column("fit", "Fit", 8, _fit_text, _fit_key, look=_fit_look),
+)
+_FIRST_TO_STAY: Final[tuple[ColumnId, ...]] = (
+    *("name", "size", "loaded", "can", "provider", "context", "fit", "quant", "modified"),
+)
+"""What matters least goes first where not all have room."""
+
+
+def columns_for(width: int, *, has_fit: bool) -> list[Column]:
+    """Give the columns that have room, in their order; the name takes what is left."""
+    chosen = {column.id: column for column in COLUMNS}
+    if not has_fit:
+        del chosen["fit"]
+    for last in reversed(_FIRST_TO_STAY):
+        if _width_of(list(chosen.values())) <= width or len(chosen) == 1:
+            break
+        chosen.pop(last, None)
+    columns = list(chosen.values())
+    widths = {column.id: column.width for column in columns}
+    left = width - _width_of(columns)
+    if left < 0:
+        widths["name"] = max(1, widths["name"] + left)
+    for name, most in _GROWTH:
+        if name in widths and left > 0:
+            more = min(left, most - widths[name])
+            widths[name] += more
+            left -= more
+    return [replace(column, width=widths[column.id]) for column in columns]
+
+
+def _width_of(columns: Sequence[Column]) -> int:
+    return sum(column.width for column in columns) + GAP * (len(columns) - 1)

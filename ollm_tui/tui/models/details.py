@@ -1,0 +1,197 @@
+"""The details of one model: what it is and can, which settings count for it, its texts."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
+
+from textual import getters, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.tui.chat.header import ChatHeader
+from ollm_tui.tui.chat.hint_line import HintLine
+from ollm_tui.tui.chat.status_line import KeyHint
+from ollm_tui.tui.dialogs.copying import Copying
+from ollm_tui.tui.dialogs.dialog import LeftOnce
+from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.models.sections import section_number, sections_of
+from ollm_tui.tui.models.sheet import Sheet
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
+from ollm_tui.tui.transcript.search.bar import SearchBar
+from ollm_tui.tui.widgets.key_line import KeyLine
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.details import Deed, ModelDetails
+
+DetailsAnswer: TypeAlias = 'Deed | Literal["chat"] | None'
+"""What is to be done with the model; None is nothing."""
+_SCROLLING: Final = frozenset({"line", "page", "edge", "section"})
+
+
+class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
+    """Gives what is to be done with the model: whoever opened it asks before and does it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("details")]
+    DEFAULT_CSS = """
+    ModelDetailsScreen {
+        & > Sheet { height: 1fr; margin: 1 2 1 2; }
+        &.-low > Sheet { margin: 0 2; }
+    }
+    """
+
+    sheet = getters.query_one(Sheet)
+    hints = getters.query_one(HintLine)
+    bar = getters.query_one(SearchBar)
+
+    def __init__(
+        self,
+        details: "ModelDetails",
+        *,
+        refusals: "Mapping[Deed, str | None] | None" = None,
+        section: str | None = None,
+        keymap: Keymap | None = None,
+        copies: Path | None = None,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
+        """Show `details`, the section of this id first.
+
+        `refusals` tells for each deed why it cannot be done, None where it can; without it none is
+        offered. `copies` is the folder for what is too large for a clipboard.
+        """
+        super().__init__()
+        self.VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
+        self.details = details
+        self.keymap = keymap or Keymap()
+        self.provider_name = details.ref.provider
+        self._refusals = refusals
+        self._sections = sections_of(details, (now or _utc_now)())
+        self._first = section_number(self._sections, section) or 0
+        self._copying = Copying(self, copies)
+        self._is_searching = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        yield ChatHeader("Model details", self.details.ref.model, self.provider_name)
+        yield Sheet(self._sections, first=self._first)
+        yield HintLine()
+        yield SearchBar([KeyHint("Enter", "next"), KeyHint("Esc", "close")])
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Let the sheet have the keys, and name those that matter."""
+        self.set_focus(self.sheet)
+        self._name_keys()
+
+    def has(self, section: str) -> bool:
+        """Whether there is a section of this id."""
+        return section_number(self._sections, section) is not None
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While somebody writes what to search for, letters are letters."""
+        if self._is_searching:
+            return action == "back"
+        return super().check_action(action, parameters)
+
+    def action_back(self) -> None:
+        """End the search, or leave."""
+        if self._is_searching:
+            self._end_search()
+        else:
+            self.dismiss(None)
+
+    def action_leave(self, answer: 'Deed | Literal["chat"]') -> None:
+        """Give what is to be done, or say why it cannot be."""
+        refusal = None if answer == "chat" else self._refusal(answer)
+        if refusal is None:
+            self.dismiss(answer)
+        else:
+            self.hints.flash(clean_line(refusal), FLASH_S)
+
+    def _refusal(self, deed: "Deed") -> str | None:
+        if self._refusals is None:
+            return "Not available here."
+        return self._refusals.get(deed)
+
+    def action_section(self, direction: int) -> None:
+        """Go to another section."""
+        self.sheet.go(direction)
+
+    def action_line(self, direction: int) -> None:
+        """Scroll a line."""
+        self.sheet.scroll_relative(y=direction, animate=False)
+
+    def action_page(self, direction: int) -> None:
+        """Scroll a page."""
+        self.sheet.scroll_relative(y=direction * max(1, self.sheet.size.height - 1), animate=False)
+
+    def action_edge(self, direction: int) -> None:
+        """Scroll to the top or the end."""
+        self.sheet.edge(direction)
+
+    def action_copy(self) -> None:
+        """Copy the current section."""
+        self._copying.text(self._sections[self.sheet.current].copied)
+
+    def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
+        """Show where a copy is."""
+        self.hints.stand(words if not is_error else f"! {words}")
+
+    @on(Sheet.Moved)
+    def _name_keys(self) -> None:
+        """Name the keys that matter: what cannot be done is not offered."""
+        able = [
+            name
+            for name, deed in _DEEDS.items()
+            if self._refusals is not None and self._refusals.get(deed) is None
+        ]
+        ids = ("details.back", "details.next", "details.copy", "details.find", "details.chat")
+        self.query_one(KeyLine).show(self.keymap.hints_of(*ids, *able))
+
+    # Searching
+
+    def action_find(self) -> None:
+        """Ask what to search for."""
+        self._is_searching = True
+        self.bar.ask()
+
+    @on(SearchBar.Changed)
+    def _seek(self, event: SearchBar.Changed) -> None:
+        self.sheet.seek(event.text)
+        self._find(1, fresh=True)
+
+    @on(SearchBar.Sought)
+    def _find_next(self) -> None:
+        self._find(1)
+
+    def action_again(self, direction: int) -> None:
+        """Go to another match of what was searched for last."""
+        self._find(direction)
+
+    @work(exclusive=True, group="find")
+    async def _find(self, direction: int, *, fresh: bool = False) -> None:
+        text = self.bar.text
+        found = bool(text) and await self.sheet.find(direction, fresh=fresh)
+        if self._is_searching:
+            self.bar.say("" if found or not text else "no matches")
+        elif not found:
+            self.hints.flash("No matches" if text else "Nothing to search for", FLASH_S)
+
+    def _end_search(self) -> None:
+        self._is_searching = False
+        self.set_focus(self.sheet)
+        self.bar.hide()
+
+
+_DEEDS: Final[Mapping[str, "Deed"]] = {
+    "details.load": "load",
+    "details.unload": "unload",
+    "details.delete": "delete",
+}
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)

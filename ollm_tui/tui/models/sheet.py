@@ -1,0 +1,286 @@
+"""A sheet of sections to scroll and search: only rows that are looked at are painted."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+import anyio.lowlevel
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ollm_tui.tui.models.sheet_lines import Line, Section, SheetRow, lines_of, rows_of
+from ollm_tui.tui.transcript.painters.rows import row_cells
+from ollm_tui.tui.transcript.strips import restyled_all
+
+SLICE_S: Final = 0.008
+"""How long laying out may keep the screen waiting at a time."""
+PAUSE_S: Final = 0.002
+MOST_ROWS: Final = 200_000
+"""What is below is not shown: nobody reads so far, and copying has all of it."""
+_BAR: Final = "▌"
+_ABOVE: Final = 2
+"""Rows that are seen above a match."""
+_NARROWEST: Final = 20
+_WIDEST: Final = 100
+
+
+class Sheet(ScrollView, can_focus=True):
+    """Shows sections; one of them is the current one, which keys act on."""
+
+    current = var(0, init=False)
+    """The number of the current section."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "sheet--title",
+        "sheet--name",
+        "sheet--value",
+        "sheet--note",
+        "sheet--text",
+        "sheet--bar",
+        "sheet--match",
+    }
+    DEFAULT_CSS = """
+    Sheet {
+        background: transparent;
+        scrollbar-size-vertical: 1;
+        overflow-x: hidden;
+        & .sheet--title { color: $text-primary; text-style: bold; }
+        & .sheet--name { color: $text-muted; }
+        & .sheet--note { color: $text-muted; }
+        & .sheet--bar { color: $text-accent; }
+        & .sheet--match { background: $warning 40%; }
+        &:ansi .sheet--name, &:ansi .sheet--note { text-style: dim; }
+        &:ansi .sheet--match, &:nocolor .sheet--match { text-style: reverse; }
+    }
+    """
+
+    class Moved(Message):
+        """Another section is the current one."""
+
+    def __init__(
+        self,
+        sections: Sequence[Section],
+        *,
+        first: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Show sections, the one numbered `first` at the top."""
+        super().__init__()
+        self.sections = tuple(sections)
+        self._clock = clock
+        self._width = 0
+        self._lines: list[Line] = []
+        self._rows: list[SheetRow] = []
+        self._heads: list[int] = []
+        self._coming: Iterator[SheetRow] = iter(())
+        self._needle: re.Pattern[str] | None = None
+        self._is_whole = False
+        self._wanted: int | None = first or None
+        self._match: int | None = None
+        self.set_reactive(Sheet.current, first)
+
+    # Laying out
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are there."""
+        return self._is_whole
+
+    def on_resize(self) -> None:
+        """Lay out for the new width; the current section stays in view."""
+        width = min(_WIDEST, max(_NARROWEST, self.size.width - self.styles.scrollbar_size_vertical))
+        if width != self._width:
+            self._width = width
+            self._lines, self._rows, self._heads = [], [], []
+            self._is_whole, self._match = False, None
+            self._coming = self._laid_out(width)
+            self._wanted = self.current or None
+            self._go_on()
+
+    def _laid_out(self, width: int) -> Iterator[SheetRow]:
+        for line, words in lines_of(self.sections, width):
+            number = len(self._lines)
+            self._lines.append(line)
+            if len(self._heads) <= line.section:
+                self._heads.append(len(self._rows))
+            yield from rows_of(line, width, words=words, number=number)
+
+    def _go_on(self) -> None:
+        """Lay out for a moment, and again when others have had their turn."""
+        until, width = self._clock() + SLICE_S, self._width
+        for count, row in enumerate(self._coming):
+            self._rows.append(row)
+            if len(self._rows) >= MOST_ROWS:
+                self._coming = iter(())
+                self._is_whole = True
+                break
+            if count % 8 == 7 and self._clock() > until:
+                break
+        else:
+            self._is_whole = True
+        self.virtual_size = Size(width, len(self._rows))
+        self._reach()
+        self.refresh()
+        if not self._is_whole:
+            # Messages alone would follow each other without a turn for anybody else.
+            frame = events.Callback(callback=partial(self._go_on_in_turn, width))
+            asyncio.get_running_loop().call_later(PAUSE_S, self.post_message, frame)
+
+    def _go_on_in_turn(self, width: int) -> None:
+        if self.is_attached and width == self._width and not self._is_whole:
+            self._go_on()
+
+    def _reach(self) -> None:
+        """Go to the section that is waited for as soon as enough of it is there."""
+        if self._wanted is None or len(self._heads) <= self._wanted:
+            return
+        head = self._heads[self._wanted]
+        if self._is_whole or len(self._rows) >= head + self.size.height:
+            # The scrollbar that allows it may only come with the next layout.
+            self.scroll_to(y=head, animate=False, immediate=True, force=True)
+            self._wanted = None
+
+    # Going through
+
+    def go(self, direction: int) -> None:
+        """Make the next or the previous section the current one, and show it from its top."""
+        number = min(len(self.sections) - 1, max(0, self.current + direction))
+        if number != self.current:
+            self.show_section(number)
+
+    def show_section(self, number: int) -> None:
+        """Make a section the current one and bring it into view."""
+        self.current = number
+        self._wanted = number
+        self._reach()
+
+    def watch_current(self) -> None:
+        """Draw the mark elsewhere."""
+        self.refresh()
+        self.post_message(self.Moved())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow the view: a section that nothing is seen of is not the current one."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._rows or self._wanted is not None:
+            return
+        top = min(round(new_value), len(self._rows) - 1)
+        bottom = min(top + self.size.height, len(self._rows)) - 1
+        first = self._lines[self._rows[top].line].section
+        last = self._lines[self._rows[bottom].line].section
+        if not first <= self.current <= last:
+            self.current = first if self.current < first else last
+
+    def edge(self, direction: int) -> None:
+        """Go to the beginning or the end."""
+        self._wanted = None
+        if direction < 0:
+            self.scroll_home(animate=False)
+        else:
+            self.scroll_end(animate=False)
+        self.current = 0 if direction < 0 else len(self.sections) - 1
+
+    # Searching
+
+    def seek(self, text: str) -> None:
+        """Mark what is searched for; an empty text marks nothing."""
+        self._needle = re.compile(re.escape(text), re.IGNORECASE) if text else None
+        self._match = None
+        self.refresh()
+
+    async def find(self, direction: int, *, fresh: bool = False) -> bool:
+        """Show the next row with a match, `fresh` also where the view is; False without one."""
+        needle = self._needle
+        while not self._is_whole:
+            await anyio.lowlevel.checkpoint()
+        if needle is None or not self._rows:
+            return False
+        before = self.scroll_offset.y - direction if self._match is None or fresh else self._match
+        found = await self._found(needle, (before + direction) % len(self._rows), direction)
+        if found is None:
+            return False
+        self._match = found
+        self.scroll_to(y=max(0, found - _ABOVE), animate=False, immediate=True)
+        self.current = self._lines[self._rows[found].line].section
+        return True
+
+    async def _found(self, needle: re.Pattern[str], at: int, direction: int) -> int | None:
+        """Look at every row once, from `at` on and around the end."""
+        total, until = len(self._rows), self._clock() + SLICE_S
+        for step in range(total):
+            number = (at + direction * step) % total
+            if self._matches(needle, number):
+                return number
+            if step % 64 == 63 and self._clock() > until:
+                await anyio.lowlevel.checkpoint()
+                until = self._clock() + SLICE_S
+        return None
+
+    def _matches(self, needle: re.Pattern[str], number: int) -> bool:
+        """Whether a match begins in a row, or stands in the name beside it."""
+        row = self._rows[number]
+        line = self._lines[row.line]
+        if row.start == 0 and needle.search(line.name):
+            return True
+        found = needle.search(line.text, row.start)
+        return found is not None and found.start() < max(row.end, row.start + 1)
+
+    # Painting
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the view."""
+        width, base = self.size.width, self.rich_style
+        number = self.scroll_offset.y + y
+        if number >= len(self._rows):
+            return Strip.blank(width, base)
+        segments = self._painted(self._rows[number], base)
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _painted(self, row: SheetRow, base: Style) -> list[Segment]:
+        line = self._lines[row.line]
+        is_title = bool(line.spans) and line.spans[0][1] == "title"
+        name = line.name if row.start == 0 else ""
+        marked = is_title and line.section == self.current
+        bar = Segment(_BAR if marked else " ", self._look("bar", base))
+        shown = self._marked([Segment(name, self._look("name", base))], name, 0)
+        pad = " " * max(0, line.hang - 1 - row_cells(shown) - (1 if name else 0))
+        # The name stands one cell in from the mark.
+        head = [Segment(" ", base), *shown, Segment(pad, base)] if name else [Segment(pad, base)]
+        text = [
+            Segment(part, self._look(look, base)) for part, look in _cut(line, row.start, row.end)
+        ]
+        return [bar, *head, *self._marked(text, line.text, row.start)]
+
+    def _marked(self, segments: list[Segment], whole: str, start: int) -> list[Segment]:
+        """Mark the matches in what is cut out of a line from `start` on."""
+        if self._needle is None:
+            return segments
+        style = self.get_component_rich_style("sheet--match")
+        spans = [
+            (max(0, found.start() - start), found.end() - start, style)
+            for found in self._needle.finditer(whole)
+            if found.end() > start
+        ]
+        return restyled_all(segments, spans)
+
+    def _look(self, name: str, base: Style) -> Style:
+        return base + self.get_component_rich_style(f"sheet--{name}", partial=True)
+
+
+def _cut(line: Line, start: int, end: int) -> Iterator[tuple[str, str]]:
+    """Cut a row out of the spans of its line."""
+    offset = 0
+    for text, look in line.spans:
+        piece = text[max(0, start - offset) : max(0, end - offset)]
+        if piece:
+            yield piece, look
+        offset += len(text)

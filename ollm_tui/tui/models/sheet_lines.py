@@ -1,0 +1,140 @@
+"""Sections of names, values and texts as rows of a width, laid out one after another; pure.
+
+Rows come lazily: a text of a megabyte costs nothing before somebody comes to it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from ollm_tui.decode.clean import clean
+from ollm_tui.tui.transcript.painters.wrap import wrap
+
+Look: TypeAlias = Literal["title", "name", "value", "note", "text"]
+PIECE: Final = 4096
+"""Code points of a line that are wrapped at a time: a longer one goes on below."""
+WIDEST_NAME: Final = 18
+_INDENT: Final = 2
+_GAP: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A name, its value, and a word about it; what is foreign of them is cleaned here."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading, and facts or a text below it."""
+
+    id: str
+    title: str
+    facts: tuple[Fact, ...] = ()
+    text: str = ""
+    """Shown as it is, wrapped where it is too wide."""
+    words: bool = True
+    """Whether its lines break between words; code breaks anywhere."""
+
+    @property
+    def copied(self) -> str:
+        """What copying gives: the text alone, or a line for each fact."""
+        if self.text:
+            return self.text
+        rows = ((fact.name, fact.value, fact.note) for fact in self.facts)
+        return "\n".join("\t".join(part for part in row if part) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line before it is wrapped: spans of looks, hung below a name."""
+
+    section: int
+    name: str = ""
+    spans: tuple[tuple[str, Look], ...] = ()
+    hang: int = 0
+    """Cells that its rows stand in from the left edge."""
+
+    @property
+    def text(self) -> str:
+        """What is wrapped, without the name."""
+        return "".join(text for text, _look in self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A row: the part of a line from `start` to `end`; the first row of a line shows its name."""
+
+    line: int
+    start: int
+    end: int
+
+
+def lines_of(sections: Sequence[Section], width: int) -> Iterator[tuple[Line, bool]]:
+    """Give every line, and whether it breaks between words."""
+    for number, section in enumerate(sections):
+        if number:
+            yield Line(number - 1), True
+        yield Line(number, spans=((clean(section.title), "title"),), hang=_INDENT), True
+        column = _column(section.facts, width)
+        for fact in section.facts:
+            yield from ((line, True) for line in _fact(number, fact, column))
+        for piece in _pieces(section.text):
+            spans: tuple[tuple[str, Look], ...] = ((piece, "text"),) if piece else ()
+            yield Line(number, spans=spans, hang=_INDENT), section.words
+
+
+def rows_of(line: Line, width: int, *, words: bool, number: int) -> Iterator[SheetRow]:
+    """Wrap a line; an empty one is an empty row."""
+    room = max(1, width - line.hang)
+    for start, end, _following in wrap(line.text, room, words=words):
+        yield SheetRow(number, start, end)
+
+
+def _column(facts: Sequence[Fact], width: int) -> int:
+    """Give the cells of the names' column."""
+    widest = max((len(fact.name) for fact in facts), default=0)
+    return min(widest, WIDEST_NAME, max(1, width * 2 // 5))
+
+
+def _fact(section: int, fact: Fact, column: int) -> Iterator[Line]:
+    """Give the lines of a fact: a value of several lines goes on below itself."""
+    hang = _INDENT + column + _GAP
+    name = _one_line(fact.name)
+    if len(name) > column:  # a long name has a line of its own
+        yield Line(section, spans=((name, "name"),), hang=_INDENT)
+        name = ""
+    note = _one_line(fact.note)
+    pieces = [*_pieces(fact.value)] or [""]
+    for number, piece in enumerate(pieces):
+        spans: list[tuple[str, Look]] = [(piece, "value")] if piece else []
+        if note and number == len(pieces) - 1:
+            spans.append((f"  {note}" if piece else note, "note"))
+        yield Line(section, "" if number else name, tuple(spans), hang)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Give the lines of a foreign text, cleaned, none of them endless."""
+    if not text:
+        return
+    start, end = 0, len(text.rstrip("\n"))
+    while start <= end:
+        feed = text.find("\n", start, min(end, start + PIECE + 1))
+        stop = feed if feed >= 0 else end
+        if stop - start > PIECE:
+            yield _cleaned(text[start : start + PIECE])
+            start += PIECE
+            continue
+        yield _cleaned(text[start:stop].removesuffix("\r"))
+        start = stop + 1
+
+
+def _cleaned(line: str) -> str:
+    return clean(line).replace("\t", "    ")
+
+
+def _one_line(text: str) -> str:
+    return _cleaned(text.replace("\n", " ")[:PIECE])

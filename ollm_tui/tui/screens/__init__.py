@@ -1,1 +1,0 @@
-"""The screens: each does one job, owns its workers and talks to the services."""

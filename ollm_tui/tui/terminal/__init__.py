@@ -1,0 +1,1 @@
+"""The terminal the app runs in: driver, keyboard and clipboard."""

@@ -1,0 +1,207 @@
+"""Textual's Linux and macOS driver, made to survive the terminal.
+
+Any bytes may come in, a lone Esc is an Esc at once, waiting costs nothing, and a terminal that is
+gone ends the app quietly instead of killing a thread the app then waits for.
+"""
+
+import contextlib
+import errno
+import io
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from textual import events
+from textual.drivers.linux_driver import LinuxDriver
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.tui.terminal.keyboard import Keyboard, is_inside
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+    from textual.app import App
+    from textual.message import Message
+
+logger = logging.getLogger(__name__)
+
+READ_SIZE: Final = 64 * 1024
+TITLE_LENGTH: Final = 80
+_SAVE_TITLE: Final = "\x1b[22;2t"
+_RESTORE_TITLE: Final = "\x1b[23;2t"
+_GONE: Final = frozenset({errno.EIO, errno.EPIPE, errno.ENXIO, errno.EBADF, errno.ENODEV})
+
+
+class TerminalDriver(LinuxDriver):
+    """Reads keys without polling, writes without dying, and says when the terminal is gone."""
+
+    def __init__(
+        self,
+        app: "App[Any]",
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self.exit_event = self._wake = _WakingEvent()
+        self._is_gone = False
+        self._has_title = False
+        if self._file is not None:
+            self._file = open_output(self._file.fileno(), self._file.encoding, self._lose_terminal)
+
+    def run_input_thread(self) -> None:
+        """Read until told to stop, sleeping in the kernel unless a sequence is unfinished."""
+        keyboard = Keyboard(self._debug)
+        while not self.exit_event.is_set():
+            deadline = keyboard.deadline
+            patience = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready, _, _ = select.select([self.fileno, self._wake.fileno()], [], [], patience)
+            messages = keyboard.tick(time.monotonic())
+            if self.fileno in ready:
+                try:
+                    data = os.read(self.fileno, READ_SIZE)
+                except BlockingIOError:
+                    # A program that shared the terminal left it non-blocking.
+                    continue
+                if not data:
+                    raise OSError(errno.EIO, "end of input")
+                messages += keyboard.feed(data, time.monotonic())
+            for message in messages:
+                self.process_message(message)
+
+    def process_message(self, message: "Message") -> None:
+        """Pass on a size only if sizes were agreed on, and a mouse only from inside the screen."""
+        is_wanted = self._in_band_window_resize or not isinstance(message, events.Resize)
+        if is_wanted and is_inside(message, self._app.size):
+            super().process_message(message)
+
+    def _run_input_thread(self) -> None:
+        try:
+            self.run_input_thread()
+        except OSError as error:
+            self._lose_terminal(error)
+        except Exception as error:  # noqa: BLE001 - the crash handler is where it belongs
+            crash = error
+            self._tell(lambda: self._app._handle_exception(crash))
+
+    def _tell(self, act: Callable[[], object]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(act)
+        except RuntimeError:
+            logger.debug("the event loop has ended before its terminal")
+
+    def _lose_terminal(self, error: OSError) -> None:
+        """End the app as a hang-up does; called from the reading and the writing thread."""
+        if self._is_gone:
+            return
+        self._is_gone = True
+        logger.warning("the terminal is gone: %s", error.strerror)
+        point_at_nothing(self.fileno, sys.__stdout__, sys.__stderr__)
+        self._tell(lambda: self._app.exit(return_code=128 + signal.SIGHUP))
+
+    def set_title(self, title: str) -> None:
+        """Name the window; the former title comes back at the end."""
+        if self._writer_thread is None:
+            return
+        if not self._has_title:
+            self._has_title = True
+            self.write(_SAVE_TITLE)
+        self.write(f"\x1b]2;{clean_name(title)[:TITLE_LENGTH]}\x07")
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back, and what the stock driver keeps: mouse pixels and the title."""
+        if self._mouse_pixels:
+            self.write("\x1b[?1016l")
+        if self._has_title:
+            self._has_title = False
+            self.write(_RESTORE_TITLE)
+        # A frame that was being drawn may have stopped the terminal from showing anything.
+        self.write("\x1b[?2026l")
+        super().stop_application_mode()
+
+
+class _WakingEvent(threading.Event):
+    """An event that `select` can wait for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+
+    def fileno(self) -> int:
+        """Return what is readable while the event is set."""
+        return self._read
+
+    def set(self) -> None:
+        if not self.is_set():
+            super().set()
+            os.write(self._write, b"x")
+
+    def clear(self) -> None:
+        super().clear()
+        try:
+            os.read(self._read, READ_SIZE)
+        except BlockingIOError:
+            logger.debug("nothing to clear")
+
+    def __del__(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
+
+
+class _TerminalFile(io.RawIOBase):
+    """Writes everything or, once the terminal is gone, nothing; never fails."""
+
+    def __init__(self, descriptor: int, on_loss: Callable[[OSError], None]) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._on_loss = on_loss
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        rest = memoryview(data)
+        size = len(rest)
+        while rest:
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:
+                select.select([], [self._descriptor], [])
+            except OSError as error:
+                if error.errno not in _GONE:
+                    logger.warning("writing to the terminal failed: %s", error.strerror)
+                self._on_loss(error)
+                break
+        return size
+
+
+def open_output(
+    descriptor: int, encoding: str, on_loss: Callable[[OSError], None]
+) -> io.TextIOWrapper:
+    """Open a terminal for writing so that neither a lost terminal nor any text makes it raise."""
+    raw = _TerminalFile(descriptor, on_loss)
+    buffered = io.BufferedWriter(raw, READ_SIZE)
+    return io.TextIOWrapper(buffered, encoding=encoding, errors="replace", newline="")
+
+
+def point_at_nothing(*files: int | TextIO | None) -> None:
+    """Make descriptors of a lost terminal lead nowhere, so that no later write can fail."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for file in files:
+        if file is not None:
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(nothing, file if isinstance(file, int) else file.fileno())
+    os.close(nothing)

@@ -1,0 +1,254 @@
+"""What the app owes the terminal it runs in: a fitting one, and giving it back on every way out.
+
+A signal asks the app to exit in good order. Should it not manage within the grace period, because
+a write blocks or a worker hangs, the terminal is restored from here and the process ends all the
+same.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO, runtime_checkable
+
+if sys.platform != "win32":
+    import termios
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.driver import Driver
+
+GRACE_S: Final = 5.0
+"""From the signal to the end at the latest; the runtime needs up to 2 s to close everything."""
+
+_EXIT_SIGNALS: Final = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")
+
+RESET: Final = (
+    "\x1b[?2026l"  # show what is drawn
+    "\x1b[?2004l\x1b[?7h\x1b[?2048l"  # no paste marks, wrap lines, no resize reports
+    "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l"  # no mouse
+    "\x1b[<u"  # the keyboard as it was, before the screen it belongs to goes
+    "\x1b[?1049l\x1b[?25h\x1b[?1004l\x1b[0m"  # normal screen, cursor, no focus reports, no colour
+)
+"""Undoes everything the app or Textual's driver may have switched on."""
+
+
+def check_terminal(
+    environment: Mapping[str, str] | None = None,
+    streams: Mapping[str, TextIO | None] | None = None,
+) -> str | None:
+    """Say in one sentence why the full-screen app cannot run here; None when it can."""
+    environment = os.environ if environment is None else environment
+    if streams is None:
+        streams = {
+            "input": sys.__stdin__,
+            "output": sys.__stdout__,
+            "error output": sys.__stderr__,
+        }
+    for name, stream in streams.items():
+        if not _is_terminal(stream):
+            return f'The chat needs a terminal, but standard {name} is not one; try ollm -p "...".'
+    if sys.platform != "win32" and environment.get("TERM", "") in {"", "dumb", "unknown"}:
+        term = environment.get("TERM") or "not set"
+        return f'The chat needs a full-screen terminal, but TERM is {term}; try ollm -p "...".'
+    return None
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        # A closed stream raises instead of saying no.
+        return False
+
+
+def driver_class() -> "type[Driver] | None":
+    """Choose the driver for `App(driver_class=...)`; None leaves the choice to Textual."""
+    if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
+        return None
+    # Needs termios, which Windows lacks, and loads Textual, which `check_terminal` must not.
+    from ollm_tui.tui.terminal.driver import TerminalDriver
+
+    return TerminalDriver
+
+
+@runtime_checkable
+class _NamesWindow(Protocol):
+    def set_title(self, title: str) -> None: ...
+
+
+def set_title(app: "App[Any]", title: str) -> None:
+    """Name the terminal's window where the driver can; the former name comes back at exit."""
+    if isinstance(app._driver, _NamesWindow):
+        app._driver.set_title(title)
+
+
+@contextmanager
+def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
+    """Turn signals into `app.exit(return_code=128 + n)` and restore the terminal at the end.
+
+    Enter it in the running event loop, around everything that must be closed when the app ends.
+    """
+    line = _Line()
+    watch = _SignalWatch(app, asyncio.get_running_loop(), line, grace_s)
+    before = {number: signal.signal(number, watch.note) for number in watch.exits}
+    wakeup = signal.set_wakeup_fd(watch.descriptor, warn_on_full_buffer=False)
+    watch.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(wakeup)
+        # The interpreter ends with default handlers: one more signal then would kill it.
+        watched = watch.stop()
+        for number, handler in before.items():
+            signal.signal(number, handler if watched else signal.SIG_IGN)
+        if line.is_changed:
+            # The driver did not get to it.
+            _write_reset()
+            line.restore()
+
+
+class _SignalWatch(threading.Thread):
+    """Acts on signals in a thread, because the main thread may be what hangs.
+
+    Python's own handlers run in the main thread, and only once it returns from what it does. The
+    interpreter however writes each signal to its wake-up descriptor at once, whoever is busy.
+    """
+
+    def __init__(
+        self, app: "App[Any]", loop: asyncio.AbstractEventLoop, line: "_Line", grace_s: float
+    ) -> None:
+        super().__init__(name="exit-signals", daemon=True)
+        self._app = app
+        self._loop = loop
+        self._line = line
+        self._grace_s = grace_s
+        self._return_code: int | None = None
+        self.exits = frozenset(n for n in signal.Signals if n.name in _EXIT_SIGNALS)
+        self._read, self.descriptor = os.pipe()
+        os.set_blocking(self.descriptor, False)
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal; whoever else took the wake-up descriptor, this one gets through."""
+        with contextlib.suppress(OSError):
+            os.write(self.descriptor, bytes([number]))
+
+    def stop(self) -> bool:
+        """Stop watching; False after a signal.
+
+        Then the clock runs on for what hangs behind the app, and further signals change nothing.
+        """
+        if self._return_code is not None:
+            return False
+        os.write(self.descriptor, bytes(1))
+        self.join()
+        os.close(self._read)
+        os.close(self.descriptor)
+        return True
+
+    def run(self) -> None:
+        """Wait for a signal, ask the app to exit, and end the process if that takes too long."""
+        while number := os.read(self._read, 1)[0]:
+            is_exit = number in self.exits
+            # Whoever closes a window sends several signals; the first one counts.
+            if is_exit:
+                self._return_code = 128 + number
+            # The event loop wakes up for every signal, so that its handler runs now.
+            self._tell(self._leave if is_exit else _do_nothing)
+            if is_exit:
+                break
+        else:
+            return
+        # Nobody sets this event: it only counts the time.
+        threading.Event().wait(self._grace_s)
+        _seize_terminal()
+        self._line.restore()
+        os._exit(self._return_code or 1)
+
+    def _tell(self, act: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):
+            # Raised when the loop has ended, and with it the app.
+            self._loop.call_soon_threadsafe(act)
+
+    def _leave(self) -> None:
+        self._app.exit(return_code=self._return_code or 0)
+
+
+def _do_nothing() -> None:
+    """Wake the event loop."""
+
+
+class _Line:
+    """The line settings of standard input as they were when this was made."""
+
+    def __init__(self) -> None:
+        self._settings = _line_settings()
+
+    @property
+    def is_changed(self) -> bool:
+        return self._settings is not None and _line_settings() not in (None, self._settings)
+
+    def restore(self) -> None:
+        if self._settings is not None and sys.platform != "win32":
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(0, termios.TCSANOW, self._settings)
+
+
+def _line_settings() -> "list[Any] | None":  # what termios says it returns
+    if sys.platform == "win32":
+        return None
+    try:
+        return termios.tcgetattr(0)
+    except termios.error:
+        return None
+
+
+def reset_terminal() -> None:
+    """Bring a terminal that was left in a bad state back to one a shell can use."""
+    _write_reset()
+    settings = _line_settings()
+    if sys.platform == "win32" or settings is None:
+        return
+    settings[0] |= termios.ICRNL | termios.IXON
+    settings[1] |= termios.OPOST | termios.ONLCR
+    settings[3] |= termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG
+    with contextlib.suppress(termios.error):
+        termios.tcsetattr(0, termios.TCSANOW, settings)
+
+
+def _write_reset(descriptor: int = 2) -> None:
+    """Write to the terminal without Python's buffers and without ever waiting for it."""
+    with contextlib.suppress(OSError):
+        is_blocking = os.get_blocking(descriptor)
+        os.set_blocking(descriptor, False)
+        try:
+            os.write(descriptor, RESET.encode("ascii"))
+        finally:
+            os.set_blocking(descriptor, is_blocking)
+
+
+def _seize_terminal() -> None:
+    """Restore a terminal to which the app, though asked to end, may still be writing."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError, termios.error):
+        terminal = os.dup(2)
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 2)
+        # A thread that waits in a write to the terminal holds its lock; a signal, which has a
+        # handler by now, wakes it up, and what it writes from then on goes nowhere.
+        for thread in threading.enumerate():
+            if thread.ident is not None and thread is not threading.current_thread():
+                signal.pthread_kill(thread.ident, signal.SIGTERM)
+        threading.Event().wait(0.02)
+        termios.tcflush(terminal, termios.TCOFLUSH)
+        os.set_blocking(terminal, False)
+        # What was thrown away may have ended within a sequence, which CAN cancels.
+        os.write(terminal, b"\x18")
+        os.set_blocking(terminal, True)
+        _write_reset(terminal)

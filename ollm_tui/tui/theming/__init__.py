@@ -1,0 +1,1 @@
+"""Themes: files, and choosing one."""

@@ -1,0 +1,78 @@
+"""Choose the colours, seeing them while choosing."""
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.tui.dialogs.dialog import Dialog
+from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf
+
+
+class PickTheme(Dialog[str | None]):
+    """A list of themes; the marked one is shown, leaving brings back the former one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "leave", "Close", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    PickTheme {
+        background: transparent;
+        & > Vertical { width: 44; height: auto; max-height: 90%; }
+        OptionList, OptionList:focus { height: auto; max-height: 16; }
+    }
+    """
+
+    def __init__(self, shelf: ThemeShelf) -> None:
+        super().__init__()
+        self._shelf = shelf
+        self._former = ""
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list."""
+        with Vertical():
+            yield Static("Choose a theme", classes="title", markup=False)
+            yield OptionList(
+                *(Option(Content(clean_name(name)), id=name) for name in self._shelf.names()),
+                compact=True,
+            )
+            yield Static("Enter choose · Esc close", id="about", markup=False)
+
+    def on_mount(self) -> None:
+        """Mark the theme in use."""
+        self._former = self.app.theme
+        names = self._shelf.names()
+        if self._former in names:
+            self.query_one(OptionList).highlighted = names.index(self._former)
+
+    @on(OptionList.OptionHighlighted)
+    def _preview(self, event: OptionList.OptionHighlighted) -> None:
+        self._put_on(event.option_id or self._former)
+
+    def _put_on(self, name: str) -> bool:
+        try:
+            theme = self._shelf.load(name)
+        except ThemeProblem as problem:
+            self.query_one("#about", Static).update(Content(clean_line(str(problem))))
+            return False
+        self.app.register_theme(theme)
+        self.app.theme = theme.name
+        return True
+
+    @on(OptionList.OptionSelected)
+    def _choose(self, event: OptionList.OptionSelected) -> None:
+        name = event.option_id or ""
+        if self._put_on(name):
+            self.dismiss(name)
+
+    def action_leave(self) -> None:
+        """Close, with the colours as they were."""
+        if self.app.theme != self._former:
+            self.app.theme = self._former
+        self.dismiss(None)

@@ -1,0 +1,119 @@
+"""The blocks of a transcript in order, and where each one's rows are.
+
+Rows have two names. A *number* counts all rows from the top and changes whenever something above
+grows. An *address* (block index, row in the block) stays while the block itself does; packed into
+one integer that sorts like the rows, it is what selections are made of.
+"""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from ollm_tui.tui.transcript.block import Block
+from ollm_tui.tui.transcript.painters.painter import Offsets
+from ollm_tui.tui.transcript.painters.palette import Canvas
+from ollm_tui.tui.transcript.painters.rows import Row
+
+_BITS = 32
+
+
+def address(index: int, offset: int) -> int:
+    """Pack a block's index and a row in it."""
+    return index << _BITS | offset
+
+
+def unpacked(packed: int) -> tuple[int, int]:
+    """The block's index and the row in it."""
+    return packed >> _BITS, packed & ((1 << _BITS) - 1)
+
+
+class Shelf:
+    """Blocks by id, by index and by row."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._by_id: dict[str, int] = {}
+        self._offsets = Offsets()
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __contains__(self, block_id: object) -> bool:
+        return block_id in self._by_id
+
+    def index(self, block_id: str) -> int:
+        """Where a block stands.
+
+        Raises:
+            KeyError: there is none with this id.
+        """
+        return self._by_id[block_id]
+
+    def block(self, block_id: str) -> Block:
+        """The block with an id; raises KeyError like `index`."""
+        return self.blocks[self._by_id[block_id]]
+
+    def add(self, block: Block) -> int:
+        """Put a block at the end; gives its index.
+
+        Raises:
+            ValueError: there is one with this id.
+        """
+        if block.id in self._by_id:
+            raise ValueError(f"the transcript already has a block {block.id}")
+        index = self._by_id[block.id] = len(self.blocks)
+        self.blocks.append(block)
+        self._offsets.append(block.height)
+        return index
+
+    def cut(self, count: int) -> list[Block]:
+        """Keep the first `count` blocks; gives the others."""
+        gone = self.blocks[count:]
+        for block in gone:
+            del self._by_id[block.id]
+            self._offsets.pop()
+        del self.blocks[count:]
+        return gone
+
+    def measure(self, index: int) -> int:
+        """Take note of a block's height; gives the difference to the one before."""
+        height = self.blocks[index].height
+        before = self._offsets.length(index)
+        self._offsets.set(index, height)
+        return height - before
+
+    def estimate_all(self, canvas: Canvas) -> None:
+        """Guess the heights of all sleeping blocks for a new canvas."""
+        for index, block in enumerate(self.blocks):
+            if block.painter is None:
+                block.estimate(canvas)
+                self._offsets.set(index, block.height)
+
+    @property
+    def total(self) -> int:
+        """All rows together."""
+        return self._offsets.total
+
+    def start(self, index: int) -> int:
+        """The number of a block's first row."""
+        return self._offsets.start(index)
+
+    def find(self, number: int) -> tuple[int, int]:
+        """The address of the row with a number; the nearest one when there is none."""
+        index, offset = self._offsets.find(min(max(number, 0), max(self.total - 1, 0)))
+        return index, offset
+
+    def row_at(self, number: int) -> tuple[Row, Block] | None:
+        """The row with a number, and its block."""
+        if not 0 <= number < self.total:
+            return None
+        index, offset = self._offsets.find(number)
+        return self.blocks[index].row(offset), self.blocks[index]
+
+    def around(self, low: int, high: int, rows: int) -> Iterator[int]:
+        """Indexes of the blocks in the rows from `low` to `high`, then of those within `rows`."""
+        first, last = self.find(low)[0], self.find(high)[0]
+        yield from range(last, first - 1, -1)
+        below = range(last + 1, self.find(high + rows)[0] + 1)
+        above = range(first - 1, self.find(low - rows)[0] - 1, -1)
+        for pair in zip_longest(above, below):
+            yield from (index for index in pair if index is not None)

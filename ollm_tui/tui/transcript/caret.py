@@ -1,0 +1,211 @@
+"""A caret in painted rows: always at a place in text that exists, never in a gutter."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final, Literal, TypeAlias
+
+from rich.cells import cell_len, split_graphemes
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from ollm_tui.tui.transcript.block import MARGIN, Block
+from ollm_tui.tui.transcript.block_list import address, unpacked
+from ollm_tui.tui.transcript.marks import Span
+from ollm_tui.tui.transcript.painters.rows import BLANK, Row
+
+CaretMove: TypeAlias = Literal[
+    "left", "right", "word_left", "word_right", "line_start", "line_end",
+    "up", "down", "page_up", "page_down", "top", "bottom",
+]  # fmt: skip
+CARET: Final = "transcript--caret"
+_WORD: Final = re.compile(r"\w+")
+_FAR: Final = 1 << 31
+_STEPS: Final = {"up": -1, "down": 1}
+
+
+class Caret:
+    """A place (code point of the strip, packed address), and the one a selection began at."""
+
+    def __init__(self, blocks: Sequence[Block], paint: Callable[[int], Awaitable[None]]) -> None:
+        """Walk over blocks; `paint` makes the rows of one, as far as time allows."""
+        self._blocks = blocks
+        self._paint = paint
+        self._place = Offset(MARGIN, 0)
+        self._began: Offset | None = None
+        self._is_marking = False
+        self._cell: int | None = None
+        """The column that up and down keep to."""
+
+    @property
+    def place(self) -> Offset:
+        """Where it is, as selections say it."""
+        return self._place
+
+    @property
+    def address(self) -> tuple[int, int]:
+        """The block's index and the row in it."""
+        return unpacked(self._place.y)
+
+    @property
+    def selection(self) -> Selection | None:
+        """What is selected; None without a beginning, or without anything between."""
+        if self._began is None or self._began == self._place:
+            return None
+        return Selection.from_offsets(self._began, self._place)
+
+    def toggle_mark(self) -> None:
+        """Let every move extend a selection that begins here, or none."""
+        self._is_marking = not self._is_marking
+        self._began = self._place if self._is_marking else None
+
+    async def start(self, index: int) -> bool:
+        """Go to the first row of a block's text, or the nearest; False where there is no text."""
+        await self._paint(index)
+        above = self._blocks[index].lead - 1
+        found = await self._next(index, above, 1) or await self._next(index, above + 1, -1)
+        if found is not None:
+            self._go(found, 0)
+        return found is not None
+
+    async def move(self, move: CaretMove, *, extends: bool = False, page: int = 1) -> None:
+        """Go; `extends` selects on the way, and `page` is how many rows a page has."""
+        await self._find_again()
+        if not self._is_marking:
+            self._began = (self._began or self._place) if extends else None
+        match move:
+            case "up" | "down":
+                await self._rows(_STEPS[move])
+            case "page_up" | "page_down":
+                await self._rows(-page if move == "page_up" else page)
+            case "top":
+                await self._edge(0, -1, 1)
+            case "bottom":
+                await self._edge(len(self._blocks) - 1, _FAR, -1)
+            case _:
+                await self._along(move)
+
+    async def _find_again(self) -> None:
+        """Make sure of its row, which may have gone to sleep or have become another."""
+        index, offset = self.address
+        await self._paint(index)
+        offset = min(offset, max(self._height(index) - 1, 0))
+        if not _holds_text(self._row_at((index, offset))):
+            found = await self._next(index, offset, -1) or await self._next(index, offset, 1)
+            index, offset = found or (index, offset)
+        row = self._row_at((index, offset))
+        if (x := self._place.x) not in _places(row) or (index, offset) != self.address:
+            self._go((index, offset), x - MARGIN)
+
+    # Along a row
+
+    async def _along(self, move: CaretMove) -> None:
+        self._cell = None
+        x, is_left = self._place.x, move in {"left", "word_left"}
+        places = _places(self._row)
+        match move:
+            case "line_start":
+                x = places[0]
+            case "line_end":
+                x = places[-1]
+            case "left" | "word_left" if x > places[0]:
+                stops = places if move == "left" else _word_starts(self._row, places)
+                x = max((place for place in stops if place < x), default=places[0])
+            case "right" | "word_right" if x < places[-1]:
+                stops = places if move == "right" else _word_starts(self._row, places)
+                x = min((place for place in stops if place > x), default=places[-1])
+            case _:
+                found = await self._next(*self.address, -1 if is_left else 1)
+                if found is not None:
+                    self._go(found, len(self._row_at(found).text) if is_left else 0)
+                return
+        self._place = Offset(x, self._place.y)
+
+    # From row to row
+
+    async def _rows(self, count: int) -> None:
+        if self._cell is None:
+            self._cell = cell_len(self._row.text[: self._place.x - MARGIN])
+        cell, at = self._cell, self.address
+        for _ in range(abs(count)):
+            found = await self._next(*at, 1 if count > 0 else -1)
+            if found is None:
+                break
+            at = found
+        self._go(at, _at_cell(self._row_at(at).text, cell))
+        self._cell = cell
+
+    async def _edge(self, index: int, offset: int, direction: int) -> None:
+        self._cell = None
+        await self._paint(index)
+        found = await self._next(index, min(offset, self._height(index)), direction)
+        if found is not None:
+            self._go(found, 0 if direction > 0 else len(self._row_at(found).text))
+
+    async def _next(self, index: int, offset: int, direction: int) -> tuple[int, int] | None:
+        """The nearest row above or below that text can be in."""
+        while True:
+            offset += direction
+            while not 0 <= offset < self._height(index):
+                index += direction
+                if not 0 <= index < len(self._blocks):
+                    return None
+                await self._paint(index)
+                offset = 0 if direction > 0 else self._height(index) - 1
+            if _holds_text(self._row_at((index, offset))):
+                return index, offset
+
+    def _go(self, found: tuple[int, int], point: int) -> None:
+        places = _places(self._row_at(found))
+        x = max((place for place in places if place <= MARGIN + point), default=places[0])
+        self._place = Offset(x, address(*found))
+        self._cell = None
+
+    @property
+    def _row(self) -> Row:
+        return self._row_at(self.address)
+
+    def _row_at(self, found: tuple[int, int]) -> Row:
+        index, offset = found
+        return self._blocks[index].row(offset) if index < len(self._blocks) else BLANK
+
+    def _height(self, index: int) -> int:
+        """How many rows of a block are there, not only expected."""
+        if index >= len(self._blocks):  # it was taken away while another was painted
+            return 0
+        block = self._blocks[index]
+        if block.hides_its_rows or block.painter is None:
+            return block.lead
+        return min(block.lead + block.painter.row_count, block.height)
+
+    def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
+        """Mark the character it stands before."""
+        del block
+        if (index, offset) == self.address:
+            after = (place for place in _places(row) if place > self._place.x)
+            yield self._place.x, next(after, self._place.x + 1), CARET
+
+
+def _holds_text(row: Row) -> bool:
+    """Can text be in a row? What is nothing but decoration is passed over."""
+    return not row.aside and (not row.text or len(row.text) > row.gutter)
+
+
+def _places(row: Row) -> list[int]:
+    """All places in a row, from the end of its gutter to the end of its text."""
+    starts = [start for start, _end, _size in split_graphemes(row.text)[0] if start >= row.gutter]
+    return [MARGIN + start for start in (*starts, len(row.text))]
+
+
+def _word_starts(row: Row, places: Sequence[int]) -> list[int]:
+    starts = {MARGIN + found.start() for found in _WORD.finditer(row.text)}
+    return [place for place in places if place in starts]
+
+
+def _at_cell(text: str, cell: int) -> int:
+    """The last code point that begins at a cell or before it."""
+    position = 0
+    for start, _end, size in split_graphemes(text)[0]:
+        if position + size > cell:
+            return start
+        position += size
+    return len(text)

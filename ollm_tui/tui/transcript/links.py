@@ -1,0 +1,107 @@
+"""Which link is at a place of painted rows, and which links rows have."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from ollm_tui.decode.bare_links import bare_links
+from ollm_tui.tui.transcript.painters.links import address_of
+from ollm_tui.tui.transcript.painters.rows import Row
+
+FARTHEST: Final = 16_000
+"""Characters to each side that are searched for the ends of an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLink:
+    """A link as a list shows it; both are foreign, the address not even cleaned."""
+
+    address: str
+    text: str
+    """As it is painted, with its address where it says something else."""
+
+
+def address_at(row_at: Callable[[int], Row | None], number: int, position: int) -> str | None:
+    """The address at a code point of a row: the link's own, else one that stands there as text."""
+    row = row_at(number)
+    if row is None or not 0 <= position < len(row.text):
+        return None
+    passed = 0
+    for text, style, _control in row.segments:
+        if passed <= position < passed + len(text) and (address := address_of(style)) is not None:
+            return address
+        passed += len(text)
+    if position < row.gutter:
+        return None
+    return _bare_at(row_at, number, position - row.gutter)
+
+
+def _bare_at(row_at: Callable[[int], Row | None], number: int, position: int) -> str | None:
+    """The same for plain text, whose soft-wrapped rows are one line."""
+    before: list[str] = []
+    first = number
+    length = 0
+    while (row := row_at(first)) is not None and row.join is not None and length < FARTHEST:
+        above = row_at(first - 1)
+        if above is None:
+            break
+        before.append(above.text[above.gutter :] + row.join)
+        length += len(before[-1])
+        first -= 1
+    line = "".join(reversed(before))
+    position += len(line)
+    line += _rest(row_at, number)
+    for start, end in bare_links(line):
+        if start <= position < end:
+            return line[start:end]
+    return None
+
+
+def _rest(row_at: Callable[[int], Row | None], number: int) -> str:
+    row = row_at(number)
+    parts = [] if row is None else [row.text[row.gutter :]]
+    length = 0
+    while length < FARTHEST:
+        number += 1
+        row = row_at(number)
+        if row is None or row.join is None:
+            break
+        parts += [row.join, row.text[row.gutter :]]
+        length += len(parts[-1])
+    return "".join(parts)
+
+
+def links_of(rows: Iterable[Row]) -> Iterator[FoundLink]:
+    """Every link of rows that begin and end with whole lines, in order."""
+    line: list[Row] = []
+    for row in rows:
+        if row.join is None and line:
+            yield from _links_of_line(line)
+            line = []
+        line.append(row)
+    yield from _links_of_line(line)
+
+
+def _links_of_line(rows: Iterable[Row]) -> Iterator[FoundLink]:
+    for address, group in groupby(_pieces(rows), key=lambda piece: piece[0]):
+        text = "".join(piece for _address, piece in group)
+        if address is not None:
+            yield FoundLink(address, text)
+        else:
+            for start, end in bare_links(text):
+                yield FoundLink(text[start:end], text[start:end])
+
+
+def _pieces(rows: Iterable[Row]) -> Iterator[tuple[str | None, str]]:
+    """The parts of one line with the addresses they lead to."""
+    address: str | None = None
+    for row in rows:
+        if row.join:
+            yield address, row.join
+        gutter = row.gutter
+        for text, style, _control in row.segments:
+            if gutter < len(text):
+                address = address_of(style)
+                yield address, text[gutter:]
+            gutter = max(gutter - len(text), 0)

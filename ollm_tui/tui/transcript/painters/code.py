@@ -1,0 +1,234 @@
+"""Code blocks: a language label, highlighted lines on a background, hard wraps."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import chain
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from ollm_tui.tui.transcript.painters.copy_word import copying
+from ollm_tui.tui.transcript.painters.lexing import find_lexer, tokens
+from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
+from ollm_tui.tui.transcript.painters.plain import GrowingTail, GrowingText, plain_rows
+from ollm_tui.tui.transcript.painters.rows import Row, Span, Step
+from ollm_tui.tui.transcript.painters.wrap import wrap_spans
+from ollm_tui.tui.widgets.chrome import cut
+
+LONGEST_LINE = 2000
+"""Code lines beyond this are shown without colours."""
+MOST_LINES = 50_000
+MOST_CHARS = 2_000_000
+"""Colours end here in one block."""
+OPEN_LINES = 2000
+"""Colours end here while a block is open; it gets the others when it is closed."""
+_OPEN_CHUNK = 24
+_OPEN_CHARS = 4096
+_AT_ONCE = 1024
+_PAD = " "
+_COPY = "copy"
+
+_STYLES: dict[tuple[str, ...], str] = {
+    ("Keyword",): "keyword",
+    ("Operator", "Word"): "keyword",
+    ("Name", "Function"): "name",
+    ("Name", "Class"): "name",
+    ("Name", "Builtin"): "name",
+    ("Name", "Decorator"): "name",
+    ("Name", "Tag"): "keyword",
+    ("Name", "Attribute"): "name",
+    ("Literal", "String"): "string",
+    ("Literal", "Number"): "number",
+    ("Comment",): "comment",
+    ("Generic", "Inserted"): "inserted",
+    ("Generic", "Deleted"): "deleted",
+    ("Generic", "Heading"): "name",
+    ("Generic", "Subheading"): "name",
+}
+
+
+@cache
+def _meaning(token: tuple[str, ...]) -> str:
+    while token:
+        if token in _STYLES:
+            return _STYLES[token]
+        token = token[:-1]
+    return ""
+
+
+def _styles(palette: Palette) -> dict[str, Style]:
+    """The style of each meaning on the background of a block: one object for one look."""
+    names = set(_STYLES.values())
+    return {"": palette.block, **{name: palette.block + getattr(palette, name) for name in names}}
+
+
+def highlighted(lines: Sequence[str], language: str, palette: Palette) -> Iterator[list[Span]]:
+    """The spans of each line, lexed as one text so that strings and comments may span lines.
+
+    Some lexers lose characters. It ends before the first line that would not be shown as it is.
+    """
+    styles = _styles(palette)
+    line_spans: list[Span] = []
+    count = 0
+    for token, value in tokens(language, "\n".join(lines)):
+        style = styles[_meaning(tuple(token))]
+        first, *others = value.split("\n")
+        if line_spans and line_spans[-1][1] is style:
+            line_spans[-1] = (line_spans[-1][0] + first, style)
+        elif first:
+            line_spans.append((first, style))
+        for text in others:
+            if not _shows(line_spans, lines, count):
+                return
+            yield line_spans
+            count += 1
+            line_spans = [(text, style)] if text else []
+    if _shows(line_spans, lines, count):
+        yield line_spans
+
+
+def _shows(spans: Sequence[Span], lines: Sequence[str], number: int) -> bool:
+    return number < len(lines) and "".join([text for text, _style in spans]) == lines[number]
+
+
+def line_rows(spans: Sequence[Span], canvas: Canvas) -> Iterator[Row]:
+    """One line of code, broken where it no longer fits."""
+    block = canvas.palette.block
+    pad = Segment(_PAD, block)
+    for segments, join in wrap_spans(spans, canvas.width - 2, words=False):
+        yield Row((pad, *segments), gutter=1, join=join, fill=block)
+
+
+def long_line_rows(line: str, canvas: Canvas) -> Iterator[Row]:
+    """A line too long for colours."""
+    block = canvas.palette.block
+    pad = Segment(_PAD, block)
+    for row in plain_rows(line, canvas.width - 2, block, words=False):
+        yield Row((pad, *row.segments), gutter=1, join=row.join, fill=block)
+
+
+def label_row(language: str, canvas: Canvas) -> Row:
+    """The language above the code, and the word that copies it; no part of a copy itself."""
+    look = canvas.palette.block + canvas.palette.label
+    left = f" {cut(language, canvas.width - len(_COPY) - 4)}"
+    gap = " " * max(canvas.width - cell_len(left) - len(_COPY) - 1, 1)
+    text = (Segment(left + gap, look), Segment(_COPY, copying(look)), Segment(" ", look))
+    gutter = len(left + gap) + len(_COPY) + 1
+    return Row(text, gutter=gutter, fill=canvas.palette.block, aside=True)
+
+
+def code_rows(lines: Iterable[str], language: str, canvas: Canvas) -> Iterator[Step]:
+    """A whole code block from its lines without the fences."""
+    yield label_row(language, canvas)
+    rest = iter(lines)
+    coloured: list[str] = []
+    stopper: str | None = None
+    if find_lexer(language) is not None:
+        chars = 0
+        for line in rest:
+            chars += len(line)
+            if len(line) > LONGEST_LINE or chars > MOST_CHARS or len(coloured) == MOST_LINES:
+                stopper = line
+                break
+            coloured.append(line)
+            if len(coloured) % _AT_ONCE == 0:
+                yield None
+        done = 0
+        lexed_as = language if canvas.highlights else ""
+        for spans in highlighted(coloured, lexed_as, canvas.palette) if coloured else ():
+            done += 1
+            yield from line_rows(spans, canvas)
+        rest = chain(coloured[done:], [] if stopper is None else [stopper], rest)
+    yield from plain_code_rows(rest, canvas, at_least=not (language or coloured))
+    if stopper is not None:
+        yield note_row(f"no colours beyond line {len(coloured)}", canvas)
+
+
+def plain_code_rows(lines: Iterable[str], canvas: Canvas, *, at_least: bool) -> Iterator[Row]:
+    """Lines without colours; an empty one if `at_least` and there is none."""
+    for line in lines:
+        at_least = False
+        yield from long_line_rows(line, canvas)
+    if at_least:
+        yield from long_line_rows("", canvas)
+
+
+def note_row(text: str, canvas: Canvas) -> Row:
+    """A remark of the app below a block that is too big to format; no part of a copy."""
+    shown = f"· {text}"
+    return Row((Segment(shown, canvas.palette.dim),), gutter=len(shown))
+
+
+class GrowingCode:
+    """A code block that is still written: finished lines are painted once, a chunk at a time.
+
+    Colours come from the chunk alone, so a string that spans chunks may look wrong until the
+    block is closed and painted as a whole.
+    """
+
+    def __init__(self, language: str, canvas: Canvas) -> None:
+        self.rows: list[Row] = [label_row(language, canvas)]
+        self.settled = 0
+        self._language = language
+        self._canvas = canvas
+        self._start = 0
+        self._start_row = len(self.rows)
+        self._tail: GrowingTail | None = None
+
+    def update(self, lines: Sequence[str], partial: str) -> bool:
+        """Paint a chunk of `lines` and the unfinished one; True when there are more chunks."""
+        chunk: list[str] = []
+        size = 0
+        for line in lines[self._start : self._start + _OPEN_CHUNK]:
+            if len(line) > LONGEST_LINE:
+                self._pass_long(chunk, line)
+                return True
+            chunk.append(line)
+            size += len(line)
+            if size > _OPEN_CHARS or len(chunk) == _OPEN_CHUNK:
+                self._paint(chunk, "")
+                self._pass(len(chunk))
+                return True
+        if len(partial) > LONGEST_LINE:
+            return self._grow_tail(chunk, partial)
+        self._tail = None
+        self._paint(chunk, partial)
+        return False
+
+    def _pass(self, count: int) -> None:
+        """Never look at these lines again."""
+        self._start += count
+        self._start_row = len(self.rows)
+        self._tail = None
+
+    def _pass_long(self, before: Sequence[str], line: str) -> None:
+        if not self._grow_tail(before, line):
+            self._pass(len(before) + 1)
+
+    def _paint(self, lines: Sequence[str], partial: str) -> None:
+        self.settled = min(self.settled, self._start_row)
+        del self.rows[self._start_row :]
+        shown = [*lines, partial] if partial else list(lines)
+        if self._start >= OPEN_LINES:
+            for line in shown:
+                self.rows += long_line_rows(line, self._canvas)
+            return
+        done = 0
+        for spans in highlighted(shown, self._language, self._canvas.palette) if shown else ():
+            self.rows += line_rows(spans, self._canvas)
+            done += 1
+        self.rows += plain_code_rows(shown[done:], self._canvas, at_least=False)
+
+    def _grow_tail(self, before: Sequence[str], line: str) -> bool:
+        if self._tail is None:
+            self._paint(before, "")
+            text = GrowingText(self._canvas.width - 2, self._canvas.palette.block, words=False)
+            self._tail = GrowingTail(self.rows, text, self._dressed)
+        more = self._tail.update(line)
+        self.settled = min(self.settled, self._tail.settled)
+        return more
+
+    def _dressed(self, row: Row) -> Row:
+        block = self._canvas.palette.block
+        return Row((Segment(_PAD, block), *row.segments), gutter=1, join=row.join, fill=block)

@@ -1,0 +1,247 @@
+"""Paints nested Markdown (items, quotations, headings, paragraphs) from parsed tokens."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from rich.style import Style
+
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.tui.transcript.painters.code import code_rows
+from ollm_tui.tui.transcript.painters.inline import MAX_NESTING, parser
+from ollm_tui.tui.transcript.painters.long_inline import formatted
+from ollm_tui.tui.transcript.painters.palette import Canvas
+from ollm_tui.tui.transcript.painters.rows import BLANK, Row, Span, Step
+from ollm_tui.tui.transcript.painters.table import table_rows
+from ollm_tui.tui.transcript.painters.wrap import wrap_spans
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+BULLETS = "•◦▪"
+LONGEST = 60_000
+_MOST_COST = 2500
+_COSTLY = re.compile(r"\n|\||[-*+.)] ")
+_NARROWEST = 12
+
+
+def too_costly(source: str) -> bool:
+    """Would cutting this into blocks, which cannot be interrupted, hold up the screen?"""
+    cost = 0 if len(source) > LONGEST else sum(1 for _ in _COSTLY.finditer(source))
+    return len(source) > LONGEST or cost > _MOST_COST
+
+
+def paragraph_rows(text: str, canvas: Canvas) -> Iterator[Step]:
+    """A top-level paragraph."""
+    lines = yield from formatted(text.strip(), canvas.palette.text, canvas.palette)
+    yield from _wrapped(lines, canvas)
+
+
+def heading_rows(text: str, level: int, canvas: Canvas) -> Iterator[Step]:
+    """A heading; the first two levels are also told apart without colour."""
+    lines = yield from formatted(text, heading_style(level, canvas), canvas.palette)
+    yield from _wrapped(lines, canvas)
+
+
+def heading_style(level: int, canvas: Canvas) -> Style:
+    """Bold for all, underlined for the top level."""
+    style = canvas.palette.heading
+    return style + Style(underline=True) if level == 1 else style
+
+
+def rule_row(canvas: Canvas) -> Row:
+    """A thematic break."""
+    return Row((Segment("─" * canvas.width, canvas.palette.rule),), gutter=0)
+
+
+def _wrapped(lines: list[list[Span]], canvas: Canvas) -> Iterator[Row]:
+    for spans in lines:
+        for segments, join in wrap_spans(spans, canvas.width):
+            yield Row(tuple(segments), join=join)
+
+
+@dataclass(slots=True)
+class _Frame:
+    """What stands left of the rows of an item or a quotation."""
+
+    rest: str
+    style: Style
+    decoration: bool
+    first: str | None = None
+
+
+@dataclass(slots=True)
+class _List:
+    ordered: bool
+    number: int
+
+
+@dataclass(slots=True)
+class FlowPainter:
+    """One walk over the tokens of one section."""
+
+    canvas: Canvas
+    number: int | None = None
+    """Overrides the number of the first ordered item."""
+    _frames: list[_Frame] = field(default_factory=list)
+    _lists: list[_List] = field(default_factory=list)
+    _styles: list[Style] = field(default_factory=list)
+    _gap: int | None = None
+    """How many frames reach across the gap that is due; None when none is."""
+
+    def paint(self, source: str) -> Iterator[Step] | None:
+        """The rows of the source; None when it is nested too deep to be shown this way."""
+        markdown = parser()
+        tokens: list[Token] = []
+        # Blocks only: the text inside them is parsed when its turn comes.
+        markdown.block.parse(source, markdown, {}, tokens)
+        if any(token.level >= MAX_NESTING - 2 for token in tokens):
+            return None
+        return self._walk(tokens)
+
+    def _walk(self, tokens: Sequence["Token"]) -> Iterator[Step]:
+        self._styles = [self.canvas.palette.text]
+        position = 0
+        while position < len(tokens):
+            token = tokens[position]
+            if token.type == "table_open":
+                end = next(i for i in range(position, len(tokens)) if _closes_table(tokens[i]))
+                yield from self._framed(table_rows(_table_source(tokens[position:end]), self._room))
+                self._gap = len(self._frames)
+                position = end
+            else:
+                yield from self._take(token)
+            position += 1
+
+    def _take(self, token: "Token") -> Iterator[Step]:
+        match token.type:
+            case "inline":
+                yield from self._inline(token)
+            case "fence" | "code_block":
+                lines = token.content.removesuffix("\n").split("\n")
+                # what a reference stands for is decoded here too
+                language = clean_name(token.info.split(maxsplit=1)[0]) if token.info.strip() else ""
+                yield from self._framed(code_rows(lines, language, self._room))
+                self._gap = len(self._frames)
+            case "hr":
+                yield from self._framed([rule_row(self._room)])
+                self._gap = len(self._frames)
+            case "paragraph_close":
+                self._gap = None if token.hidden else len(self._frames)
+            case "heading_open" | "heading_close":
+                self._heading(token)
+            case _:
+                yield from self._container(token)
+
+    def _heading(self, token: "Token") -> None:
+        if token.nesting > 0:
+            self._styles.append(heading_style(int(token.tag[1:]), self.canvas))
+        else:
+            self._styles.pop()
+            self._gap = len(self._frames)
+
+    def _container(self, token: "Token") -> Iterator[Step]:
+        match token.type:
+            case "bullet_list_open" | "ordered_list_open":
+                self._open_list(token)
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+            case "list_item_open":
+                self._open_item()
+            case "blockquote_open":
+                self._frames.append(_Frame("▎ ", self.canvas.palette.bar, decoration=True))
+                self._styles.append(self._styles[-1] + self.canvas.palette.quote)
+            case "list_item_close" | "blockquote_close":
+                if self._frames[-1].first is not None:
+                    yield from self._framed([BLANK])
+                self._frames.pop()
+                if token.type == "blockquote_close":
+                    self._styles.pop()
+                    self._gap = len(self._frames)
+            case _:
+                pass
+
+    def _open_list(self, token: "Token") -> None:
+        ordered = token.type == "ordered_list_open"
+        number = int(token.attrs.get("start", 1)) if ordered else 0
+        if ordered and not self._lists and self.number is not None:
+            number = self.number
+        self._lists.append(_List(ordered, number))
+
+    def _open_item(self) -> None:
+        current = self._lists[-1]
+        depth = sum(not each.ordered for each in self._lists) - 1
+        marker = f"{current.number}. " if current.ordered else f"{BULLETS[min(depth, 2)]} "
+        current.number += 1
+        style = self.canvas.palette.marker
+        self._frames.append(_Frame(" " * len(marker), style, decoration=False, first=marker))
+
+    @property
+    def _room(self) -> Canvas:
+        """What is left of the width inside the frames."""
+        used = sum(len(frame.rest) for frame in self._frames)
+        return Canvas(max(self.canvas.width - used, _NARROWEST), self.canvas.palette)
+
+    def _inline(self, token: "Token") -> Iterator[Step]:
+        lines = yield from formatted(token.content, self._styles[-1], self.canvas.palette)
+        self._tick_box(lines)
+        yield from self._framed(_wrapped(lines, self._room))
+
+    def _tick_box(self, lines: list[list[Span]]) -> None:
+        """Turn the bullet of a task into its box."""
+        frame = self._frames[-1] if self._frames else None
+        if frame is None or frame.first is None or not lines or not lines[0]:
+            return
+        text, style = lines[0][0]
+        box = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}.get(text[:4])
+        if box is not None:
+            lines[0][0] = (text[4:], style)
+            frame.first = box if frame.first[0] in BULLETS else frame.first + box
+
+    def _framed(self, rows: Iterable[Step]) -> Iterator[Step]:
+        """Put the frames left of rows, and the gap above the first."""
+        if self._gap is not None:
+            left = [Segment(frame.rest, frame.style) for frame in self._frames[: self._gap]]
+            yield Row(tuple(left), gutter=sum(len(segment.text) for segment in left))
+            self._gap = None
+        for row in rows:
+            yield row if row is None else self._with_frames(row)
+
+    def _with_frames(self, row: Row) -> Row:
+        if not self._frames:
+            return row
+        left: list[Segment] = []
+        kept = False
+        gutter = 0
+        for frame in self._frames:
+            text = frame.rest
+            if frame.first is not None:
+                text, frame.first, kept = frame.first, None, True
+            left.append(Segment(text, frame.style))
+            if (frame.decoration and not kept) or row.join is not None:
+                gutter = sum(len(segment.text) for segment in left)
+        gutter += row.gutter if gutter == sum(len(segment.text) for segment in left) else 0
+        segments = (*left, *row.segments)
+        return Row(segments, gutter=gutter, join=row.join, fill=row.fill, aside=row.aside)
+
+
+def _closes_table(token: "Token") -> bool:
+    return token.type == "table_close"
+
+
+def _table_source(tokens: Sequence["Token"]) -> list[str]:
+    """A nested table's lines again, so that one painter draws all tables."""
+    rows: list[list[str]] = []
+    aligns: list[str] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(token.content.replace("|", "\\|"))
+        elif token.type == "th_open":
+            style = str(token.attrs.get("style", ""))
+            aligns.append({"text-align:right": "-:", "text-align:center": ":-:"}.get(style, "-"))
+    head, *body = ["| " + " | ".join(row) + " |" for row in rows]
+    return [head, "| " + " | ".join(aligns) + " |", *body]

@@ -1,0 +1,125 @@
+"""Marks inside a line of Markdown: emphasis, code, links, images."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.tui.transcript.painters.links import linked, with_links
+from ollm_tui.tui.transcript.painters.palette import BOLD, ITALIC, STRIKE, Palette
+from ollm_tui.tui.transcript.painters.rows import Span
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MAX_NESTING = 60
+LONGEST = 100_000
+MOST_BRACKETS = 500
+"""Brackets of a short text; a long one may have one in twenty characters more."""
+_MARKS = re.compile(r"[\\`*_~\[!<&]")
+_NEWLINE = re.compile(r" *\n *")
+
+
+@cache
+def parser() -> "MarkdownIt":
+    """CommonMark with tables and strikethrough; raw HTML and link definitions stay text."""
+    # Imported on the first formatted line: it costs 25 ms that the first screen should not pay.
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    return markdown.enable(["table", "strikethrough"]).disable("reference")
+
+
+def too_costly(text: str) -> bool:
+    """Is this text shown as it is? Parsing it would take seconds; brackets cost most."""
+    return len(text) > LONGEST or text.count("[") > MOST_BRACKETS + len(text) // 20
+
+
+def inline_spans(text: str, base: Style, palette: Palette) -> list[list[Span]]:
+    """The lines of one inline text: a hard break begins another."""
+    if _MARKS.search(text) is None and "  \n" not in text:
+        return [with_links(_NEWLINE.sub(" ", text), base, palette)]
+    if too_costly(text):
+        return [with_links(_NEWLINE.sub(" ", text), base, palette)]
+    lines: list[list[Span]] = []
+    for token in parser().parseInline(text):
+        lines += token_spans(token.children or (), base, palette)
+    return lines
+
+
+def token_spans(tokens: Sequence["Token"], base: Style, palette: Palette) -> list[list[Span]]:
+    """The same for tokens that are parsed already."""
+    walk = _Walk(base, palette)
+    for token in tokens:
+        walk.take(token)
+    return walk.lines
+
+
+def _shown(text: str) -> str:
+    """Clean a text once more that was cleaned: `&#13;` stands for any character, `&Tab;` too."""
+    return clean_line(text).replace("\t", " ")
+
+
+class _Walk:
+    def __init__(self, base: Style, palette: Palette) -> None:
+        self.lines: list[list[Span]] = [[]]
+        self._styles = [base]
+        self._palette = palette
+        self._links: list[tuple[str, int]] = []
+
+    def take(self, token: "Token") -> None:
+        match token.type:
+            case "text":
+                self._text(token.content)
+            case "softbreak":
+                self._put(" ")
+            case "hardbreak":
+                self.lines.append([])
+            case "code_inline":
+                self._put(token.content, self._styles[-1] + self._palette.code)
+            case "image":
+                self._image(token)
+            case "link_open" | "link_close":
+                self._link(token)
+            case "strong_open" | "em_open" | "s_open":
+                mark = {"strong_open": BOLD, "em_open": ITALIC, "s_open": STRIKE}[token.type]
+                self._styles.append(self._styles[-1] + mark)
+            case "strong_close" | "em_close" | "s_close":
+                self._styles.pop()
+            case _:
+                self._put(token.content)
+
+    def _put(self, text: str, style: Style | None = None) -> None:
+        if text:
+            self.lines[-1].append((_shown(text), style or self._styles[-1]))
+
+    def _text(self, text: str) -> None:
+        if self._links:
+            self._put(text)
+        else:
+            self.lines[-1] += with_links(_shown(text), self._styles[-1], self._palette)
+
+    def _image(self, token: "Token") -> None:
+        style = self._styles[-1] + self._palette.dim
+        address = str(token.attrs.get("src", ""))
+        # a picture that is the text of a link leads where the link does
+        style = style if self._links or not address else linked(style, address)
+        self._put(f"[image: {token.content}]", style)
+
+    def _link(self, token: "Token") -> None:
+        if token.nesting > 0:
+            address = str(token.attrs.get("href", ""))
+            self._links.append((address, len(self.lines[-1])))
+            style = self._styles[-1] + self._palette.link
+            self._styles.append(linked(style, address) if address else style)
+            return
+        self._styles.pop()
+        address, start = self._links.pop()
+        shown = "".join(text for text, _style in self.lines[-1][start:])
+        if address and address.removeprefix("mailto:") != shown:
+            # The address is always seen: a link's text may say anything.
+            self._put(f" ({address})", linked(self._styles[-1] + self._palette.dim, address))

@@ -1,0 +1,37 @@
+"""Links in painted text: the address travels as metadata of the style, never to the terminal."""
+
+from typing import Final
+
+from rich.style import Style
+
+from ollm_tui.decode.bare_links import bare_links
+from ollm_tui.tui.transcript.painters.palette import Palette
+from ollm_tui.tui.transcript.painters.rows import Span
+
+_KEY: Final = "link"
+
+
+def linked(style: Style, address: str) -> Style:
+    """The style of a text that leads to an address.
+
+    Not Rich's own `link`: with that the terminal would open what nobody was asked about.
+    """
+    return style + Style.from_meta({_KEY: address})
+
+
+def address_of(style: Style | None) -> str | None:
+    """Where a text in this style leads."""
+    address = None if style is None else style.meta.get(_KEY)
+    return address if isinstance(address, str) else None
+
+
+def with_links(text: str, base: Style, palette: Palette) -> list[Span]:
+    """A text in one style, except for the addresses that stand in it."""
+    spans: list[Span] = []
+    done = 0
+    for start, end in bare_links(text):
+        address = text[start:end]
+        spans += [(text[done:start], base), (address, linked(base + palette.link, address))]
+        done = end
+    spans.append((text[done:], base))
+    return [span for span in spans if span[0]] or [("", base)]

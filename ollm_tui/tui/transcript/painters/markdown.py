@@ -1,0 +1,260 @@
+"""Paints a streamed Markdown answer: closed sections once, the open one at most once a frame."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from time import monotonic
+
+from ollm_tui.decode.clean import Cleaner
+from ollm_tui.tui.transcript.painters.growing import growing
+from ollm_tui.tui.transcript.painters.jobs import Jobs
+from ollm_tui.tui.transcript.painters.long_inline import costs_too_much_open
+from ollm_tui.tui.transcript.painters.paint import section_rows
+from ollm_tui.tui.transcript.painters.painter import Change
+from ollm_tui.tui.transcript.painters.palette import Canvas
+from ollm_tui.tui.transcript.painters.parts import Parts
+from ollm_tui.tui.transcript.painters.plain_painter import LineEnds
+from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.sections import (
+    Kind,
+    Move,
+    Section,
+    Sectioner,
+    classify,
+    undecided,
+)
+
+OPEN_BUDGET = 4096
+"""An open section longer than this is shown unformatted until it is closed."""
+_TAKEN_AT_ONCE = 16_384
+_LINES_AT_ONCE = 32
+_TAB = 4
+_LONG_LINE = 2000
+
+
+def _expand(line: str) -> str:
+    if "\t" not in line:
+        return line
+    return line.expandtabs(_TAB) if len(line) <= _LONG_LINE else line.replace("\t", " " * _TAB)
+
+
+class MarkdownPainter:
+    """The rows of one answer."""
+
+    def __init__(self, canvas: Canvas) -> None:
+        self._canvas = canvas
+        self._sectioner = Sectioner()
+        self._parts = Parts()
+        self._jobs = Jobs(self._parts, canvas)
+        self._queued = 0
+        self._incoming: deque[str] = deque()
+        self._lines: deque[str] = deque()
+        self._partial = ""
+        self._ends = LineEnds()
+        self._cleaner = Cleaner()
+        self._finished = False
+        self._ended = False
+
+    @property
+    def painted_chars(self) -> int:
+        """Characters painted so far, repeats included: a measure of the work done."""
+        return self._parts.painted_chars
+
+    @property
+    def refining(self) -> bool:
+        """Is all text shown, and only the formatting of long sections missing?"""
+        waits = self._text_waits() or (self._finished and not self._ended) or self._open_waits()
+        return self._jobs.rough and not waits
+
+    # Text
+
+    def append(self, text: str) -> None:
+        """Take text as it came."""
+        for start in range(0, len(text), _TAKEN_AT_ONCE):
+            self._incoming.append(text[start : start + _TAKEN_AT_ONCE])
+
+    def finish(self) -> None:
+        """The unfinished line is a whole one now, and the open section closes."""
+        self._finished = True
+
+    def work(self, deadline: float) -> bool:
+        """Take text, show the open section, paint what has closed."""
+        self._take(deadline)
+        more = self._text_waits() or self._finished is not self._ended
+        self._jobs.show(deadline)
+        if not (self._ended or more or self._jobs.hidden):
+            more = self._preview(deadline)
+        if not more:
+            self._jobs.improve(deadline)
+        return more or bool(self._jobs) or self._open_waits()
+
+    def _text_waits(self) -> bool:
+        return bool(self._incoming or self._lines)
+
+    def _open_waits(self) -> bool:
+        """Was the open section passed over in favour of closed ones?"""
+        part = self._parts[-1] if self._parts else None
+        if part is None or self._ended or part.section is None or part.section.closed:
+            return False
+        return part.shown != (part.section.chars, len(self._partial))
+
+    def _take(self, deadline: float) -> None:
+        while self._text_waits():
+            if not self._lines:
+                self._take_text(self._cleaner.feed(self._ends.feed(self._next_piece())))
+            for _ in range(min(len(self._lines), _LINES_AT_ONCE)):
+                self._feed(self._lines.popleft())
+            if monotonic() > deadline:
+                break
+        if self._finished and not (self._ended or self._text_waits()):
+            self._end()
+
+    def _next_piece(self) -> str:
+        pieces = [self._incoming.popleft()]
+        size = len(pieces[0])
+        while self._incoming and size < _TAKEN_AT_ONCE:
+            pieces.append(self._incoming.popleft())
+            size += len(pieces[-1])
+        return "".join(pieces)
+
+    def _end(self) -> None:
+        last = self._partial + self._cleaner.finish()
+        self._partial = ""
+        if last:
+            self._feed(last)
+        self._sectioner.finish()
+        self._match_parts()
+        self._parts.drop_unbound()
+        self._ended = True
+
+    def _take_text(self, text: str) -> None:
+        first, *others = text.split("\n")
+        self._partial += first
+        for line in others:
+            self._lines.append(self._partial)
+            self._partial = line
+
+    def _feed(self, line: str) -> None:
+        self._sectioner.feed(_expand(line))
+        self._match_parts()
+
+    def _match_parts(self) -> None:
+        """One part per section; what has closed is queued for its final painting."""
+        sections = self._sectioner.sections
+        for index in range(max(self._queued - 1, 0), len(sections)):
+            if index == len(self._parts):
+                self._parts.add(sections[index], int(sections[index].gap))
+            if self._parts[index].section is None:
+                self._parts.bind(index, sections[index])
+        while self._queued < len(sections) and sections[self._queued].closed:
+            self._jobs.add(self._queued)
+            self._queued += 1
+
+    # The open section
+
+    def _preview(self, deadline: float) -> bool:
+        """Show the open section with the unfinished line."""
+        partial = "" if undecided(self._partial) else _expand(self._partial)
+        index = len(self._sectioner.sections) - 1
+        move = self._sectioner.place(partial) if partial else None
+        starts = move in {Move.START, Move.SPLIT}
+        if not starts:
+            self._parts.drop_unbound()
+        if self._sectioner.open is not None:
+            joined = partial if move is Move.JOIN else ""
+            more = self._show(index, self._sectioner.sections[index], joined, deadline)
+            if more:
+                return True
+        return starts and self._show_start(partial, deadline)
+
+    def _show_start(self, partial: str, deadline: float) -> bool:
+        section = classify(partial)
+        if section.kind is Kind.FENCE:
+            return False
+        if len(self._parts) == len(self._sectioner.sections):
+            self._parts.add(None, gap=int(bool(self._parts)))
+        return self._show(len(self._parts) - 1, section, partial, deadline)
+
+    def _show(self, index: int, section: Section, partial: str, deadline: float) -> bool:
+        part = self._parts[index]
+        size = (section.chars, len(self._partial))
+        if part.shown == size and part.rows:
+            return False
+        if section.kind in {Kind.FENCE, Kind.INDENTED, Kind.TABLE} and section.lines:
+            more = self._grow(index, section, partial, deadline)
+        elif sum(size) <= OPEN_BUDGET and self._format(index, section, partial):
+            more = False
+        else:
+            more = self._grow(index, section, partial, deadline)
+        if not more:
+            part.shown = size
+        return more
+
+    def _format(self, index: int, section: Section, partial: str) -> bool:
+        """Show a short section as it will look if it ends here; False if that costs too much."""
+        whole = replace(section, lines=[*section.lines, partial] if partial else section.lines)
+        if costs_too_much_open(whole.source):
+            return False
+        self._parts.painted_chars += section.chars + len(partial)
+        rows = [row for row in section_rows(whole, self._canvas) if row is not None]
+        self._parts.set_rows(index, rows)
+        self._parts[index].rows_for = self._canvas
+        return True
+
+    def _grow(self, index: int, section: Section, partial: str, deadline: float) -> bool:
+        part = self._parts[index]
+        fresh = part.growing is None
+        if part.growing is None:
+            part.growing = growing(section, self._canvas)
+        before = part.height
+        part.growing.settled = len(part.growing.rows)
+        if fresh:
+            part.growing.settled = 0
+        more = part.growing.update(section, partial, deadline)
+        part.rows, part.rows_for = part.growing.rows, self._canvas
+        new = part.rows[part.growing.settled :]
+        self._parts.painted_chars += sum(len(row.text) for row in new)
+        self._parts.resized(index, part.growing.settled, before)
+        return more
+
+    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+        """Paint everything again, the rows between `first` and `end` before the others."""
+        self._canvas = canvas
+        low = self._parts.find(first) if self._parts else 0
+        high = self._parts.find(end) + 1 if self._parts else 0
+        self._jobs.restart(canvas, _visible_first(low, high, self._queued))
+        self._parts.forget_looks()
+
+    # What the transcript asks
+
+    def take_change(self) -> Change | None:
+        """What has changed since the last call."""
+        return self._parts.take_change()
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are now."""
+        return self._parts.row_count
+
+    def row(self, index: int) -> Row:
+        """One row; the gaps between sections are rows too."""
+        return self._parts.row(index)
+
+    def sections(self) -> Iterator[tuple[Section, int, Sequence[Row]]]:
+        """The sections that are painted, each with the number of its first row."""
+        return self._parts.painted()
+
+    def anchor(self, row: int) -> tuple[int, int, int]:
+        """Section, line and characters before a row."""
+        return self._parts.anchor(row)
+
+    def locate(self, anchor: tuple[int, int, int]) -> int:
+        """The row of such a place."""
+        return self._parts.locate(anchor)
+
+
+def _visible_first(low: int, high: int, count: int) -> Iterable[int]:
+    high = min(high, count)
+    yield from range(low, high)
+    yield from range(high, count)
+    yield from range(min(low, count))

@@ -1,0 +1,161 @@
+"""What a transcript block asks of its painter, and the bookkeeping every painter needs."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from ollm_tui.tui.transcript.painters.palette import Canvas
+from ollm_tui.tui.transcript.painters.rows import Row
+
+
+class Offsets:
+    """Where each of many runs of rows starts; recomputed from the first changed run only."""
+
+    def __init__(self) -> None:
+        self._lengths: list[int] = []
+        self._starts: list[int] = [0]
+        self._valid = 0
+        self._total = 0
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def append(self, length: int) -> None:
+        """Add a run at the end."""
+        self._lengths.append(length)
+        self._starts.append(0)
+        self._total += length
+
+    def pop(self) -> None:
+        """Drop the last run."""
+        self._total -= self._lengths.pop()
+        self._starts.pop()
+        self._valid = min(self._valid, len(self._lengths))
+
+    def set(self, index: int, length: int) -> None:
+        """Change the length of a run."""
+        if self._lengths[index] != length:
+            self._total += length - self._lengths[index]
+            self._lengths[index] = length
+            self._valid = min(self._valid, index)
+
+    def length(self, index: int) -> int:
+        """How many rows a run has."""
+        return self._lengths[index]
+
+    def start(self, index: int) -> int:
+        """The first row of a run; of the run after the last: the total."""
+        starts, lengths = self._starts, self._lengths
+        for each in range(self._valid, index):
+            starts[each + 1] = starts[each] + lengths[each]
+        self._valid = max(self._valid, index)
+        return starts[index]
+
+    @property
+    def total(self) -> int:
+        """All rows together."""
+        return self._total
+
+    def find(self, row: int) -> tuple[int, int]:
+        """The run a row is in, and the row's place there."""
+        starts, last = self._starts, len(self._lengths)
+        # Only as far as the row: what follows may change many times before anyone asks for it.
+        while self._valid < last and starts[self._valid] <= row:
+            self.start(self._valid + 1)
+        index = min(bisect_right(starts, row, 0, self._valid + 1) - 1, last - 1)
+        return index, row - starts[index]
+
+
+@dataclass(slots=True)
+class Change:
+    """Rows that look different since it was last taken; `end` None: all from `first` on moved."""
+
+    first: int
+    end: int | None
+
+    def merge(self, other: "Change") -> "Change":
+        """The smallest change that holds both."""
+        end = None if self.end is None or other.end is None else max(self.end, other.end)
+        return Change(min(self.first, other.first), end)
+
+
+class Painter(Protocol):
+    """Turns the text of one block into rows, in slices."""
+
+    def append(self, text: str) -> None:
+        """Take text; nothing is painted yet."""
+        ...
+
+    def finish(self) -> None:
+        """No more text will come."""
+        ...
+
+    def work(self, deadline: float) -> bool:
+        """Paint until the deadline (of `time.monotonic`); True when there is more to do."""
+        ...
+
+    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+        """Paint everything again, the rows between `first` and `end` before the others."""
+        ...
+
+    def take_change(self) -> Change | None:
+        """What has changed since the last call."""
+        ...
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are now."""
+        ...
+
+    def row(self, index: int) -> Row:
+        """One row."""
+        ...
+
+    def anchor(self, row: int) -> tuple[int, int, int]:
+        """A place in the text that outlives painting at another width: run, line, characters."""
+        ...
+
+    def locate(self, anchor: tuple[int, int, int]) -> int:
+        """The row where such a place is now."""
+        ...
+
+
+@runtime_checkable
+class Refining(Protocol):
+    """A painter that may have all rows in place while it still works on how they look."""
+
+    @property
+    def refining(self) -> bool:
+        """Is everything shown, and only the formatting of long pieces missing?"""
+        ...
+
+
+def line_anchor(rows: Sequence[Row], index: int) -> tuple[int, int]:
+    """The line a row belongs to, and how many characters of that line come before the row."""
+    index = min(index, len(rows) - 1)
+    start = index
+    while start > 0 and rows[start].join is not None:
+        start -= 1
+    line = sum(row.join is None for row in rows[:start])
+    before = sum(len(row.text) - row.gutter + len(row.join or "") for row in rows[start:index])
+    return line, before
+
+
+def locate_line(rows: Sequence[Row], line: int, before: int) -> int:
+    """The row that holds such a place."""
+    found = 0
+    seen = -1
+    chars = 0
+    for index, row in enumerate(rows):
+        if row.join is None:
+            seen += 1
+            chars = 0
+            if seen > line:
+                break
+        if seen == line:
+            if chars > before and row.join is not None:
+                break
+            found = index
+            chars += len(row.text) - row.gutter + len(row.join or "")
+    return found

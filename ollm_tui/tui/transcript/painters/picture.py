@@ -1,0 +1,149 @@
+"""Paints a picture: its space with a caption below, which the picture fills once it is decoded."""
+
+from collections.abc import Iterator
+from typing import Final, Literal, Protocol, TypeAlias
+
+from rich.segment import Segment
+
+from ollm_tui.tui.transcript.painters.half_blocks import half_block_row
+from ollm_tui.tui.transcript.painters.painter import Change
+from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
+from ollm_tui.tui.transcript.painters.rows import BLANK, Row
+from ollm_tui.tui.transcript.painters.wrap import wrap_spans
+from ollm_tui.tui.transcript.thumbnail import Rgb, Thumbnail, ThumbnailSize
+from ollm_tui.tui.widgets.chrome import cut
+
+Look: TypeAlias = Thumbnail | Literal["coming", "broken"]
+"""A picture to show, one that is being decoded, or one that cannot be."""
+
+_LEAST_FRAME: Final = (4, 3)
+"""Columns and rows of the smallest space that gets a frame."""
+
+
+class Picture(Protocol):
+    """What the painter asks of a picture."""
+
+    def space(self, canvas: Canvas) -> ThumbnailSize | None:
+        """Give its size on a canvas; None when there is only a caption."""
+        ...
+
+    def caption(self, *, is_broken: bool = False) -> str:
+        """Give the words below it, clean."""
+        ...
+
+    def look(self, size: ThumbnailSize, background: Rgb) -> Look:
+        """Give what is there to show; what is not is asked for, and is there at a later call."""
+        ...
+
+
+def picture_rows(picture: Picture, canvas: Canvas) -> int:
+    """How many rows a picture takes, decoded or not."""
+    space = picture.space(canvas)
+    return len(_words(picture, canvas)) if space is None else space.rows + 1
+
+
+class PicturePainter:
+    """Always as many rows as `picture_rows` says: what stands below never moves."""
+
+    def __init__(self, canvas: Canvas, picture: Picture) -> None:
+        self._picture = picture
+        self._fit(canvas)
+
+    def _fit(self, canvas: Canvas) -> None:
+        self._canvas = canvas
+        self._size = self._picture.space(canvas)
+        self._count = picture_rows(self._picture, canvas)
+        self._look: Look | None = None
+        self._rows: list[Row] = []
+        self._change: Change | None = None
+
+    def append(self, text: str) -> None:
+        """Nothing comes after a picture."""
+
+    def finish(self) -> None:
+        """Nothing is held back."""
+
+    def work(self, deadline: float) -> bool:
+        """Show what there is by now; the picture's own rows are painted as they are looked at."""
+        del deadline
+        look = self._look
+        if self._size is not None:
+            look = self._picture.look(self._size, background(self._canvas.palette))
+        if look is not self._look or not self._rows:
+            self._look = look
+            self._rows = list(self._painted())
+            self._change = Change(0, self._count)
+        return False
+
+    def _painted(self) -> Iterator[Row]:
+        if self._size is None:
+            yield from _words(self._picture, self._canvas)
+            return
+        if not isinstance(self._look, Thumbnail):
+            yield from frame_rows(self._size, self._canvas.palette)
+        caption = cut(self._picture.caption(is_broken=self._look == "broken"), self._canvas.width)
+        yield Row((Segment(caption, self._canvas.palette.dim),), join="")
+
+    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+        """Take the space it has on another canvas, with the next slice."""
+        del first, end
+        self._fit(canvas)
+
+    def take_change(self) -> Change | None:
+        """What has changed since the last call."""
+        change, self._change = self._change, None
+        return change
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are, which is known before anything is painted."""
+        return self._count
+
+    def row(self, index: int) -> Row:
+        """One row."""
+        look = self._look
+        if not self._rows:
+            return BLANK
+        if not isinstance(look, Thumbnail):
+            return self._rows[index]
+        if index == look.size.rows:
+            return self._rows[0]
+        line = 3 * look.size.columns
+        upper = look.pixels[2 * index * line : (2 * index + 1) * line]
+        lower = look.pixels[(2 * index + 1) * line : (2 * index + 2) * line]
+        return half_block_row(upper, lower, "" if index else None)
+
+    def anchor(self, row: int) -> tuple[int, int, int]:
+        """A row, and of how many."""
+        return 0, row, self._count
+
+    def locate(self, anchor: tuple[int, int, int]) -> int:
+        """About the same part of the picture."""
+        return min(anchor[1] * self._count // max(anchor[2], 1), self._count - 1)
+
+
+def background(palette: Palette) -> Rgb:
+    """The colour that a picture is laid on."""
+    colour = palette.text.bgcolor
+    if colour is None:
+        return 0, 0, 0
+    red, green, blue = colour.get_truecolor(foreground=False)
+    return red, green, blue
+
+
+def frame_rows(size: ThumbnailSize, palette: Palette) -> Iterator[Row]:
+    """The empty space of a picture: nothing of it can be copied."""
+    wide = size.columns - 2
+    least_columns, least_rows = _LEAST_FRAME
+    is_framed = size.columns >= least_columns and size.rows >= least_rows
+    for number in range(size.rows):
+        left, middle, right = "│ │"
+        if number in {0, size.rows - 1}:
+            left, middle, right = "╭─╮" if number == 0 else "╰─╯"
+        text = left + middle * wide + right if is_framed else " " * size.columns
+        yield Row((Segment(text, palette.dim),), gutter=len(text), join="" if number else None)
+
+
+def _words(picture: Picture, canvas: Canvas) -> list[Row]:
+    spans = [(picture.caption(), canvas.palette.dim)]
+    return [Row(tuple(line), join=join) for line, join in wrap_spans(spans, canvas.width)]

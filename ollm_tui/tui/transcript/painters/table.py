@@ -1,0 +1,164 @@
+"""Tables drawn into a width: as they are, with wrapped cells, or stacked when too thin."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from rich.segment import Segment
+
+from ollm_tui.tui.transcript.painters.long_inline import formatted_at_once
+from ollm_tui.tui.transcript.painters.palette import BOLD, Canvas
+from ollm_tui.tui.transcript.painters.plain import plain_rows
+from ollm_tui.tui.transcript.painters.rows import Row, Span, row_cells
+from ollm_tui.tui.transcript.painters.sections import LONGEST_HEAD, split_cells
+from ollm_tui.tui.transcript.painters.wrap import wrap_spans
+
+Cell = list[Span]
+
+_MEASURED_CELLS = 600
+_MEASURED_ROWS = 120
+_MEASURED_CHARS = 10_000
+LONGEST_ROW = LONGEST_HEAD
+"""A source line longer than this is shown as it is."""
+_BETWEEN = " │ "
+_THINNEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where a table's cells go; `widths` is empty when the table is stacked."""
+
+    widths: tuple[int, ...]
+    aligns: tuple[str, ...]
+
+
+def parse_row(line: str, columns: int, canvas: Canvas) -> list[Cell]:
+    """The cells of one source line; surplus ones go into the last, so that nothing is lost."""
+    palette = canvas.palette
+    cells = split_cells(line)
+    cells[columns - 1 :] = [" | ".join(cells[columns - 1 :])]
+    return [
+        [span for part in formatted_at_once(cell, palette.text, palette) for span in part]
+        for cell in cells
+    ]
+
+
+def parse_aligns(line: str) -> tuple[str, ...]:
+    """Left, right or center of each column, from the line below the head."""
+    return tuple(
+        "center"
+        if cell.startswith(":") and cell.endswith(":")
+        else "right"
+        if cell.endswith(":")
+        else "left"
+        for cell in split_cells(line)
+    )
+
+
+def natural_widths(rows: Sequence[list[Cell]], count: int) -> list[int]:
+    """The widest cell of each column."""
+    widths = [1] * count
+    for row in rows:
+        for index, cell in enumerate(row):
+            widths[index] = max(widths[index], row_cells(Segment(*span) for span in cell))
+    return widths
+
+
+def fit(natural: Sequence[int], aligns: tuple[str, ...], width: int) -> Columns:
+    """Share the width out: thin columns get what they need, wide ones the same rest."""
+    room = width - len(_BETWEEN) * (len(natural) - 1)
+    if sum(natural) <= room:
+        return Columns(tuple(natural), aligns)
+    if room < _THINNEST * len(natural):
+        return Columns((), aligns)
+    widths = [0] * len(natural)
+    left = len(natural)
+    for index in sorted(range(left), key=natural.__getitem__):
+        widths[index] = min(natural[index], room // left)
+        room -= widths[index]
+        left -= 1
+    return Columns(tuple(widths), aligns)
+
+
+def head_rows(head: list[Cell], columns: Columns, canvas: Canvas) -> Iterator[Row]:
+    """The head and the line below it."""
+    if not columns.widths:
+        return
+    bold = [[(text, style + BOLD) for text, style in cell] for cell in head]
+    yield from _drawn(bold, columns, canvas)
+    line = "─┼─".join("─" * width for width in columns.widths)
+    yield Row((Segment(line, canvas.palette.rule),))
+
+
+def body_rows(line: str, head: list[Cell], columns: Columns, canvas: Canvas) -> Iterator[Row]:
+    """One source line of the table, as many screen rows as it takes."""
+    if len(line) > LONGEST_ROW:
+        yield from plain_rows(line, canvas.width, canvas.palette.text)
+        return
+    cells = parse_row(line, len(columns.aligns), canvas)
+    yield from _drawn(cells, columns, canvas) if columns.widths else _stacked(cells, head, canvas)
+
+
+def _drawn(cells: list[Cell], columns: Columns, canvas: Canvas) -> Iterator[Row]:
+    between = Segment(_BETWEEN, canvas.palette.rule)
+    columns_lines = [
+        [segments for segments, _join in wrap_spans(cell, width)]
+        for cell, width in zip(cells, columns.widths, strict=False)
+    ]
+    for number in range(max((len(lines) for lines in columns_lines), default=1)):
+        out: list[Segment] = []
+        for index, width in enumerate(columns.widths):
+            lines = columns_lines[index] if index < len(columns_lines) else []
+            segments = lines[number] if number < len(lines) else []
+            out += [between] * (index > 0)
+            out += _aligned(segments, width, columns.aligns[index], canvas)
+        yield Row(tuple(out))
+
+
+def _aligned(segments: list[Segment], width: int, align: str, canvas: Canvas) -> list[Segment]:
+    space = max(width - row_cells(segments), 0)
+    before = space if align == "right" else space // 2 if align == "center" else 0
+    after = space - before
+    left = [Segment(" " * before, canvas.palette.text)] if before else []
+    right = [Segment(" " * after, canvas.palette.text)] if after else []
+    return [*left, *segments, *right]
+
+
+def _stacked(cells: list[Cell], head: list[Cell], canvas: Canvas) -> Iterator[Row]:
+    """`head: value` lines for a table with more columns than fit; empty cells are left out."""
+    palette = canvas.palette
+    for name, cell in zip(head, cells, strict=False):
+        if not cell or not any(text for text, _style in cell):
+            continue
+        title = [(text, style + BOLD) for text, style in name]
+        for segments, join in wrap_spans([*title, (": ", palette.dim), *cell], canvas.width):
+            yield Row(tuple(segments), join=join)
+    yield Row((Segment("─" * min(canvas.width, 20), palette.rule),))
+
+
+def measured_end(lines: Sequence[str], columns: int) -> int:
+    """Lines from this one on do not widen a column, so that a growing table settles."""
+    last = 2 + max(min(_MEASURED_ROWS, _MEASURED_CELLS // columns), 2)
+    room = _MEASURED_CHARS
+    for number, line in enumerate(islice(lines, 2, last), 2):
+        room -= len(line)
+        if room < 0:
+            return number
+    return last
+
+
+def measure(lines: Sequence[str], canvas: Canvas) -> tuple[list[Cell], Columns]:
+    """The head and the columns of a table from its source lines, head and delimiter first."""
+    aligns = parse_aligns(lines[1])
+    count = len(aligns)
+    first = [line for line in lines[2 : measured_end(lines, count)] if len(line) <= LONGEST_ROW]
+    head, *body = [parse_row(line, count, canvas) for line in (lines[0], *first)]
+    return head, fit(natural_widths([head, *body], count), aligns, canvas.width)
+
+
+def table_rows(lines: Sequence[str], canvas: Canvas) -> Iterator[Row]:
+    """A whole table."""
+    head, columns = measure(lines, canvas)
+    yield from head_rows(head, columns, canvas)
+    for line in islice(lines, 2, None):
+        yield from body_rows(line, head, columns, canvas)

@@ -1,0 +1,177 @@
+"""Paints one call of a tool: a line with its outcome, and what came of it below when unfolded."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from ollm_tui.decode.clean import clean, clean_name
+from ollm_tui.decode.counted import counted
+from ollm_tui.tui.figures import seconds as written_seconds
+from ollm_tui.tui.transcript.painters.painter import Change, line_anchor, locate_line
+from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
+from ollm_tui.tui.transcript.painters.plain import plain_rows
+from ollm_tui.tui.transcript.painters.plain_painter import LineEnds
+from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.widgets.chrome import cut
+
+ToolOutcome: TypeAlias = Literal["done", "failed", "denied", "stopped"]
+Fold: TypeAlias = Literal["folded", "peek", "open"]
+"""Nothing of the output, its first rows, or all that is ever shown."""
+
+PEEK_ROWS: Final = 8
+OPEN_ROWS: Final = 400
+MOST_OUTPUT: Final = 200_000
+"""Characters of an output that are looked at."""
+_SIGN: Final = "⚙ "
+_COLUMN: Final = 52
+"""Where the outcomes stand below each other, if there is room."""
+_LONGEST: Final = 400
+"""Characters of a name or an argument that are looked at; no line shows as many."""
+_MARKS: Final[Mapping[ToolOutcome, str]] = MappingProxyType(
+    {"done": "✓", "failed": "✗ failed", "denied": "⊘ denied", "stopped": "■ stopped"}
+)
+
+
+class ToolPainter:
+    """Running until `end`; a failed call opens by itself, any other stays one line."""
+
+    def __init__(self, canvas: Canvas, name: str, main_argument: str = "") -> None:
+        self._canvas = canvas
+        self._name = clean_name(name[:_LONGEST])
+        self._argument = clean_name(main_argument[:_LONGEST])
+        self._outcome: ToolOutcome | None = None
+        self._seconds: float | None = None
+        self._output: list[str] = []
+        self._rows: list[Row] = []
+        self._is_stale = True
+        self._change: Change | None = None
+        self.fold: Fold = "folded"
+
+    def end(self, outcome: ToolOutcome, seconds: float | None, output: str) -> None:
+        """Say how it ended and what came of it; None where the time is not known."""
+        self._outcome, self._seconds = outcome, seconds
+        self.append(output)
+        if outcome == "failed":
+            self.fold = "peek"
+
+    def set_fold(self, fold: Fold) -> None:
+        """Show another share of the output."""
+        self.fold = fold
+        self._is_stale = True
+
+    def next_fold(self) -> Fold:
+        """Give what a further click shows: all of it, or nothing once all is shown."""
+        is_all_shown = self.fold == "open" or (self.fold == "peek" and self._fits_a_peek())
+        return "folded" if is_all_shown else "open"
+
+    def _fits_a_peek(self) -> bool:
+        return len(self._rows) <= PEEK_ROWS + 1
+
+    def append(self, text: str) -> None:
+        """Take more of the output."""
+        self._output.append(text)
+        self._is_stale = True
+
+    def finish(self) -> None:
+        """Nothing is held back."""
+
+    def work(self, deadline: float) -> bool:
+        """Paint all of it: its rows are few."""
+        del deadline
+        if self._is_stale:
+            self._is_stale = False
+            self._rows = [self._header(), *self._below()]
+            self._change = Change(0, None)
+        return False
+
+    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+        """Paint it again with the next slice."""
+        del first, end
+        self._canvas = canvas
+        self._is_stale = True
+
+    def take_change(self) -> Change | None:
+        """What has changed since the last call."""
+        change, self._change = self._change, None
+        return change
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are now."""
+        return len(self._rows)
+
+    def row(self, index: int) -> Row:
+        """One row."""
+        return self._rows[index]
+
+    def anchor(self, row: int) -> tuple[int, int, int]:
+        """The line and the characters before a row."""
+        return (0, *line_anchor(self._rows, row)) if self._rows else (0, 0, 0)
+
+    def locate(self, anchor: tuple[int, int, int]) -> int:
+        """The row of such a place."""
+        return locate_line(self._rows, anchor[1], anchor[2])
+
+    def _header(self) -> Row:
+        palette, width = self._canvas.palette, self._canvas.width
+        mark = self._mark()
+        room = max(0, width - len(_SIGN) - cell_len(mark) - 3)
+        name = cut(self._name, max(room * 2 // 3, room - cell_len(self._argument) - 2))
+        argument = cut(self._argument, room - cell_len(name) - 2)
+        used = cell_len(name) + (2 + cell_len(argument) if argument else 0)
+        gap = max(3, min(_COLUMN - len(_SIGN), room + 3) - used)
+        parts = [
+            (_SIGN, palette.dim),
+            (name, palette.text + palette.code),
+            (f"  {argument}" if argument else "", palette.text),
+            (" " * gap, palette.text),
+            (mark, self._mark_style(palette)),
+        ]
+        return Row(tuple(Segment(text, style) for text, style in parts if text), gutter=len(_SIGN))
+
+    def _mark(self) -> str:
+        if self._outcome is None:
+            return "…"
+        was_run = self._outcome in {"done", "failed"} and self._seconds is not None
+        time = f" {_short_seconds(self._seconds or 0.0)}" if was_run else ""
+        return _MARKS[self._outcome] + time
+
+    def _mark_style(self, palette: Palette) -> Style:
+        match self._outcome:
+            case "done":
+                return palette.text + palette.inserted
+            case "failed":
+                return palette.error
+            case "denied":
+                return palette.warning
+            case _:
+                return palette.dim
+
+    def _below(self) -> Iterator[Row]:
+        if self.fold == "folded" or self._outcome is None:
+            return
+        most = PEEK_ROWS if self.fold == "peek" else OPEN_ROWS
+        dim = self._canvas.palette.dim
+        text = clean(LineEnds().feed("".join(self._output)[:MOST_OUTPUT])).strip("\n")
+        shown_lines = 0
+        for number, row in enumerate(plain_rows(text, self._canvas.width - 2, dim)):
+            if number == most:
+                left = text.count("\n") + 1 - shown_lines
+                what = "the line goes on" if left < 1 else counted(left, "more line")
+                yield _indented(Row((Segment(f"… {what}", dim),)), dim)
+                return
+            shown_lines += row.join is None
+            yield _indented(row if text else Row((Segment("no output", dim),)), dim)
+
+
+def _indented(row: Row, style: Style) -> Row:
+    return replace(row, segments=(Segment("  ", style), *row.segments), gutter=2)
+
+
+def _short_seconds(value: float) -> str:
+    return f"{value:.1f} s" if value < 1 else written_seconds(value)

@@ -1,0 +1,126 @@
+"""One line for a search: the needle, how many matches there are, and the keys."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.tui.chat.status_line import KeyHint
+from ollm_tui.tui.widgets.text_field import TextField
+
+if TYPE_CHECKING:
+    # loaded with the first search
+    from ollm_tui.tui.transcript.search.search import Tally
+
+LONGEST: Final = 200
+"""Characters of a needle."""
+_NARROW: Final = 60
+"""In fewer cells the keys are left out."""
+
+
+def tally_line(tally: "Tally") -> str:
+    """Say which match is the current one, and how many there are: `3 of 17+` while looking."""
+    more = "" if tally.is_done else "+"
+    if tally.rank is not None:
+        return f"{tally.rank:,} of {tally.total:,}{more}"
+    if tally.total:
+        return f"{tally.total:,}{more} found"
+    return "no matches" if tally.is_done else "searching…"
+
+
+class SearchBar(Horizontal):
+    """Takes the needle; what it means is up to the screen.
+
+    It is there from the start and hidden: so it can have the focus at once, and no key that comes
+    with the one that opens it goes anywhere else.
+    """
+
+    DEFAULT_CSS = """
+    SearchBar {
+        display: none;
+        height: 1;
+        padding: 0 3;
+        background: $background;
+        & > Static { width: auto; color: $text-muted; }
+        & > #search-title { color: $text-primary; text-style: bold; }
+        & > #search-keys { margin-left: 3; }
+        & > Input, & > Input:focus {
+            width: 1fr;
+            height: 1;
+            border: none;
+            padding: 0 1;
+            margin: 0 2 0 1;
+            background: $panel;
+        }
+        &.-open { display: block; }
+        &.-narrow > #search-keys { display: none; }
+        &:ansi { background: ansi_default; }
+        &:ansi > Input, &:ansi > Input:focus { background: ansi_default; text-style: underline; }
+    }
+    """
+
+    class Changed(Message):
+        """There is another needle."""
+
+        def __init__(self, text: str) -> None:
+            self.text = text
+            super().__init__()
+
+    class Sought(Message):
+        """Somebody pressed Enter, where no key of the screen means something else."""
+
+    def __init__(self, keys: Sequence[KeyHint]) -> None:
+        super().__init__()
+        self._keys = keys
+        self._field = TextField(max_length=LONGEST, compact=True, select_on_focus=False)
+        self._tally = Static("", id="search-tally", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the line."""
+        yield Static("Find", id="search-title", markup=False)
+        yield self._field
+        yield self._tally
+        keys = " · ".join(f"{hint.label} {hint.description}" for hint in self._keys)
+        yield Static(keys, id="search-keys", markup=False)
+
+    @property
+    def text(self) -> str:
+        """What is written."""
+        return self._field.value
+
+    def ask(self, text: str | None = None) -> None:
+        """Take keys at once; what is there, or another text, is replaced by what is typed."""
+        self.add_class("-open")
+        if text is not None:
+            self._field.value = clean_line(text)[:LONGEST]
+        self.screen.set_focus(self._field)
+        self._field.action_select_all()
+
+    def hide(self) -> None:
+        """Take no room; the focus must be elsewhere before."""
+        self.remove_class("-open")
+        self.say("")
+
+    def say(self, text: str) -> None:
+        """Write how the search stands."""
+        self._tally.update(Content(text))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave out what has no room."""
+        self.set_class(event.size.width < _NARROW, "-narrow")
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Changed(event.value))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Sought())

@@ -1,0 +1,152 @@
+"""Where a needle is in painted rows: lines are searched as they were before they were wrapped."""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rich.cells import split_graphemes
+
+from ollm_tui.tui.transcript.painters.painter import Painter
+from ollm_tui.tui.transcript.search.needle import Needle
+
+_BITS = 32
+_LOW = (1 << _BITS) - 1
+_WINDOW = 16_384
+"""Code points of a line that are searched at once."""
+_ROWS_AT_ONCE = 32
+_MATCHES_AT_ONCE = 500
+
+Place = tuple[int, int]
+"""A row of the painter, and a code point in it."""
+
+
+@dataclass(slots=True)
+class Matches:
+    """The matches in the rows of one painter, in order; sixteen bytes each."""
+
+    _starts: "array[int]" = field(default_factory=lambda: array("Q"))
+    _ends: "array[int]" = field(default_factory=lambda: array("Q"))
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, number: int) -> tuple[Place, Place]:
+        """Where a match begins, and where it ends."""
+        return _unpacked(self._starts[number]), _unpacked(self._ends[number])
+
+    def add(self, start: Place, end: Place) -> None:
+        """Take the next match."""
+        self._starts.append(start[0] << _BITS | start[1])
+        self._ends.append(end[0] << _BITS | end[1])
+
+    def before_row(self, row: int) -> int:
+        """How many begin above a row."""
+        return bisect_left(self._starts, row << _BITS)
+
+    def in_row(self, row: int, gutter: int, length: int) -> Iterator[tuple[int, int, int]]:
+        """Number and code points of what is in one row of that length."""
+        number = bisect_right(self._ends, row << _BITS)
+        while number < len(self._starts) and self._starts[number] < (row + 1) << _BITS:
+            (first, low), (last, high) = self[number]
+            start = low if first == row else gutter
+            end = min(high if last == row else length, length)
+            if start < end:
+                yield number, start, end
+            number += 1
+
+
+def _unpacked(packed: int) -> Place:
+    return packed >> _BITS, packed & _LOW
+
+
+class _Line:
+    """The end of a line that is not decided yet, and where its rows begin."""
+
+    def __init__(self, needle: Needle, found: Matches) -> None:
+        self._needle = needle
+        self._found = found
+        self._text = ""
+        self._starts: list[int] = []
+        self._rows: list[tuple[int, int, int]] = []
+
+    def take(self, row: int, text: str, gutter: int, join: str) -> None:
+        """Take one more row; `text` comes without its gutter."""
+        self._text += self._needle.comparable(join)
+        self._starts.append(len(self._text))
+        self._rows.append((row, gutter, len(text)))
+        self._text += self._needle.comparable(text)
+
+    @property
+    def waits(self) -> bool:
+        """Is there enough to be searched?"""
+        return len(self._text) >= _WINDOW
+
+    def search(self, *, to_end: bool) -> Iterator[None]:
+        """Find what begins where the next row can change nothing; None now and then."""
+        limit = len(self._text) if to_end else len(self._text) - self._needle.reach
+        done = max(limit, 0)
+        for count, match in enumerate(self._needle.pattern.finditer(self._text), 1):
+            start, end = match.span()
+            if start >= limit:
+                break
+            self._found.add(self._place(start, is_end=False), self._place(end, is_end=True))
+            done = max(done, end)
+            if count % _MATCHES_AT_ONCE == 0:
+                yield
+        self._drop(done)
+
+    def _place(self, position: int, *, is_end: bool) -> Place:
+        """Row and code point; what a soft wrap swallowed belongs to neither row."""
+        index = max(bisect_left(self._starts, position) - 1, 0)
+        if not is_end:
+            index = max(bisect_right(self._starts, position) - 1, 0)
+            _row, _gutter, length = self._rows[index]
+            if position - self._starts[index] >= length and index + 1 < len(self._rows):
+                return self._rows[index + 1][0], self._rows[index + 1][1]
+        row, gutter, length = self._rows[index]
+        return row, gutter + min(position - self._starts[index], length)
+
+    def _drop(self, count: int) -> None:
+        """Let go what is decided; the row it ends in stays."""
+        index = max(bisect_right(self._starts, count) - 1, 0)
+        self._text = self._text[count:]
+        self._starts = [start - count for start in self._starts[index:]]
+        self._rows = self._rows[index:]
+
+
+def search_rows(painter: Painter, needle: Needle) -> Iterator[Matches | None]:
+    """Search all rows there are; None now and then, then the matches.
+
+    The painter has to keep its rows as they are until the last step.
+    """
+    found = Matches()
+    line = _Line(needle, found)
+    for index in range(painter.row_count):
+        row = painter.row(index)
+        if row.join is None:
+            yield from line.search(to_end=True)
+            line = _Line(needle, found)
+        elif line.waits:
+            yield from line.search(to_end=False)
+        line.take(index, row.text[row.gutter :], row.gutter, row.join or "")
+        if index % _ROWS_AT_ONCE == 0:
+            yield None
+    yield from line.search(to_end=True)
+    yield found
+
+
+class Letters:
+    """Where the letters of a row begin: none may be drawn in two looks."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = (
+            range(len(text) + 1)
+            if text.isascii()
+            else [*(low for low, _high, _cells in split_graphemes(text)[0]), len(text)]
+        )
+
+    def whole(self, start: int, end: int) -> tuple[int, int]:
+        """The span with the rest of the letters it begins and ends in."""
+        first = bisect_right(self._starts, start) - 1
+        return self._starts[max(first, 0)], self._starts[bisect_left(self._starts, end)]

@@ -1,0 +1,244 @@
+"""A search through a transcript, in slices: from the view to the oldest, then the newer ones.
+
+Folded thinking and folded output of tools are searched as if they were open. A block is painted
+for the search alone, unless all its rows are there anyway; so nothing that sleeps is woken.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Final, Literal, TypeAlias
+
+from ollm_tui.tui.transcript.block import Block
+from ollm_tui.tui.transcript.painters.palette import Canvas
+from ollm_tui.tui.transcript.search.index import Looked, SearchIndex
+from ollm_tui.tui.transcript.search.matches import search_rows
+from ollm_tui.tui.transcript.search.needle import Needle
+from ollm_tui.tui.transcript.search.painters import SearchPainters
+
+Direction: TypeAlias = Literal[-1, 1]
+OLDER: Final[Direction] = -1
+NEWER: Final[Direction] = 1
+ANYWHERE: Final = 1 << 31
+"""A row below all others."""
+_STEP_S = 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What is known of the matches."""
+
+    rank: int | None
+    """Which one is the current, 1 is the newest; None when there is none."""
+    total: int
+    is_done: bool
+    """Has everything been looked at?"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """On the way to a match: the block that is asked next."""
+
+    direction: Direction
+    index: int
+    number: int | None
+    """The match of that block that is meant if it has so many; None: its nearest."""
+    row: int | None = None
+    """The nearest is one that begins above this row."""
+    left: int = 0
+    """Blocks that may still be asked."""
+
+
+class Search:
+    """One needle in one list of blocks, painted for one canvas."""
+
+    def __init__(self, needle: Needle, blocks: Sequence[Block], canvas: Canvas) -> None:
+        self.needle = needle
+        self.index = SearchIndex()
+        self.current: tuple[int, int] | None = None
+        """Index of a block and number of a match in it."""
+        self._blocks = blocks
+        self._canvas = replace(canvas, highlights=False)
+        self._painters = SearchPainters(self._canvas)
+        self._todo: deque[int] = deque()
+        self._looking: dict[int, tuple[Block, Iterator[Looked | None]]] = {}
+        self._move: _Move | None = None
+
+    # What is asked
+
+    @property
+    def tally(self) -> Tally:
+        """How it stands."""
+        current = self.current
+        rank = None if current is None or self.place is None else self.index.rank(*current)
+        is_done = not self._todo and not self._looking
+        return Tally(rank, self.index.total, is_done)
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Block and row, without what is above the painter's, of the current match."""
+        if self.current is None or self.current[0] >= len(self._blocks):
+            return None
+        index, number = self.current
+        looked = self.index.get(index)
+        if looked is None or looked.block is not self._blocks[index]:
+            return None
+        if looked.matches is None or number >= len(looked.matches):
+            return None
+        return index, looked.matches[number][0][0]
+
+    # What is wanted
+
+    def begin(self, index: int, row: int) -> None:
+        """Go to the newest match above a row; go on looking from there to the oldest."""
+        self.index.follow(self._blocks)
+        count = len(self._blocks)
+        index = min(index, count - 1)
+        self._todo = deque([*range(index, -1, -1), *range(count - 1, index, -1)])
+        self._looking.clear()
+        self.current = None
+        self._move = _Move(OLDER, index, None, row, count) if count else None
+
+    def step(self, direction: Direction) -> None:
+        """Go to the next match that is older or newer, round the ends."""
+        self.follow()
+        count = len(self._blocks)
+        if self._move is not None or not count:
+            return
+        index, number = self.current or (0, 0)
+        if self.current is not None:
+            self._move = _Move(direction, index, number + direction, left=count)
+        else:
+            self._move = _Move(direction, count - 1 if direction == OLDER else 0, None, left=count)
+        self._follow_move()
+
+    def repaint(self, canvas: Canvas) -> None:
+        """Look at everything again for another canvas, the current match first."""
+        self.follow()
+        current = self.current
+        self._canvas = replace(canvas, highlights=False)
+        self._painters = SearchPainters(self._canvas)
+        self.index.clear()
+        self.begin(*((current[0], 0) if current else (len(self._blocks), ANYWHERE)))
+        if current is not None and self._move is not None:
+            self._move = replace(self._move, number=current[1])
+
+    def is_for(self, canvas: Canvas) -> bool:
+        """Is what it knows of this canvas?"""
+        return self._canvas == replace(canvas, highlights=False)
+
+    @property
+    def width(self) -> int:
+        """The width it is done for."""
+        return self._canvas.width
+
+    def follow(self) -> None:
+        """Take note of blocks that are new, have changed or are gone."""
+        there = self.index.kept(self._blocks)
+        changed = self.index.follow(self._blocks)
+        self._painters.cut(there)
+        count = len(self._blocks)
+        self._looking = {
+            index: looking
+            for index, looking in self._looking.items()
+            if index < count and self._blocks[index] is looking[0]
+        }
+        kept = [index for index in self._todo if index < count]
+        waiting = {*kept, *self._looking}
+        new = [index for index in changed if index not in waiting]
+        self._todo = deque([*reversed(new), *kept])
+        if self.current is not None and self.current[0] >= there:
+            self.current = None
+        if self._move is not None and self._move.index >= there:
+            self._move = None
+
+    # Looking
+
+    def work(self, deadline: float) -> bool:
+        """Look on until the deadline (of `time.monotonic`); True when there is more to do."""
+        if len(self._blocks) != len(self.index):
+            self.follow()
+        while True:
+            index = self._next()
+            if index is None:
+                return False
+            self._look_on(index, min(monotonic() + _STEP_S, deadline))
+            if monotonic() >= deadline:
+                return True
+
+    def _next(self) -> int | None:
+        """The block to look at now."""
+        index = self._follow_move()
+        if index is not None:
+            return index
+        if self._looking:
+            return next(iter(self._looking))
+        while self._todo:
+            index = self._todo.popleft()
+            looked = self.index.get(index)
+            if looked is None or looked.is_stale:
+                return index
+        return None
+
+    def _look_on(self, index: int, deadline: float) -> None:
+        block = self._blocks[index]
+        if index not in self._looking:
+            self._looking[index] = block, self._look_at(index, block)
+        for looked in self._looking[index][1]:
+            if looked is not None:
+                del self._looking[index]
+                if not self.index.put(index, looked):
+                    self.follow()
+                return
+            if monotonic() >= deadline:
+                return
+
+    def _look_at(self, index: int, block: Block) -> Iterator[Looked | None]:
+        size, finished = block.source.size, block.finished
+        if not self._painters.may_show(block, self.needle):
+            yield Looked(block, size, finished, None)
+            return
+        painter = self._painters.painter(index, block)
+        while painter.work(monotonic() + _STEP_S):
+            yield None
+        for found in search_rows(painter, self.needle):
+            if found is not None:
+                yield Looked(block, size, finished, found if len(found) else None)
+                return
+            yield None
+
+    # Moving
+
+    def _follow_move(self) -> int | None:
+        """Go on to the match that is wanted; gives a block that must be looked at before."""
+        while self._move is not None:
+            move = self._move
+            if move.index >= len(self._blocks):
+                self._move = None
+                break
+            looked = self.index.get(move.index)
+            if looked is None:
+                return move.index
+            number = _chosen(move, looked)
+            if number is not None:
+                self.current, self._move = (move.index, number), None
+            elif move.left:
+                index = (move.index + move.direction) % len(self._blocks)
+                self._move = _Move(move.direction, index, None, left=move.left - 1)
+            else:
+                self._move = None
+        return None
+
+
+def _chosen(move: _Move, looked: Looked) -> int | None:
+    """The match of a block that a move ends at."""
+    matches = looked.matches
+    if matches is None:
+        return None
+    if move.row is not None:
+        before = matches.before_row(move.row) if move.number is None else move.number + 1
+        return min(before, len(matches)) - 1 if before else None
+    if move.number is not None:
+        return move.number if 0 <= move.number < len(matches) else None
+    return len(matches) - 1 if move.direction == OLDER else 0
