@@ -172,7 +172,7 @@ async def run(count: int, rounds: int) -> float:
             await pilot.pause(0.05)
         await pilot.pause(0.5)
         app.screen.query_one("Composer").cursor_blink = False  # type: ignore[attr-defined]
-        views = app.screen.desk.views  # type: ignore[attr-defined]
+        views = app.screen.controller.views  # type: ignore[attr-defined]
         frames = Frames(app)
         for number in range(rounds + 1):
             if number == 1:  # the first loads what both need

@@ -18,7 +18,7 @@ from textual.app import App, ComposeResult
 from benchmarks.stalls import BEAT_S, Stalls, watched_loop
 from ollm_tui.tui.chat.hint_line import HintLine
 from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.transcript.reader import Reader
+from ollm_tui.tui.transcript.reader import NavigableTranscript
 from ollm_tui.tui.transcript.search.keys import Searching
 from ollm_tui.tui.transcript.transcript import Transcript
 
@@ -44,7 +44,7 @@ class Room(Searching):
 
     def compose(self) -> ComposeResult:
         """Give the transcript the whole screen."""
-        yield Reader(
+        yield NavigableTranscript(
             keys={"cursor": {}, "caret": {}}, leave=lambda _typed: None, edit=lambda _id: False
         )
         yield self.make_search_bar()

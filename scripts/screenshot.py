@@ -121,7 +121,7 @@ async def chat(stage: Stage) -> None:
     await stage.ask("Why is the sky blue at noon and red at dusk?")
     stage.client.give(thinking("The person asks about Rayleigh scattering."))
     await stage.settle()
-    desk = stage.chat.desk
+    desk = stage.chat.controller
     if desk is not None:
         # the one figure that comes from the clock
         desk.presenter._open = dict.fromkeys(desk.presenter._open, 0.0)
@@ -143,7 +143,7 @@ async def manager(stage: Stage) -> None:
 
 async def find_models(stage: Stage) -> None:
     """Show what a word finds, and a download."""
-    desk = stage.chat.desk
+    desk = stage.chat.controller
     if desk is not None:
         desk.fetching.sleep = no_pause
     await stage.ask("/pull qwen3")

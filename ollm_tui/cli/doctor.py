@@ -43,7 +43,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class SystemReport:
     """What surrounds the program: settings, folders, terminal."""
 
     version: str
@@ -87,7 +87,7 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
     return stop.exit_code
 
 
-def exit_code(found: Checkup, around: Surroundings) -> int:
+def exit_code(found: Checkup, around: SystemReport) -> int:
     """Give 1 when no chat can begin, or none could be kept."""
     return OK if found.model and all(place.is_writable for place in around.folders) else ERROR
 
@@ -107,9 +107,9 @@ def surroundings(
     paths: AppPaths,
     chats: tuple[bool, str],
     plugins: tuple[tuple[bool, str], ...],
-) -> Surroundings:
+) -> SystemReport:
     """Look at settings, folders and terminal; nothing is changed."""
-    return Surroundings(
+    return SystemReport(
         version=__version__,
         system=f"Python {platform.python_version()} · {platform.system()} {platform.release()}"
         f" · {platform.machine()}",

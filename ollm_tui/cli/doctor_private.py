@@ -12,7 +12,7 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.runtime.checkup import Checkup, ProviderCheck
 
 if TYPE_CHECKING:
-    from ollm_tui.cli.doctor import Surroundings
+    from ollm_tui.cli.doctor import SystemReport
 
 Private = Callable[[str], str]
 
@@ -36,7 +36,7 @@ def private_checkup(found: Checkup, private: Private) -> Checkup:
     )
 
 
-def private_surroundings(around: "Surroundings", private: Private) -> "Surroundings":
+def private_surroundings(around: "SystemReport", private: Private) -> "SystemReport":
     """Take keys out of what surrounds the program."""
     return replace(
         around,

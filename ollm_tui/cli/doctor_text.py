@@ -10,14 +10,14 @@ from ollm_tui.runtime.checkup import Checkup, ProviderCheck
 from ollm_tui.runtime.checkup_text import ARROW, engine_lines, provider_lines, result_lines
 
 if TYPE_CHECKING:
-    from ollm_tui.cli.doctor import Surroundings
+    from ollm_tui.cli.doctor import SystemReport
 
 WIDTH: Final = 80
 LONGEST_LINE: Final = 300
 """Characters of one finding: a server may say much."""
 
 
-def as_text(found: Checkup, around: "Surroundings") -> Iterator[str]:
+def as_text(found: Checkup, around: "SystemReport") -> Iterator[str]:
     """Write the report, a line at a time."""
     yield from _section(f"ollm {around.version} · {around.system}", ())
     yield from _section("Models and servers", provider_lines(found))
@@ -48,14 +48,14 @@ def _wrapped(text: str, indent: str) -> list[str]:
     ) or [""]
 
 
-def _folders(around: "Surroundings") -> Iterator[str]:
+def _folders(around: "SystemReport") -> Iterator[str]:
     for place in around.folders:
         yield f"{'ok' if place.is_writable else '!!'} {place.name}: {place.path}"
         if not place.is_writable:
             yield "   -> It is not writable: check its permissions."
 
 
-def _settings(around: "Surroundings") -> Iterator[str]:
+def _settings(around: "SystemReport") -> Iterator[str]:
     there = "" if around.settings_there else " (no such file; using the defaults)"
     is_right = not any(severity == "error" for severity, _ in around.problems)
     yield f"{'ok' if is_right else '!!'} file: {around.settings_file}{there}"
@@ -67,7 +67,7 @@ def _settings(around: "Surroundings") -> Iterator[str]:
     yield f"   keys: {keys}"
 
 
-def as_json(found: Checkup, around: "Surroundings") -> JsonObject:
+def as_json(found: Checkup, around: "SystemReport") -> JsonObject:
     """Write the report for a program; every text of a server is cleaned."""
     return {
         "version": around.version,

@@ -9,7 +9,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.operations import loader
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.found import FoundModel
+from ollm_tui.runtime.model_lookup import FoundModel
 
 
 def run_copy(arguments: Arguments, output: Output) -> int:

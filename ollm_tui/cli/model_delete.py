@@ -13,7 +13,7 @@ from ollm_tui.protocol.ports import SupportsShow
 from ollm_tui.providers.foreign import show_model
 from ollm_tui.providers.operations import deleter
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.found import FoundModel
+from ollm_tui.runtime.model_lookup import FoundModel
 
 
 def run_delete(arguments: Arguments, output: Output) -> int:

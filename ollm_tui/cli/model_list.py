@@ -18,7 +18,7 @@ from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.compose import Runtime, load_runtime
-from ollm_tui.runtime.found import PATIENCE_S
+from ollm_tui.runtime.model_lookup import PATIENCE_S
 
 _HEAD = ("MODEL", "SIZE", "QUANT", "CONTEXT", "CAN", "LOADED", "MODIFIED")
 Entry = tuple[ModelRef, ModelInfo]

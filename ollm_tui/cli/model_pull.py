@@ -8,7 +8,7 @@ from ollm_tui.cli.model_runtime import Stopped, in_runtime_heard
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.provider_pull import ProviderFetch
 from ollm_tui.cli.pull_choice import choose
-from ollm_tui.cli.pull_meant import meant
+from ollm_tui.cli.pull_target import meant
 from ollm_tui.cli.stop import Stop
 from ollm_tui.library.downloads.job import Job, Origin
 from ollm_tui.library.hub.address import HubAddress

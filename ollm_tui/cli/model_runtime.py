@@ -15,11 +15,11 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.compose import Runtime, open_runtime
-from ollm_tui.runtime.found import FoundModel
+from ollm_tui.runtime.model_lookup import FoundModel
 
 T = TypeVar("T")
-Work = Callable[[Runtime], Awaitable[T]]
-HeardWork = Callable[[Runtime, Stop], Awaitable[T]]
+RuntimeTask = Callable[[Runtime], Awaitable[T]]
+StoppableRuntimeTask = Callable[[Runtime, Stop], Awaitable[T]]
 
 
 class Stopped(Exception):
@@ -30,7 +30,7 @@ class Stopped(Exception):
         self.exit_code = exit_code
 
 
-def in_runtime(arguments: Arguments, output: Output, work: Work[T]) -> T:
+def in_runtime(arguments: Arguments, output: Output, work: RuntimeTask[T]) -> T:
     """Do something with a runtime and close it.
 
     Raises:
@@ -44,7 +44,7 @@ def in_runtime(arguments: Arguments, output: Output, work: Work[T]) -> T:
     return in_runtime_heard(arguments, output, deaf)
 
 
-def in_runtime_heard(arguments: Arguments, output: Output, work: HeardWork[T]) -> T:
+def in_runtime_heard(arguments: Arguments, output: Output, work: StoppableRuntimeTask[T]) -> T:
     """Do something that may hear for itself that a signal came: see `Stop.answering`.
 
     Raises:
@@ -55,7 +55,7 @@ def in_runtime_heard(arguments: Arguments, output: Output, work: HeardWork[T]) -
     return anyio.run(partial(_in_runtime, loaded, work))
 
 
-async def _in_runtime(loaded: LoadedConfig, work: HeardWork[T]) -> T:
+async def _in_runtime(loaded: LoadedConfig, work: StoppableRuntimeTask[T]) -> T:
     failure: AIError | None = None
     results: list[T] = []
     with stopping() as stop:

@@ -17,7 +17,7 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.found import PATIENCE_S
+from ollm_tui.runtime.model_lookup import PATIENCE_S
 
 MOST = 50
 """Entries that are shown."""

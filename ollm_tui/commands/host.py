@@ -67,7 +67,7 @@ class Attachments(Protocol):
         ...
 
 
-class ModelDeeds(Protocol):
+class ModelActions(Protocol):
     """What is asked about one model; an empty name is the chat's own."""
 
     def show(self, name: str, section: str | None) -> None:
@@ -113,7 +113,7 @@ class CommandContext(Protocol):
 class CommandHost(CommandContext, Protocol):
     """A chat as the program's own commands see it."""
 
-    model_deeds: ModelDeeds
+    model_deeds: ModelActions
     """What can be done with one model, in the background."""
 
     def show(self, view: View, text: str = "") -> None:

@@ -4,10 +4,10 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.presets import HUGGING_FACE
-from ollm_tui.config.section import Section
+from ollm_tui.config.section import SettingsSection
 
 
-class HubSettings(Section):
+class HubSettings(SettingsSection):
     """A hub of model files, and who asks it."""
 
     endpoint: str = Field(

@@ -19,7 +19,7 @@ from ollm_tui.config.early import DEFAULT_THEME
 from ollm_tui.config.hub_settings import HubSettings
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
-from ollm_tui.config.section import Section
+from ollm_tui.config.section import SettingsSection
 from ollm_tui.config.values import (
     LARGEST_WINDOW,
     FilePath,
@@ -45,7 +45,7 @@ NESTING = "__"
 Backend = Literal["lmstudio", "localai", "kobold", "llamacpp", "llamacpp-router", "vllm", "generic"]
 
 
-class UiSettings(Section):
+class UiSettings(SettingsSection):
     """How the screen looks and behaves."""
 
     show_thinking: bool = Field(
@@ -56,7 +56,7 @@ class UiSettings(Section):
     animations: bool = Field(True, description="Animate the screen; turn off for slow terminals.")
 
 
-class GenerationSettings(Section):
+class GenerationSettings(SettingsSection):
     """What every chat starts with; a key that is not set is left to the server."""
 
     temperature: Strength | None = Field(
@@ -111,7 +111,7 @@ class GenerationSettings(Section):
         return GenerationOptions(**said, stop=tuple(stop) if stop else None)
 
 
-class EmbeddedConfig(Section):
+class EmbeddedConfig(SettingsSection):
     """The engine that runs model files in this app's own child process."""
 
     idle_unload_s: Idle = Field(
@@ -136,7 +136,7 @@ class EmbeddedConfig(Section):
     )
 
 
-class ToolSettings(Section):
+class ToolSettings(SettingsSection):
     """What models may do beside talking; nothing by default."""
 
     enabled: list[Text] = Field(
@@ -151,7 +151,7 @@ class ToolSettings(Section):
     )
 
 
-class ChatSettings(Section):
+class ChatSettings(SettingsSection):
     """How far one prompt may go before you are asked."""
 
     max_turns: Whole = Field(
@@ -166,7 +166,7 @@ class ChatSettings(Section):
     save: bool = Field(True, description="Save chats, so that Ctrl+R and `ollm -c` find them.")
 
 
-class DownloadSettings(Section):
+class DownloadSettings(SettingsSection):
     """How models are fetched."""
 
     at_once: Whole = Field(
@@ -174,7 +174,7 @@ class DownloadSettings(Section):
     )
 
 
-class ModelSettings(Section):
+class ModelSettings(SettingsSection):
     """What you know better about a model: `[models."provider://name"]`."""
 
     context: TokenCount | None = Field(
@@ -204,7 +204,7 @@ class ModelSettings(Section):
     )
 
 
-class ProviderSettings(Section):
+class ProviderSettings(SettingsSection):
     """One place that has models: `[providers.NAME]`."""
 
     kind: ProviderKind = Field(

@@ -20,7 +20,7 @@ TITLES: Mapping[Program, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class OtherPrograms:
     """What says where other programs keep their files."""
 
     home: Path = field(default_factory=lambda: _home())
@@ -38,7 +38,7 @@ class FoundFolder:
     """Model files in it; the parts of a split one count as one."""
 
 
-def other_folders(programs: Iterable[Program], where: Surroundings) -> Sequence[ModelFolder]:
+def other_folders(programs: Iterable[Program], where: OtherPrograms) -> Sequence[ModelFolder]:
     """Give the folders of these programs, there or not."""
     return [
         ModelFolder(path=path, owner=TITLES[program])
@@ -47,9 +47,9 @@ def other_folders(programs: Iterable[Program], where: Surroundings) -> Sequence[
     ]
 
 
-def found_folders(where: Surroundings | None = None) -> Sequence[FoundFolder]:
+def found_folders(where: OtherPrograms | None = None) -> Sequence[FoundFolder]:
     """Give those that are there, with how much they hold. Touches the disk: call it in a thread."""
-    known = where or Surroundings()
+    known = where or OtherPrograms()
     return [
         FoundFolder(program=program, folder=folder, models=sum(1 for _ in models_in(folder)))
         for program in TITLES
@@ -58,12 +58,12 @@ def found_folders(where: Surroundings | None = None) -> Sequence[FoundFolder]:
     ]
 
 
-def _lm_studio(where: Surroundings) -> Iterator[Path]:
+def _lm_studio(where: OtherPrograms) -> Iterator[Path]:
     yield where.home / ".lmstudio" / "models"
     yield where.home / ".cache" / "lm-studio" / "models"
 
 
-def _hugging_face(where: Surroundings) -> Iterator[Path]:
+def _hugging_face(where: OtherPrograms) -> Iterator[Path]:
     """Give the one folder of the cache: the most particular variable says which."""
     for variable, *below in (("HF_HUB_CACHE",), ("HUGGINGFACE_HUB_CACHE",), ("HF_HOME", "hub")):
         named = _folder_in(where, variable)
@@ -73,7 +73,7 @@ def _hugging_face(where: Surroundings) -> Iterator[Path]:
     yield _cache(where) / "huggingface" / "hub"
 
 
-def _llama_cpp(where: Surroundings) -> Iterator[Path]:
+def _llama_cpp(where: OtherPrograms) -> Iterator[Path]:
     named = _folder_in(where, "LLAMA_CACHE")
     if named is not None:
         yield named
@@ -90,17 +90,17 @@ def _home() -> Path:
     return home_folder() or Path(os.sep)  # where nothing will be found
 
 
-def _cache(where: Surroundings) -> Path:
+def _cache(where: OtherPrograms) -> Path:
     return _folder_in(where, "XDG_CACHE_HOME") or where.home / ".cache"
 
 
-def _folder_in(where: Surroundings, variable: str) -> Path | None:
+def _folder_in(where: OtherPrograms, variable: str) -> Path | None:
     """Give the folder that a variable names; a relative one would depend on the start."""
     said = where.environ.get(variable, "")
     path = where.home / said[2:] if said.startswith("~/") else Path(said)
     return path if path.is_absolute() else None
 
 
-_PLACES: Mapping[Program, Callable[[Surroundings], Iterator[Path]]] = MappingProxyType(
+_PLACES: Mapping[Program, Callable[[OtherPrograms], Iterator[Path]]] = MappingProxyType(
     {"lmstudio": _lm_studio, "huggingface": _hugging_face, "llamacpp": _llama_cpp}
 )

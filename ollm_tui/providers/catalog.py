@@ -60,7 +60,7 @@ async def _nothing(_adapter: ProviderAdapter) -> None:
     return None
 
 
-class Scout(Protocol):
+class Prober(Protocol):
     """Knows who answers where, and puts the adapter that fits in a provider's place."""
 
     async def settle(self, name: str) -> None:
@@ -91,7 +91,7 @@ class ModelCatalog:
         registry: ProviderRegistry,
         *,
         gate: Gate = _always,
-        scout: Scout | None = None,
+        scout: Prober | None = None,
         services: Collection[str] = (),
         max_age_s: float = 30.0,
         clock: Callable[[], float] = anyio.current_time,
@@ -230,7 +230,7 @@ class ModelCatalog:
             await send.send(await self.listing(provider, within_s=within_s))
 
     async def _report_strays(
-        self, scout: Scout, within_s: float | None, send: ObjectSendStream[Listing]
+        self, scout: Prober, within_s: float | None, send: ObjectSendStream[Listing]
     ) -> None:
         async with send:
             with anyio.move_on_after(within_s):

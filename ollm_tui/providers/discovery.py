@@ -17,7 +17,7 @@ from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.base_url import server_root, split_url
 from ollm_tui.providers.client import make_client
-from ollm_tui.providers.fingerprint import PATHS, Engine, Heard, identify
+from ollm_tui.providers.fingerprint import PATHS, Engine, ProbeReply, identify
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -43,7 +43,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class ProbeResult:
     """What was found at an address."""
 
     engine: Engine | None
@@ -57,7 +57,7 @@ class Sighting:
 @dataclass(slots=True)
 class _Place:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
-    sighting: Sighting | None = None
+    sighting: ProbeResult | None = None
     taken_at: float = 0.0
 
 
@@ -76,7 +76,7 @@ class Discovery:
         self._clock = clock
         self._places: dict[str, _Place] = {}
 
-    async def look(self, base_url: str, way: Way | None = None) -> Sighting:
+    async def look(self, base_url: str, way: Way | None = None) -> ProbeResult:
         """Tell who answers at an address."""
         root = _root(base_url)
         place = self._places.setdefault(root, _Place())
@@ -86,7 +86,7 @@ class Discovery:
                 place.taken_at = self._clock()
             return place.sighting
 
-    def known(self, base_url: str) -> Sighting | None:
+    def known(self, base_url: str) -> ProbeResult | None:
         """Give what was found at an address before, however long ago."""
         place = self._places.get(_root(base_url))
         return place.sighting if place else None
@@ -98,14 +98,14 @@ class Discovery:
 
 async def probe(
     base_url: str, way: Way | None = None, *, patience_s: float = PATIENCE_S
-) -> Sighting:
+) -> ProbeResult:
     """Ask a server who it is; takes `patience_s` at most."""
-    answers: dict[str, Heard] = {}
+    answers: dict[str, ProbeReply] = {}
     first: list[float] = []
     failures: list[str] = []
     began = anyio.current_time()
 
-    def take(path: str, heard: Heard) -> None:
+    def take(path: str, heard: ProbeReply) -> None:
         first.append(anyio.current_time())
         answers[path] = heard
 
@@ -132,7 +132,7 @@ async def probe(
             for path in () if REFUSED in failures else PATHS[1:]:
                 group.start_soon(ask, client, path)
     engine = identify(answers)
-    return Sighting(
+    return ProbeResult(
         engine=engine,
         latency_s=first[0] - began if first else None,
         failure=None if engine else next(iter(failures), "no answer in time"),
@@ -152,10 +152,10 @@ async def _client(root: str, way: Way) -> httpx.AsyncClient:
     return await make_client(spec, split_url(root), headers=headers, auth=None, proxy=proxy)
 
 
-async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[Heard], None]) -> None:
+async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[ProbeReply], None]) -> None:
     """Hand over the head of a reply as soon as it is there, and the whole if it ends."""
     async with client.stream("GET", url) as reply:
-        head = Heard(reply.status_code, server=reply.headers.get("server", ""))
+        head = ProbeReply(reply.status_code, server=reply.headers.get("server", ""))
         take(head)
         if reply.status_code != HTTPStatus.OK:
             return

@@ -21,11 +21,11 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
-from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Place, fault, too_long
+from ollm_tui.providers.http_faults import Endpoint, fault, too_long
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many, userinfo
+from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -96,8 +96,8 @@ class HttpFetcher:
         raise too_many(place, wanted)
 
     async def _start(
-        self, group: TaskGroup, request: FetchRequest, hop: Hop, place: Place, proxy: str | None
-    ) -> Exchange:
+        self, group: TaskGroup, request: FetchRequest, hop: Hop, place: Endpoint, proxy: str | None
+    ) -> ResponseReader:
         headers = own_headers() | {name.lower(): value for name, value in request.headers.items()}
         if hop.knows_caller:
             headers |= _identity(request)
@@ -108,7 +108,7 @@ class HttpFetcher:
             )
         except (httpx.InvalidURL, ValueError) as error:
             raise fault(httpx.InvalidURL(str(error)), place, answered=False) from error
-        exchange = Exchange(client, sent, place, decodes=False)
+        exchange = ResponseReader(client, sent, place, decodes=False)
         group.start_soon(exchange.run)
         return exchange
 
@@ -118,7 +118,7 @@ class HttpFetcher:
             "timeout": client.timeout.as_dict(),
         }
 
-    async def _head(self, exchange: Exchange, place: Place) -> Head:
+    async def _head(self, exchange: ResponseReader, place: Endpoint) -> Head:
         limit = self._clocks.first_byte_s
         with anyio.move_on_after(limit):
             return _bounded(await exchange.head(), place)
@@ -158,11 +158,11 @@ class _Answer:
 
     def __init__(
         self,
-        exchange: Exchange,
+        exchange: ResponseReader,
         head: Head,
         first_headers: Mapping[str, str],
         hop: Hop,
-        place: Place,
+        place: Endpoint,
         clocks: FetchClocks,
     ) -> None:
         self._exchange = exchange
@@ -185,7 +185,7 @@ class _Answer:
 class _Pieces(AsyncIterator[bytes]):
     """The body of one answer; the clock runs only while somebody waits for more."""
 
-    def __init__(self, exchange: Exchange, place: Place, idle_s: float) -> None:
+    def __init__(self, exchange: ResponseReader, place: Endpoint, idle_s: float) -> None:
         self._exchange = exchange
         self._place = place
         self._idle_s = idle_s
@@ -219,7 +219,7 @@ def _identity(request: FetchRequest) -> dict[str, str]:
     return {"authorization": "Basic " + base64.b64encode(":".join(user).encode()).decode()}
 
 
-def _bounded(head: Head, place: Place) -> Head:
+def _bounded(head: Head, place: Endpoint) -> Head:
     size = sum(len(name) + len(value) for name, value in head.headers.items())
     if size > MOST_HEAD_BYTES:
         raise too_long(place, f"headers of more than {MOST_HEAD_BYTES // 1024} KB")

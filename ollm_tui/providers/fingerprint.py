@@ -60,7 +60,7 @@ LONGEST_VERSION = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ProbeReply:
     """What a server answered at one path."""
 
     status: int
@@ -85,17 +85,17 @@ class Engine:
     """Whether it refuses a stranger: to list its models, or what is behind an open list."""
 
 
-Answers = Mapping[str, Heard]
+Answers = Mapping[str, ProbeReply]
 
 
 def identify(answers: Answers) -> Engine | None:
     """Tell which engine gave these answers to PATHS; None when there were none."""
     if not answers:
         return None
-    listing = answers.get(OPENAI_MODELS, Heard(0))
+    listing = answers.get(OPENAI_MODELS, ProbeReply(0))
     wants_key = listing.status in _REFUSED or (
         # Its list of models is open to everybody, and its chat is not.
-        _is_llamacpp(answers) and answers.get(LLAMACPP_PROPS, Heard(0)).status in _REFUSED
+        _is_llamacpp(answers) and answers.get(LLAMACPP_PROPS, ProbeReply(0)).status in _REFUSED
     )
     lists = _owners(listing) is not None or _fails_to_list(answers)
     signs = (*_SIGNS, *_WEAK_SIGNS) if answers.keys() >= set(PATHS) else _SIGNS
@@ -117,12 +117,12 @@ def identify(answers: Answers) -> Engine | None:
 
 def _fails_to_list(answers: Answers) -> bool:
     """Whether there is such a list, which the server fails to give, and not every path fails."""
-    listing = answers.get(OPENAI_MODELS, Heard(0))
+    listing = answers.get(OPENAI_MODELS, ProbeReply(0))
     is_path_known = any(heard.status == HTTPStatus.NOT_FOUND for heard in answers.values())
     return listing.status == HTTPStatus.INTERNAL_SERVER_ERROR and is_path_known
 
 
-def _other(listing: Heard) -> str:
+def _other(listing: ProbeReply) -> str:
     owners = _owners(listing) or frozenset()
     known = (_OTHERS[owner] for owner in sorted(owners) if owner in _OTHERS)
     return next(known, "OpenAI-compatible server")
@@ -166,7 +166,7 @@ def _is_empty_lmstudio(answers: Answers) -> bool:
 def _is_localai(answers: Answers) -> bool:
     if "endpoints" in _object(answers, LOCALAI_CARD):
         return True
-    ready = answers.get(LOCALAI_READY, Heard(0))
+    ready = answers.get(LOCALAI_READY, ProbeReply(0))
     return (
         ready.status == HTTPStatus.OK
         and string(_object(answers, VERSION), "version") is not None
@@ -177,7 +177,7 @@ def _is_localai(answers: Answers) -> bool:
 def _is_vllm(answers: Answers) -> bool:
     if string(_object(answers, VERSION), "version") is None:
         return False
-    listing = answers.get(OPENAI_MODELS, Heard(0))
+    listing = answers.get(OPENAI_MODELS, ProbeReply(0))
     owners = _owners(listing)
     return listing.status in _REFUSED if owners is None else owners <= {"vllm"}
 
@@ -218,7 +218,7 @@ def _version(answers: Answers, backend: str) -> str | None:
     return clean_line(said[:LONGEST_VERSION]) if said else None
 
 
-def _owners(listing: Heard | None) -> frozenset[str] | None:
+def _owners(listing: ProbeReply | None) -> frozenset[str] | None:
     """Give who owns the models of an OpenAI-like list; None when there is no such list."""
     if listing is None or listing.status != HTTPStatus.OK:
         return None

@@ -21,7 +21,7 @@ from ollm_tui.providers.error_body import (
     read_error_text,
     read_error_value,
 )
-from ollm_tui.providers.http_faults import Place, proxy_refusal
+from ollm_tui.providers.http_faults import Endpoint, proxy_refusal
 from ollm_tui.providers.overflow import is_overflow, overflow_sizes
 from ollm_tui.providers.tool_refusal import refuses_tools
 
@@ -139,7 +139,7 @@ class Head:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def http_error(head: Head, body: bytes, place: Place) -> AIError:
+def http_error(head: Head, body: bytes, place: Endpoint) -> AIError:
     """Translate an answer whose status is no success."""
     said = read_error_body(body)
     if 300 <= head.status < 400:
@@ -149,7 +149,7 @@ def http_error(head: Head, body: bytes, place: Place) -> AIError:
     return _build(said, head, place)
 
 
-def stream_error(value: JsonObject, place: Place) -> AIError:
+def stream_error(value: JsonObject, place: Endpoint) -> AIError:
     """Translate an error object that came inside an answer of status 200."""
     said = read_error_value(value)
     status = integer(said.fields, "code") or integer(said.fields, "status_code")
@@ -157,7 +157,7 @@ def stream_error(value: JsonObject, place: Place) -> AIError:
     return _build(said, Head(known or 500), place, status=known)
 
 
-def text_error(text: str, place: Place) -> AIError:
+def text_error(text: str, place: Endpoint) -> AIError:
     """Translate plain words that came where data was due."""
     return _build(read_error_text(text.strip()), Head(500), place, status=None)
 
@@ -175,7 +175,7 @@ def is_error(value: JsonObject, event: str = "message") -> bool:
 _SAME = -1
 
 
-def _build(said: ErrorBody, head: Head, place: Place, *, status: int | None = _SAME) -> AIError:
+def _build(said: ErrorBody, head: Head, place: Endpoint, *, status: int | None = _SAME) -> AIError:
     category = _category(said, head.status)
     message = place.redacted(_sentence(category, said, head, place))
     code = _CODES[category]
@@ -258,7 +258,7 @@ def _retryable(category: Category, head: Head) -> bool:
             return category in _TRANSIENT
 
 
-def _sentence(category: Category, said: ErrorBody, head: Head, place: Place) -> str:
+def _sentence(category: Category, said: ErrorBody, head: Head, place: Endpoint) -> str:
     """Give what the server says; where that is a word or two, or a program's, with who says it."""
     message = _message(said, head)
     if _is_about_key(category, said, head, place):
@@ -272,7 +272,7 @@ def _sentence(category: Category, said: ErrorBody, head: Head, place: Place) -> 
     return message
 
 
-def _is_about_key(category: Category, said: ErrorBody, head: Head, place: Place) -> bool:
+def _is_about_key(category: Category, said: ErrorBody, head: Head, place: Endpoint) -> bool:
     """Whether the key of a provider is what is wrong, not what it may do or how to sign in."""
     others = (HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
     is_own = bool(place.provider) and not string(said.fields, "signin_url")
@@ -302,7 +302,7 @@ def _status_line(head: Head) -> str:
     return f"HTTP {head.status} {reason}".strip()
 
 
-def _hint(category: Category, said: ErrorBody, head: Head, place: Place) -> str | None:
+def _hint(category: Category, said: ErrorBody, head: Head, place: Endpoint) -> str | None:
     signin = string(said.fields, "signin_url")
     if category == "auth" and signin:
         return f"Sign in at {place.redacted(signin)}"
@@ -317,7 +317,7 @@ def _hint(category: Category, said: ErrorBody, head: Head, place: Place) -> str 
     return _HINTS.get(category)
 
 
-def _details(category: Category, said: ErrorBody, head: Head, place: Place) -> JsonObject:
+def _details(category: Category, said: ErrorBody, head: Head, place: Endpoint) -> JsonObject:
     wait = retry_after(head.headers, said.fields, datetime.now(UTC))
     found: dict[str, JsonValue] = {
         "category": category,
@@ -336,7 +336,7 @@ def _details(category: Category, said: ErrorBody, head: Head, place: Place) -> J
     }
 
 
-def _redirect(head: Head, place: Place) -> AIError:
+def _redirect(head: Head, place: Endpoint) -> AIError:
     target = place.redacted(head.headers.get("location", "another address"))[:200]
     return AIError(
         ErrorCode.BAD_REQUEST,

@@ -17,7 +17,7 @@ from ollm_tui.providers.connections import EarlyReply
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """A server as error messages name it."""
 
     provider: str
@@ -64,7 +64,7 @@ class Place:
         )
 
 
-def fault(error: Exception, place: Place, *, answered: bool) -> AIError:
+def fault(error: Exception, place: Endpoint, *, answered: bool) -> AIError:
     """Translate what httpx raised; `answered` once the server's head has come."""
     match error:
         case httpx.ConnectTimeout():
@@ -81,7 +81,7 @@ def fault(error: Exception, place: Place, *, answered: bool) -> AIError:
             return cut(place) if answered else _no_answer(error, place)
 
 
-def cut(place: Place) -> AIError:
+def cut(place: Endpoint) -> AIError:
     """The connection ended inside the answer."""
     return place.error(
         ErrorCode.STREAM_INCOMPLETE,
@@ -91,7 +91,7 @@ def cut(place: Place) -> AIError:
     )
 
 
-def no_first_byte(place: Place, seconds: float) -> AIError:
+def no_first_byte(place: Endpoint, seconds: float) -> AIError:
     """Nothing of an answer came in time."""
     return place.error(
         ErrorCode.TIMEOUT,
@@ -101,7 +101,7 @@ def no_first_byte(place: Place, seconds: float) -> AIError:
     )
 
 
-def idle(place: Place, seconds: float) -> AIError:
+def idle(place: Endpoint, seconds: float) -> AIError:
     """The answer stood still for too long."""
     return place.error(
         ErrorCode.TIMEOUT,
@@ -111,7 +111,7 @@ def idle(place: Place, seconds: float) -> AIError:
     )
 
 
-def slow_reply(place: Place, seconds: float) -> AIError:
+def slow_reply(place: Endpoint, seconds: float) -> AIError:
     """A small request was not answered in time."""
     return place.error(
         ErrorCode.TIMEOUT,
@@ -122,7 +122,7 @@ def slow_reply(place: Place, seconds: float) -> AIError:
     )
 
 
-def web_page(place: Place) -> AIError:
+def web_page(place: Endpoint) -> AIError:
     """HTML came where data was due."""
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
@@ -132,7 +132,7 @@ def web_page(place: Place) -> AIError:
     )
 
 
-def nothing_sent(place: Place) -> AIError:
+def nothing_sent(place: Endpoint) -> AIError:
     """The server said all is well and sent nothing."""
     return place.error(
         ErrorCode.ENGINE_ERROR,
@@ -143,14 +143,14 @@ def nothing_sent(place: Place) -> AIError:
     )
 
 
-def too_long(place: Place, limit: str) -> AIError:
+def too_long(place: Endpoint, limit: str) -> AIError:
     """A limit that keeps memory bounded was passed."""
     return place.error(
         ErrorCode.ENGINE_ERROR, f"{place.label} broke a limit: {limit}.", None, fault="limit"
     )
 
 
-def _slow_connect(place: Place) -> AIError:
+def _slow_connect(place: Endpoint) -> AIError:
     return place.error(
         ErrorCode.TIMEOUT,
         f"{place.proxy or place.address} cannot be reached: it did not respond in time.",
@@ -160,7 +160,7 @@ def _slow_connect(place: Place) -> AIError:
     )
 
 
-def proxy_refusal(place: Place) -> AIError:
+def proxy_refusal(place: Endpoint) -> AIError:
     """The proxy on the way wants to know who asks."""
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
@@ -170,7 +170,7 @@ def proxy_refusal(place: Place) -> AIError:
     )
 
 
-def _proxy_fault(error: Exception, place: Place) -> AIError:
+def _proxy_fault(error: Exception, place: Endpoint) -> AIError:
     if str(error).startswith("407"):
         return proxy_refusal(place)
     return place.error(
@@ -181,7 +181,7 @@ def _proxy_fault(error: Exception, place: Place) -> AIError:
     )
 
 
-def _lost_proxy(cause: BaseException | None, place: Place) -> AIError:
+def _lost_proxy(cause: BaseException | None, place: Endpoint) -> AIError:
     what = f"The proxy at {place.proxy} does not answer."
     if isinstance(cause, socket.gaierror):
         what = f"The name of the proxy, {place.proxy}, cannot be found."
@@ -190,7 +190,7 @@ def _lost_proxy(cause: BaseException | None, place: Place) -> AIError:
     )
 
 
-def _other_way(place: Place) -> str:
+def _other_way(place: Endpoint) -> str:
     if not place.provider:
         return "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."
     return (
@@ -199,7 +199,7 @@ def _other_way(place: Place) -> str:
     )
 
 
-def _unsendable(place: Place) -> AIError:
+def _unsendable(place: Endpoint) -> AIError:
     return place.error(
         ErrorCode.BAD_REQUEST,
         f"The request to {place.label} cannot be sent.",
@@ -208,7 +208,7 @@ def _unsendable(place: Place) -> AIError:
     )
 
 
-def _no_answer(error: Exception, place: Place) -> AIError:
+def _no_answer(error: Exception, place: Endpoint) -> AIError:
     if isinstance(error, EarlyReply):
         return _early_reply(place)
     if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
@@ -222,7 +222,7 @@ def _no_answer(error: Exception, place: Place) -> AIError:
     )
 
 
-def _early_reply(place: Place) -> AIError:
+def _early_reply(place: Endpoint) -> AIError:
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{place.whereabouts} replied before it had the whole request.",
@@ -232,7 +232,7 @@ def _early_reply(place: Place) -> AIError:
     )
 
 
-def _not_http(error: Exception, place: Place) -> AIError:
+def _not_http(error: Exception, place: Endpoint) -> AIError:
     if _is_too_large(error):
         return too_long(place, "its headers are too large")
     return place.error(
@@ -248,7 +248,7 @@ def _is_too_large(error: Exception) -> bool:
     return "too long" in said or "too large" in said
 
 
-def _connect_fault(error: Exception, place: Place) -> AIError:
+def _connect_fault(error: Exception, place: Endpoint) -> AIError:
     for cause in _causes(error):
         match cause:
             case ssl.SSLError():
@@ -281,7 +281,7 @@ _ANOTHER_SERVER = frozenset({62, 64})
 """Numbers of OpenSSL for certificates that are not yet or no longer valid, or of another name."""
 
 
-def _tls_fault(error: ssl.SSLError, place: Place) -> AIError:
+def _tls_fault(error: ssl.SSLError, place: Endpoint) -> AIError:
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = error.verify_message.rstrip(".")
         hint = _certificate_hint(error.verify_code, place)
@@ -296,7 +296,7 @@ def _tls_fault(error: ssl.SSLError, place: Place) -> AIError:
     )
 
 
-def _certificate_hint(code: int, place: Place) -> str:
+def _certificate_hint(code: int, place: Endpoint) -> str:
     if code in _OUT_OF_DATE:
         return "The server needs a new certificate; check the clock of this machine too."
     if not place.provider:

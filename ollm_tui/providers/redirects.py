@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsp
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import shown_address
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 
 MOST_URL_BYTES = 8 * 1024
 _PORTS = {"http": 80, "https": 443}
@@ -43,10 +43,10 @@ class Hop:
         scheme = self.parts.scheme
         return scheme, self.parts.hostname or "", self.parts.port or _PORTS[scheme]
 
-    def place(self, secrets: tuple[str, ...], proxy: str | None) -> Place:
+    def place(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
         """Give how messages name this server."""
         address = shown_address(self.url)
-        return Place(
+        return Endpoint(
             provider="",
             label=address,
             address=address,
@@ -77,7 +77,7 @@ def is_redirect(status: int, location: str | None) -> bool:
     return status in _STATUSES and bool(location)
 
 
-def next_hop(hop: Hop, location: str, place: Place) -> Hop:
+def next_hop(hop: Hop, location: str, place: Endpoint) -> Hop:
     """Follow a redirect; who asks is told further on only at the place that was asked first.
 
     Raises:
@@ -93,7 +93,7 @@ def next_hop(hop: Hop, location: str, place: Place) -> Hop:
     return replace(there, knows_caller=hop.knows_caller and there.origin == hop.origin)
 
 
-def too_many(place: Place, followed: int) -> AIError:
+def too_many(place: Endpoint, followed: int) -> AIError:
     """The way has no end."""
     return _refused(place, f"more than {followed} redirects")
 
@@ -106,7 +106,7 @@ def userinfo(url: str) -> tuple[str, str] | None:
     return unquote(parts.username), unquote(parts.password or "")
 
 
-def _refused(place: Place, what: str) -> AIError:
+def _refused(place: Endpoint, what: str) -> AIError:
     return place.error(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{place.address} answered with {what}, which was not followed.",

@@ -7,10 +7,10 @@ import anyio.lowlevel
 from ollm_tui.decode.json_pieces import SLICE, json_slices
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 
 
-async def encoded_body(body: JsonMapping, place: Place) -> bytes:
+async def encoded_body(body: JsonMapping, place: Endpoint) -> bytes:
     """Encode a request; half a surrogate pair, as a careless model leaves it, becomes U+FFFD.
 
     Raises:

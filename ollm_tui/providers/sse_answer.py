@@ -20,10 +20,10 @@ from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.providers.answer import Answer, known_reason
+from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import text_error
-from ollm_tui.providers.http_faults import Place, too_long, web_page
+from ollm_tui.providers.http_faults import Endpoint, too_long, web_page
 from ollm_tui.providers.unfinished import gave_up, unfinished
 
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
@@ -40,9 +40,9 @@ class _State(Enum):
 class SSEAnswer(ABC):
     """Turn the bytes of one answer into events, with exactly one end."""
 
-    def __init__(self, place: Place, tags: ThinkTags | None = None) -> None:
+    def __init__(self, place: Endpoint, tags: ThinkTags | None = None) -> None:
         self._place = place
-        self._answer = Answer(tags)
+        self._answer = AnswerBuilder(tags)
         self._state = _State.UNKNOWN
         self._sse = SSEDecoder()
         self._start = b""

@@ -33,9 +33,9 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import idle, no_first_byte
+from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 
@@ -78,7 +78,7 @@ class StreamDecoder(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class RequestPlan:
     """What to send, how to read the answer, and what to leave out where it is refused."""
 
     path: str
@@ -97,7 +97,7 @@ class Question:
 
 @asynccontextmanager
 async def answer_stream(
-    transport: Transport, question: Question, signal: AbortSignal | None
+    transport: Transport, question: RequestPlan, signal: AbortSignal | None
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
     """Ask, and give the events; leaving the block has closed the connection."""
     with single_error():
@@ -117,12 +117,12 @@ async def answer_stream(
 class AnswerStream(AsyncIterator[ProviderEvent]):
     """The events of one answer, each given once."""
 
-    def __init__(self, group: TaskGroup, transport: Transport, question: Question) -> None:
+    def __init__(self, group: TaskGroup, transport: Transport, question: RequestPlan) -> None:
         self._group = group
         self._transport = transport
         self._question = question
         self._decoder = question.decoder()
-        self._exchange: Exchange | None = None
+        self._exchange: ResponseReader | None = None
         self._events: deque[ProviderEvent] = deque()
         self._began = time.monotonic()
         self._alive = self._began
@@ -235,7 +235,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
 
     async def _ask_with(self, body: JsonObject) -> AIError | None:
         self.close()
-        exchange: Exchange | None = None
+        exchange: ResponseReader | None = None
         with anyio.CancelScope() as self._waiting:
             exchange = await self._transport.start(self._group, "POST", self._question.path, body)
         self._exchange = exchange
@@ -248,7 +248,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
             return None
         return await self._refusal(head, exchange)
 
-    async def _refusal(self, head: Head, exchange: Exchange) -> AIError:
+    async def _refusal(self, head: Head, exchange: ResponseReader) -> AIError:
         said = await exchange.read_words(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
         return http_error(head, said, self._transport.place)
 

@@ -20,11 +20,11 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address, url_secrets
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
-from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import Place, fault, slow_reply, too_long, web_page
+from ollm_tui.providers.http_faults import Endpoint, fault, slow_reply, too_long, web_page
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.request_body import encoded_body
+from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -42,7 +42,9 @@ class Transport:
     the caller.
     """
 
-    def __init__(self, spec: ProviderSpec, url: str, place: Place, keys: Mapping[str, str]) -> None:
+    def __init__(
+        self, spec: ProviderSpec, url: str, place: Endpoint, keys: Mapping[str, str]
+    ) -> None:
         self.url = _plain(url)
         self._address = urlsplit(url)
         self.spec = spec
@@ -66,7 +68,7 @@ class Transport:
 
     async def start(
         self, group: TaskGroup, method: str, path: str, body: JsonMapping | None = None
-    ) -> Exchange:
+    ) -> ResponseReader:
         """Send a request from a child task of `group`, which also reads and closes it.
 
         It is on its way when this returns; making a large one takes a moment.
@@ -85,7 +87,7 @@ class Transport:
         if _origin(request.url) != _origin(httpx.URL(self.url)):
             # The client adds the keys to whatever it sends.
             raise fault(httpx.InvalidURL("another server"), self.place, answered=False)
-        exchange = Exchange(client, request, self.place)
+        exchange = ResponseReader(client, request, self.place)
         group.start_soon(exchange.run)
         return exchange
 
@@ -124,7 +126,7 @@ class Transport:
             with anyio.move_on_after(CLOSE_S, shield=True):
                 await client.aclose()
 
-    async def _reply(self, exchange: Exchange, most_bytes: int) -> JsonValue:
+    async def _reply(self, exchange: ResponseReader, most_bytes: int) -> JsonValue:
         head = await exchange.head()
         if not 200 <= head.status < 300:
             said = await exchange.read_words(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
@@ -162,7 +164,7 @@ class Transport:
             return self._client
 
 
-def _checked(headers: Mapping[str, str], place: Place) -> dict[str, str]:
+def _checked(headers: Mapping[str, str], place: Endpoint) -> dict[str, str]:
     for name, value in headers.items():
         if not (name + value).isascii() or any(ord(c) < 0x20 or c == "\x7f" for c in name + value):
             raise place.error(

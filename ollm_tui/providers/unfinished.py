@@ -3,10 +3,10 @@
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import text_error
-from ollm_tui.providers.http_faults import Place, cut, nothing_sent, web_page
+from ollm_tui.providers.http_faults import Endpoint, cut, nothing_sent, web_page
 
 
-def gave_up(place: Place, reason: str | None) -> AIError:
+def gave_up(place: Endpoint, reason: str | None) -> AIError:
     """Give the error of an answer that the server ended for a reason of its own."""
     named = "" if reason is None or reason.lower() == "error" else f" ({reason[:100]})"
     return place.error(
@@ -17,7 +17,7 @@ def gave_up(place: Place, reason: str | None) -> AIError:
     )
 
 
-def unfinished(place: Place, bad: str | None, *, is_empty: bool) -> AIError:
+def unfinished(place: Endpoint, bad: str | None, *, is_empty: bool) -> AIError:
     """Give the error; `bad` is the first piece that could not be read, `is_empty` if no other came.
 
     The unreadable piece is quoted: servers put their last words there as plain text.

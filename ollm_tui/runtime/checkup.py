@@ -29,7 +29,7 @@ from ollm_tui.protocol.ports import (
 )
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.providers.discovery import Sighting
+from ollm_tui.providers.discovery import ProbeResult
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.http_errors import CHECK_KEY
 from ollm_tui.providers.unusable import UnusableProvider
@@ -157,10 +157,10 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
 
 async def _ask(
     runtime: Runtime, within_s: float
-) -> tuple[Mapping[str, Sighting], Mapping[str, Mapping[str, Sighting]]]:
+) -> tuple[Mapping[str, ProbeResult], Mapping[str, Mapping[str, ProbeResult]]]:
     """Have all models listed; give who answers, and of pools who answers at each address."""
-    seen: dict[str, Sighting] = {}
-    pools: dict[str, Mapping[str, Sighting]] = {}
+    seen: dict[str, ProbeResult] = {}
+    pools: dict[str, Mapping[str, ProbeResult]] = {}
 
     async def look_at_pool(name: str) -> None:
         pools[name] = await runtime.scout.look_at_members(name)
@@ -223,8 +223,8 @@ async def _first(
 def _check(
     runtime: Runtime,
     listing: Listing,
-    sighting: Sighting | None,
-    members: Mapping[str, Sighting],
+    sighting: ProbeResult | None,
+    members: Mapping[str, ProbeResult],
 ) -> ProviderCheck:
     adapter = runtime.registry.get(listing.provider)
     settings = runtime.config.providers.get(listing.provider)
@@ -266,7 +266,7 @@ def _is_start_hint(advice: str | None, problem: AIError | None) -> bool:
 def _state(
     listing: Listing,
     settings: ProviderSettings | None,
-    sighting: Sighting | None,
+    sighting: ProbeResult | None,
     *,
     has_models: bool,
 ) -> State:
@@ -276,7 +276,7 @@ def _state(
     return "absent" if is_unasked and sighting and sighting.engine is None else "failed"
 
 
-def _milliseconds(sighting: Sighting | None) -> int | None:
+def _milliseconds(sighting: ProbeResult | None) -> int | None:
     if sighting is None or sighting.latency_s is None:
         return None
     return max(1, round(sighting.latency_s * 1000))
@@ -303,7 +303,7 @@ def _advice(
     check: ProviderCheck,
     listing: Listing,
     settings: ProviderSettings | None,
-    sighting: Sighting | None,
+    sighting: ProbeResult | None,
 ) -> str | None:
     """Say what to do next about one provider; None where all is well."""
     problem = listing.problem

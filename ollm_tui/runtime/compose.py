@@ -39,6 +39,7 @@ from ollm_tui.runtime.chats import (
     unknown_tools,
 )
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
+from ollm_tui.runtime.download_targets import PlaceFinder
 from ollm_tui.runtime.downloads import FetchesModels, open_fetching
 from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.first_model import (
@@ -51,13 +52,12 @@ from ollm_tui.runtime.first_model import (
 )
 from ollm_tui.runtime.manager import Manager
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
-from ollm_tui.runtime.places import PlaceFinder
 from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
 from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
 from ollm_tui.runtime.specs import settings_error
 from ollm_tui.store.conversations import ConversationStore, open_store
-from ollm_tui.tokens.budget import WayOut
+from ollm_tui.tokens.budget import ContextRemedy
 
 logger = logging.getLogger(__name__)
 
@@ -180,7 +180,7 @@ class Runtime(FetchesModels):
         """
         return await self._maker.measure(conversation)
 
-    def take_way_out(self, conversation: Conversation, way: WayOut) -> None:
+    def take_way_out(self, conversation: Conversation, way: ContextRemedy) -> None:
         """Do what was chosen to make room."""
         take_way_out(conversation, way)
 

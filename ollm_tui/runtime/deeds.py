@@ -14,9 +14,9 @@ from ollm_tui.protocol.ports import (
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.operations import cannot
 from ollm_tui.providers.unusable import UnusableProvider
-from ollm_tui.runtime.details import Deed
+from ollm_tui.runtime.details import ModelAction
 
-_NEEDS: tuple[tuple[Deed, tuple[type, ...], str], ...] = (
+_NEEDS: tuple[tuple[ModelAction, tuple[type, ...], str], ...] = (
     ("show", (SupportsShow, SupportsList), "describe models"),
     ("delete", (SupportsDelete,), "delete models"),
     ("copy", (SupportsCopy,), "copy models"),
@@ -28,13 +28,13 @@ _NEEDS: tuple[tuple[Deed, tuple[type, ...], str], ...] = (
 
 def reasons(
     adapter: ProviderAdapter, place: str, listing: Listing | None, info: ModelInfo | None
-) -> dict[Deed, str | None]:
+) -> dict[ModelAction, str | None]:
     """Tell for each deed why it cannot be done; None where it can, as far as is known here.
 
     `listing` is the newest list of the provider, however old; `info` what it says of the model.
     """
     down = _down(place, listing)
-    found: dict[Deed, str | None] = {}
+    found: dict[ModelAction, str | None] = {}
     for deed, ports, words in _NEEDS:
         is_usable = not isinstance(adapter, UnusableProvider)
         able = is_usable and any(isinstance(adapter, port) for port in ports)
@@ -51,7 +51,7 @@ def _down(place: str, listing: Listing | None) -> str | None:
     return f"{place} does not answer." if listing.absent else None
 
 
-def _hindered(deed: Deed, adapter: ProviderAdapter, info: ModelInfo) -> str | None:
+def _hindered(deed: ModelAction, adapter: ProviderAdapter, info: ModelInfo) -> str | None:
     """Say what about the model itself stands in the way."""
     kept, problem = info.details.get("why_kept"), info.details.get("problem")
     if deed == "delete" and isinstance(kept, str):

@@ -6,9 +6,9 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.effective import shown, stacked
-from ollm_tui.runtime.found import FoundModel
 from ollm_tui.runtime.in_memory import gpu_share_of, until_of
-from ollm_tui.runtime.settings_said import SettingsSaid
+from ollm_tui.runtime.model_lookup import FoundModel
+from ollm_tui.runtime.setting_sources import SettingSources
 from ollm_tui.runtime.windows import context_facts
 
 
@@ -27,7 +27,7 @@ def described(
     """
     settings = loaded.config.providers.get(found.ref.provider)
     kind = settings.kind if settings else None
-    said = SettingsSaid(loaded, found.ref, raw, kind, found.adapter.label)
+    said = SettingSources(loaded, found.ref, raw, kind, found.adapter.label)
     effective = stacked(said.values(), f"the default of {found.adapter.label}")
     asked = next((value for value in effective if value.name == "num_ctx" and value.value), None)
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}

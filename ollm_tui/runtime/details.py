@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias
 from ollm_tui.library.fit import Fit
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
-Deed: TypeAlias = Literal["show", "delete", "copy", "load", "unload", "keep"]
-DEEDS: tuple[Deed, ...] = ("show", "delete", "copy", "load", "unload", "keep")
+ModelAction: TypeAlias = Literal["show", "delete", "copy", "load", "unload", "keep"]
+MODEL_ACTIONS: tuple[ModelAction, ...] = ("show", "delete", "copy", "load", "unload", "keep")
 
 
 Layer: TypeAlias = Literal["chat", "settings", "provider", "model", "app", "engine"]

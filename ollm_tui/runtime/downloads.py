@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from ollm_tui.config.paths import AppPaths
     from ollm_tui.config.schema import AppConfig
+    from ollm_tui.library.downloads.downloader import WorkFor
     from ollm_tui.library.downloads.job import Job
     from ollm_tui.library.downloads.queue import DownloadQueue
-    from ollm_tui.library.downloads.work import WorkFor
     from ollm_tui.library.hub.ports import Hub
     from ollm_tui.library.machine import Machine
     from ollm_tui.library.registry.catalogue import ModelRegistry
@@ -45,7 +45,7 @@ _LOADED_LATE: Final = (
     "ollm_tui.providers.fetcher",
     "ollm_tui.runtime.hub",
     "ollm_tui.runtime.model_registry",
-    "ollm_tui.runtime.works",
+    "ollm_tui.runtime.download_factory",
 )
 
 logger = logging.getLogger(__name__)
@@ -178,9 +178,9 @@ class Fetching:
 
     def _work_for(self) -> "WorkFor":
         # as above
-        from ollm_tui.runtime.works import Works
+        from ollm_tui.runtime.download_factory import DownloadFactory
 
-        return Works(
+        return DownloadFactory(
             root=self._paths.models_dir,
             fetcher=self._fetcher,
             hub=self.hub,

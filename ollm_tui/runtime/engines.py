@@ -29,7 +29,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.base_url import is_loopback, shown_address
-from ollm_tui.providers.discovery import Discovery, Sighting, Way
+from ollm_tui.providers.discovery import Discovery, ProbeResult, Way
 from ollm_tui.providers.fingerprint import LABELS, ROUTER, Engine
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
@@ -146,7 +146,7 @@ class EngineScout:
             self._put(spec, settings.priority)
             self._fits[name] = fit
 
-    async def look_at(self, name: str) -> Sighting | None:
+    async def look_at(self, name: str) -> ProbeResult | None:
         """Tell who answers for a provider; None for one that has no address of its own.
 
         Raises:
@@ -155,11 +155,11 @@ class EngineScout:
         address, settings = self.address_of(name), self._providers.get(name)
         return await self.discovery.look(address, _way(settings)) if address else None
 
-    async def look_at_members(self, name: str) -> Mapping[str, Sighting]:
+    async def look_at_members(self, name: str) -> Mapping[str, ProbeResult]:
         """Ask who answers at each address of a pool; nothing for a single server."""
         settings = self._providers.get(name)
         addresses = settings.addresses if settings and name not in self._strays else ()
-        sightings: dict[str, Sighting] = {}
+        sightings: dict[str, ProbeResult] = {}
 
         async def ask(address: str) -> None:
             try:

@@ -10,7 +10,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsRunning
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.foreign import list_running
-from ollm_tui.runtime.found import PATIENCE_S
+from ollm_tui.runtime.model_lookup import PATIENCE_S
 
 Adapters = Callable[[str], ProviderAdapter | None]
 

@@ -19,11 +19,11 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.deeds import reasons
 from ollm_tui.runtime.describing import described
-from ollm_tui.runtime.details import Deed, ModelDetails
+from ollm_tui.runtime.details import ModelAction, ModelDetails
 from ollm_tui.runtime.engines import EngineScout
-from ollm_tui.runtime.found import PATIENCE_S, Finder, FoundModel
 from ollm_tui.runtime.in_memory import InMemory, ask_all
 from ollm_tui.runtime.keep_alive import read_keep_alive
+from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, ModelLookup
 
 
 class Manager:
@@ -50,9 +50,9 @@ class Manager:
         self._catalog = catalog
         self._router = router
         self._scout = scout
-        self._finder = Finder(loaded, registry, catalog, router, scout)
+        self._finder = ModelLookup(loaded, registry, catalog, router, scout)
 
-    async def deeds(self, ref: ModelRef) -> Mapping[Deed, str | None]:
+    async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         """Tell for each deed why it cannot be done with this model; asks no server.
 
         Raises:

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.runtime.details import Deed, ModelDetails
+from ollm_tui.runtime.details import ModelAction, ModelDetails
 
 
 class ModelManager(Protocol):
     """Inspects, loads, unloads, copies and deletes models of any provider."""
 
-    async def deeds(self, ref: ModelRef) -> Mapping[Deed, str | None]:
+    async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         """Tell for each deed why it cannot be done with this model; None where it can."""
         ...
 

@@ -15,11 +15,11 @@ from ollm_tui.protocol.ports import SupportsWindow
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tokens.budget import (
+    ContextRemedy,
     DropAttachments,
     LeaveOutTurns,
     RaiseWindow,
     SendEverything,
-    WayOut,
     ways_out,
 )
 from ollm_tui.tokens.count import Sizes, TokenCounter
@@ -36,7 +36,7 @@ class ContextFigures:
     source: WindowSource
     parts: tuple[tuple[str, int], ...]
     """What takes the room, in words, with its tokens."""
-    ways: tuple[WayOut, ...]
+    ways: tuple[ContextRemedy, ...]
     """What can be done, the best first; empty while all fits and nothing is left out."""
 
 
@@ -120,7 +120,7 @@ def _counter(parts: ChatParts) -> TokenCounter:
     return parts.counter or TokenCounter(parts.encodings)
 
 
-def take_way_out(conversation: Conversation, way: WayOut) -> None:
+def take_way_out(conversation: Conversation, way: ContextRemedy) -> None:
     """Do what was chosen; what is left out stays in the history."""
     match way:
         case LeaveOutTurns(turns=turns):

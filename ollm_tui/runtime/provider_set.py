@@ -8,7 +8,7 @@ from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig, ProviderSettings
 from ollm_tui.library.files import FolderLibrary
-from ollm_tui.library.other_folders import Surroundings, other_folders
+from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import PROVIDERS, create_provider, plugin_of
@@ -49,7 +49,7 @@ async def embedded_factory(
     library = FolderLibrary(
         model_folders(config, paths),
         own=paths.models_dir,
-        others=other_folders(config.embedded.other_folders, Surroundings()),
+        others=other_folders(config.embedded.other_folders, OtherPrograms()),
     )
     provider = EmbeddedProvider(library, embedded_settings(config.embedded))
     return await stack.enter_async_context(provider)

@@ -19,7 +19,7 @@ from ollm_tui.store.rows import (
 )
 
 
-class Keeper(Protocol):
+class JournalWriter(Protocol):
     """What a journal writes to."""
 
     def put(self, row: MessageRow) -> None:
@@ -50,7 +50,7 @@ class ConversationJournal:
 
     def __init__(
         self,
-        keeper: Keeper,
+        keeper: JournalWriter,
         settings: HasSettings,
         conversation_id: str,
         clock_ms: Callable[[], int],

@@ -63,7 +63,7 @@ class SendEverything:
     """Send everything again: the way back from the other two."""
 
 
-WayOut: TypeAlias = LeaveOutTurns | RaiseWindow | DropAttachments | SendEverything
+ContextRemedy: TypeAlias = LeaveOutTurns | RaiseWindow | DropAttachments | SendEverything
 
 
 def turns_of(messages: Sequence[Message]) -> list[list[int]]:
@@ -117,7 +117,7 @@ def ways_out(
     *,
     reserve: int = 0,
     largest_window: int | None = None,
-) -> tuple[WayOut, ...]:
+) -> tuple[ContextRemedy, ...]:
     """Give what can be done about a request that is too long, the best first; else nothing.
 
     `reserve` is what `room` leaves for the answer; `largest_window` is what the model was trained
@@ -126,7 +126,7 @@ def ways_out(
     used = sizes.fixed + sum(sizes.messages)
     if used <= room:
         return ()
-    ways: list[WayOut] = []
+    ways: list[ContextRemedy] = []
     plan = plan_to_fit(messages, sizes, room)
     if plan.fits:
         ways.append(LeaveOutTurns(plan.turns_left_out, plan))

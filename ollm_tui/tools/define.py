@@ -17,8 +17,8 @@ from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.docstring import read_docstring
 from ollm_tui.tools.json_type import JsonType, json_type_of, to_json
 
-Answer: TypeAlias = str | ToolOutput
-ToolFunction: TypeAlias = Callable[..., Answer] | Callable[..., Awaitable[Answer]]
+ToolReturn: TypeAlias = str | ToolOutput
+ToolFunction: TypeAlias = Callable[..., ToolReturn] | Callable[..., Awaitable[ToolReturn]]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 EVERY_TOOL = "all"
@@ -38,7 +38,7 @@ class FunctionTool:
     schema: ToolSchema
     effect: ToolEffect
     timeout_s: float
-    function: Callable[..., Awaitable[Answer]]
+    function: Callable[..., Awaitable[ToolReturn]]
     parameter_types: Mapping[str, JsonType]
 
     async def run(self, args: JsonObject) -> ToolOutput:
@@ -95,7 +95,7 @@ def _define(
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise TypeError("a generator gives no single answer")
     hints = _hints(function)
-    if hints.get("return") not in (str, ToolOutput, Answer):
+    if hints.get("return") not in (str, ToolOutput, ToolReturn):
         raise TypeError("declare that it returns str or ToolOutput")
     signature = inspect.signature(function)
     parameter_types = {
@@ -107,12 +107,12 @@ def _define(
     return FunctionTool(schema, effect, timeout_s, _awaitable(function, effect), parameter_types)
 
 
-def _awaitable(function: ToolFunction, effect: ToolEffect) -> Callable[..., Awaitable[Answer]]:
+def _awaitable(function: ToolFunction, effect: ToolEffect) -> Callable[..., Awaitable[ToolReturn]]:
     if inspect.iscoroutinefunction(function):
         return function
 
-    async def in_thread(**values: object) -> Answer:
-        bound = typing.cast("Callable[[], Answer]", partial(function, **values))
+    async def in_thread(**values: object) -> ToolReturn:
+        bound = typing.cast("Callable[[], ToolReturn]", partial(function, **values))
         return await to_thread.run_sync(bound, abandon_on_cancel=effect == "read")
 
     return in_thread

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ollm_tui.library.machine import Machine
     from ollm_tui.library.registry.ports import Registry
     from ollm_tui.protocol.errors import AIError
+    from ollm_tui.runtime.download_targets import DownloadTarget
     from ollm_tui.runtime.manager_port import ModelManager
     from ollm_tui.runtime.other_models import OtherFolders
-    from ollm_tui.runtime.places import Place
     from ollm_tui.store.branches import Branch, ChatNews
-    from ollm_tui.tokens.budget import WayOut
+    from ollm_tui.tokens.budget import ContextRemedy
     from ollm_tui.tokens.limits import WindowSource
     from ollm_tui.tui.services import Client
 
@@ -229,7 +229,7 @@ class ContextFigures(Protocol):
         ...
 
     @property
-    def ways(self) -> "Sequence[WayOut]":
+    def ways(self) -> "Sequence[ContextRemedy]":
         """What can be done, the best first; empty while all fits."""
         ...
 
@@ -246,7 +246,7 @@ class MeasuresContext(Protocol):
         """
         ...
 
-    def take_way_out(self, conversation: "Conversation", way: "WayOut") -> None:
+    def take_way_out(self, conversation: "Conversation", way: "ContextRemedy") -> None:
         """Do what was chosen; what is left out stays in the history and on the screen."""
         ...
 
@@ -354,6 +354,6 @@ class ManagesModels(Protocol):
 class OffersPlaces(Protocol):
     """Knows where models can be fetched to."""
 
-    async def places(self) -> "Sequence[Place]":
+    async def places(self) -> "Sequence[DownloadTarget]":
         """Give the library of this machine, then the servers that answer and can pull."""
         ...

@@ -116,7 +116,7 @@ class Found(Protocol):
         ...
 
 
-class Finder(Protocol):
+class SupportsModelLookup(Protocol):
     """From what a person calls a model to the model."""
 
     async def resolve(self, model: str) -> Found:
@@ -176,7 +176,7 @@ class Runtime(Protocol):
         ...
 
     @property
-    def router(self) -> Finder:
+    def router(self) -> SupportsModelLookup:
         """What finds a model by its name."""
         ...
 

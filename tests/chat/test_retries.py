@@ -21,12 +21,12 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import Place, cut, idle, nothing_sent
+from ollm_tui.providers.http_faults import Endpoint, cut, idle, nothing_sent
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from tests.support.providers import ScriptedProvider
 
-PLACE = Place("p", "Server", "localhost:1", "Start it.")
+PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
 
 
 def busy(**headers: str) -> AIError:

@@ -181,7 +181,7 @@ def _part(path: Path) -> None:
 
 def _lock(path: Path) -> None:
     from ollm_tui.config.file_lock import open_lock
-    from ollm_tui.library.downloads.claim import is_claimed
+    from ollm_tui.library.downloads.file_lock import is_claimed
 
     assert not is_claimed(path)
     _or_refused(lambda: os.close(open_lock(path)))

@@ -265,7 +265,7 @@ READERS: Mapping[str, str] = {
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
-    "providers/exchange.py": "ollama, chat completions",
+    "providers/response_reader.py": "ollama, chat completions",
     "providers/fetcher.py": "bytes for readers of their own; its words name hosts alone",
     "runtime/choices.py": "remembered models",
     "runtime/downloads.py": "whether there are files; their names are not shown",

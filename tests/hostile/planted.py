@@ -18,7 +18,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.discovery import Discovery, probe
 from ollm_tui.providers.fetcher import HttpFetcher
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
@@ -369,7 +369,7 @@ for _name, _model in {
 
 @case("ids of jobs and models as paths", kinds=ONE)
 async def _paths(stage: Stage) -> None:
-    place = Place("planted", "Planted", "", "Start it.")
+    place = Endpoint("planted", "Planted", "", "Start it.")
     transport = Transport(stage.spec(), stage.right.url, place, {"authorization": f"Bearer {KEY}"})
     wrong = stage.wrong.place
     for path in (

@@ -102,7 +102,7 @@ def count(name: str, stage: Stage) -> int:
 
 async def test_names_with_brackets_in_the_frame_are_shown_as_they_are(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", size=(120, 30)) as stage:
-        desk = stage.chat.desk
+        desk = stage.chat.controller
         assert desk is not None
         for name in BRACKETS:
             desk.use_model(ModelRef("local", name))

@@ -8,8 +8,8 @@ import pytest
 from ollm_tui.library.files import FolderLibrary
 from ollm_tui.library.other_folders import (
     TITLES,
+    OtherPrograms,
     Program,
-    Surroundings,
     found_folders,
     other_folders,
 )
@@ -38,7 +38,7 @@ HOME = Path("/home/ada")
 def test_each_program_has_its_places(
     program: Program, platform: str, environ: Mapping[str, str], expected: list[str]
 ) -> None:
-    where = Surroundings(home=HOME, environ=environ, platform=platform)
+    where = OtherPrograms(home=HOME, environ=environ, platform=platform)
     found = other_folders([program, program], where)
     assert [str(folder.path) for folder in found] == [
         path.replace("~", str(HOME)) for path in expected
@@ -59,7 +59,7 @@ def cached(home: Path, repo: str, revision: str, name: str, data: bytes) -> None
 
 
 def test_those_that_are_there_are_told_with_what_they_hold(tmp_path: Path) -> None:
-    where = Surroundings(home=tmp_path, environ={}, platform="linux")
+    where = OtherPrograms(home=tmp_path, environ={}, platform="linux")
     assert found_folders(where) == []
     cached(tmp_path, "ada--tiny", "c1", "tiny.gguf", file_of())
     studio = tmp_path / ".lmstudio/models/ada/tiny"
@@ -79,7 +79,7 @@ def test_the_cache_of_a_hub_is_listed_once_and_by_its_repositories(tmp_path: Pat
     again = tmp_path / ".cache/huggingface/hub/models--ada--tiny/snapshots/c3"
     again.mkdir()
     (again / "tiny.gguf").symlink_to(blob)
-    where = Surroundings(home=tmp_path, environ={}, platform="linux")
+    where = OtherPrograms(home=tmp_path, environ={}, platform="linux")
     library = FolderLibrary([], others=other_folders(["huggingface"], where))
     assert [info.name for info in library.models()] == ["bob--tiny/tiny", "tiny"]
     assert {info.details["folder"] for info in library.models()} == {"Hugging Face"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from ollm_tui.protocol.json_types import JsonValue
-from ollm_tui.providers.fingerprint import Heard
+from ollm_tui.providers.fingerprint import ProbeReply
 from tests.support.http_server import Received, Reply
 
 NOTHING: Mapping[str, object] = {"error": "not found"}
@@ -44,13 +44,13 @@ class Shape:
     header: str = ""
     """What it calls itself in the `Server` header."""
 
-    def heard(self, path: str) -> Heard:
+    def heard(self, path: str) -> ProbeReply:
         """Give what a probe makes of one answer."""
         status, body = self.otherwise
         if path in self.bodies:
             status, body = self.statuses.get(path, 200), self.bodies[path]
         told = cast(JsonValue, None if isinstance(body, bytes) else body)
-        return Heard(status, told, self.header)
+        return ProbeReply(status, told, self.header)
 
     async def __call__(self, request: Received, reply: Reply) -> None:
         """Answer as this server does."""

@@ -18,7 +18,7 @@ from ollm_tui.providers.base_url import (
     server_root,
     shown_address,
 )
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 
@@ -106,7 +106,7 @@ def test_the_server_that_a_key_is_bound_to_is_the_one_that_is_asked(text: str, s
         except ValueError:
             continue
         spec = ProviderSpec(name="p", kind="ollama", base_url=url)
-        transport = Transport(spec, openai_url(url), Place("p", "P", "", ""), {})
+        transport = Transport(spec, openai_url(url), Endpoint("p", "P", "", ""), {})
         asked = httpx.URL(transport.url)
         name = f"[{asked.host}]" if ":" in asked.host else asked.raw_host.decode()
         port = f":{asked.port}" if asked.port else ""

@@ -21,12 +21,12 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.connections import PIECE_BYTES
 from ollm_tui.providers.fetcher import HttpFetcher
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
-PLACE = Place("p", "Server", "localhost:1", "Start it.")
+PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
 KINDS = ("ollama", "openai-compatible", "openai", "anthropic")
 
 

@@ -14,7 +14,7 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.stream import StreamDecoder
@@ -23,7 +23,7 @@ from tests.support.cuts import cut_at, cuts, one_by_one
 
 pytestmark = needs_corpus
 
-PLACE = Place("p", "Server", "localhost:1", "Start it.")
+PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
 STREAMS = load_streams("openai", "ollama", "anthropic")
 SMALL = [stream for stream in STREAMS if len(stream.decoded_body) < 20_000]
 EITHER_IS_RIGHT = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.discovery import Discovery, Way, probe
-from ollm_tui.providers.fingerprint import PATHS, ROUTER, Heard, identify
+from ollm_tui.providers.fingerprint import PATHS, ROUTER, ProbeReply, identify
 from tests.providers.engines import SHAPES
 from tests.support import corpus
 from tests.support.certificates import make_authority
@@ -44,11 +44,13 @@ async def test_servers_without_a_backend_are_named_where_they_say_who_they_are()
 
 @corpus.needs_corpus
 def test_recorded_replies_tell_their_engine() -> None:
-    of_engine: dict[str, dict[str, Heard]] = defaultdict(lambda: dict.fromkeys(PATHS, Heard(404)))
+    of_engine: dict[str, dict[str, ProbeReply]] = defaultdict(
+        lambda: dict.fromkeys(PATHS, ProbeReply(404))
+    )
     for case in corpus.load_cases("api_replies"):
         name = str(case["id"]).partition("-")[0]
         if case["method"] == "GET":
-            of_engine[name][str(case["path"])] = Heard(200, case["reply"])
+            of_engine[name][str(case["path"])] = ProbeReply(200, case["reply"])
     expected = {"ollama": "ollama", "koboldcpp": "kobold", "llamacpp": "llamacpp"}
     found = {name: identify(of_engine[name]) for name in (*expected, "lmstudio")}
     backends = {name: engine.backend for name, engine in found.items() if engine}
@@ -219,7 +221,7 @@ JSON = st.recursive(
 def test_whatever_is_answered_somebody_or_nobody_is_told(
     bodies: dict[str, JsonValue], status: int, header: str
 ) -> None:
-    engine = identify({path: Heard(status, body, header) for path, body in bodies.items()})
+    engine = identify({path: ProbeReply(status, body, header) for path, body in bodies.items()})
     assert (engine is None) == (not bodies)
     assert engine is None or engine.version is None or "\x1b" not in engine.version
 

@@ -15,10 +15,10 @@ from ollm_tui.decode.retry_after import retry_after
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.providers.error_body import read_error_body
 from ollm_tui.providers.http_errors import Head, http_error, is_error, stream_error
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from tests.support.corpus import CORPUS, needs_corpus
 
-PLACE = Place("p", "Server", "example.com", "Start it.")
+PLACE = Endpoint("p", "Server", "example.com", "Start it.")
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TAG = re.compile(r"</?[a-zA-Z!]")
 
@@ -153,7 +153,7 @@ def test_a_refused_key_is_told_with_the_provider() -> None:
     for place, message, hint in (
         (PLACE, "Server requires an API key: Unauthorized", "Set api_key_env below [providers.p]."),
         (
-            Place("p", "Server", "example.com", "", has_key=True),
+            Endpoint("p", "Server", "example.com", "", has_key=True),
             "Server rejected the API key: Unauthorized",
             "Check the API key of provider p.",
         ),
@@ -168,7 +168,7 @@ def test_a_failure_without_words_names_who_failed() -> None:
 
 
 def test_a_key_that_the_server_echoes_is_not_shown() -> None:
-    place = Place("p", "Server", "example.com", "", secrets=("sk-canary-123",))
+    place = Endpoint("p", "Server", "example.com", "", secrets=("sk-canary-123",))
     body = b'{"error": {"message": "Incorrect API key provided: sk-canary-123."}}'
     error = http_error(Head(401), body, place)
     assert "canary" not in f"{error} {error!r} {error.details} {place!r}"
@@ -191,7 +191,7 @@ def test_a_key_that_the_server_echoes_is_not_shown() -> None:
 def test_a_key_that_the_server_echoes_is_shown_in_no_other_place_either(
     head: Head, body: bytes
 ) -> None:
-    place = Place("p", "Server", "example.com", "", secrets=("sk-canary-123", "sk-canary-1234"))
+    place = Endpoint("p", "Server", "example.com", "", secrets=("sk-canary-123", "sk-canary-1234"))
     error = http_error(head, body, place)
     assert "canary" not in f"{error} {error!r} {error.details}"
     assert "key»4" not in str(error)

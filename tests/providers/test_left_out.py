@@ -14,7 +14,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_anthropic import fake_anthropic
@@ -158,7 +158,7 @@ def test_a_limit_beyond_the_window_is_no_reason_to_ask_under_another_name() -> N
         "length is 4096 tokens and your request has 12 input tokens (5000 > 4096 - 12)."
     )
     said = json.dumps({"error": {"message": words, "code": 400}}).encode()
-    error = http_error(Head(400), said, Place("p", "P", "http://x", ""))
+    error = http_error(Head(400), said, Endpoint("p", "P", "http://x", ""))
     assert Refusals().adapt({"model": "m", "max_tokens": 5000}, error) is None
 
 

@@ -18,7 +18,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent,
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.error_body import read_error_body
-from ollm_tui.providers.exchange import AT_ONCE_BYTES, PIECE_BYTES, Exchange
+from ollm_tui.providers.response_reader import AT_ONCE_BYTES, PIECE_BYTES, ResponseReader
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.damage import PLACE
 from tests.support.fakes import FAKES
@@ -158,7 +158,7 @@ async def test_what_is_given_at_once_to_be_decoded_is_bounded() -> None:
     answer = httpx.MockTransport(lambda _request: httpx.Response(200, stream=Body()))
     sizes = []
     async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
-        exchange = Exchange(client, client.build_request("GET", "http://x"), PLACE)
+        exchange = ResponseReader(client, client.build_request("GET", "http://x"), PLACE)
         group.start_soon(exchange.run)
         await exchange.head()
         while piece := await exchange.read():

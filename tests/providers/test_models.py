@@ -7,7 +7,7 @@ import pytest
 
 from ollm_tui.providers.anthropic import models as anthropic
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import models as ollama
 from ollm_tui.providers.openai_compatible import models as openai
 from ollm_tui.providers.openai_compatible.kobold import read_senses, read_window
@@ -158,7 +158,7 @@ def test_vllms_tokens_are_counted_by_the_server(case: Case) -> None:
 @needs_corpus
 @pytest.mark.parametrize("case", of("llama.cpp server", "llamacpp-health"), ids=case_id)
 def test_a_llamacpp_that_loads_is_known_by_its_error(case: Case) -> None:
-    place = Place("p", "llama.cpp", "localhost", "Start it.")
+    place = Endpoint("p", "llama.cpp", "localhost", "Start it.")
     error = http_error(Head(503), json.dumps(case["reply"]).encode(), place)
     assert is_loading(error) is not case["expected"]["ready"]
     busy = http_error(Head(503), b'{"error":{"message":"no slot","type":"server_error"}}', place)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import OllamaProvider
 from ollm_tui.providers.ollama.pull_lines import PullLines
 from ollm_tui.providers.operations import pulling
@@ -25,7 +25,7 @@ from tests.support.fake_ollama import LARGE, SMALL, OllamaServer
 from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
-PLACE = Place("p", "Ollama", "localhost:11434", "Start it.")
+PLACE = Endpoint("p", "Ollama", "localhost:11434", "Start it.")
 LAYER = {"status": "pulling a", "digest": "sha256:a", "total": 10, "completed": 4}
 
 

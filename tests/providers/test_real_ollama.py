@@ -18,7 +18,7 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.catalog import ModelCatalog
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import OllamaProvider
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
@@ -28,7 +28,7 @@ from tests.support.cuts import cut_at, one_by_one
 from tests.support.http_server import Handler, Received, Reply
 from tests.support.real_ollama import EXCHANGES, Exchange, exchange
 
-PLACE = Place("local", "Ollama", "localhost:11434", "Start it.", "Fetch it.")
+PLACE = Endpoint("local", "Ollama", "localhost:11434", "Start it.", "Fetch it.")
 STREAMED = [one for one in EXCHANGES.values() if one.expected is not None]
 REASONS = {"stop": "stop", "length": "length"}
 

@@ -22,7 +22,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.discovery import probe
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
@@ -152,7 +152,7 @@ async def test_a_whole_reply_in_place_of_a_stream_is_one_too(reply: RecordedRepl
 
 @pytest.mark.parametrize("reply", ERRORS, ids=reply_id)
 def test_an_error_of_a_real_server_is_of_the_right_kind(reply: RecordedReply) -> None:
-    place = Place("p", "Server", "localhost:1", "Start it.")
+    place = Endpoint("p", "Server", "localhost:1", "Start it.")
     error = http_error(Head(reply.status, "", reply.meta["headers"]), reply.body, place)
     category = error.details["category"]
     if "context" in reply.case:

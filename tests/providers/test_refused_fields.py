@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.refused_fields import refused_fields, without
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
-PLACE = Place("p", "P", "http://x", "")
+PLACE = Endpoint("p", "P", "http://x", "")
 BODY: "JsonObject" = {
     "model": "m",
     "messages": [{"role": "user", "content": "hi", "name": "ann"}],

@@ -23,10 +23,10 @@ from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
 from ollm_tui.providers.anthropic.schema_answer import SchemaAnswerStream
 from ollm_tui.providers.anthropic.to_wire import chat_body
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from tests.support.cuts import cuts
 
-PLACE = Place("box", "llama.cpp", "localhost:8080", "Start it.")
+PLACE = Endpoint("box", "llama.cpp", "localhost:8080", "Start it.")
 SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
 JSON_TEXT = '{"n": 1, "ü": "é"}'
 

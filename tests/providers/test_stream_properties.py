@@ -17,14 +17,14 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.stream import StreamDecoder
 from tests.support.cuts import cuts
 from tests.support.strategies import JSON_OBJECTS
 
-PLACE = Place("p", "Server", "localhost:1", "Start it.")
+PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
 WORDS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
 SPOKEN = WORDS.filter(str.strip)  # leading blanks may belong to reasoning tags that follow
 PIECES = st.lists(st.tuples(st.sampled_from(["text", "thinking"]), SPOKEN), max_size=8)

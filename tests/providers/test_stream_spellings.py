@@ -22,7 +22,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.error_body import failure_in
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.openai_compatible.models import read_models
@@ -31,7 +31,7 @@ from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.http_server import Received, Reply, serve
 
-PLACE = Place("p", "Server", "example.com", "Start it.")
+PLACE = Endpoint("p", "Server", "example.com", "Start it.")
 TEXT: JsonObject = {"choices": [{"delta": {"content": "Hello"}}]}
 FAILURES: dict[str, tuple[JsonObject, str]] = {
     "OpenAI": ({"error": {"message": "it broke"}}, "it broke"),

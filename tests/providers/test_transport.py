@@ -42,9 +42,9 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers import stream as stream_module
 from ollm_tui.providers.content_encoding import BadEncoding, Inflater
-from ollm_tui.providers.exchange import Exchange
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.request_body import encoded_body
+from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
@@ -52,7 +52,7 @@ from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, serve
 
 CANARY = "sk-canary-0123456789"
-PLACE = Place("p", "Server", "localhost:1", "Start it.")
+PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
 FAKES: Mapping[str, Handler] = {
     "ollama": fake_ollama,
     "openai-compatible": fake_openai(),
@@ -719,7 +719,7 @@ async def test_a_body_that_takes_its_time_to_close_is_closed_although_all_is_can
     body = Body()
     answer = httpx.MockTransport(lambda _request: httpx.Response(200, stream=body))
     async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
-        exchange = Exchange(client, client.build_request("GET", "http://x"), PLACE)
+        exchange = ResponseReader(client, client.build_request("GET", "http://x"), PLACE)
         group.start_soon(exchange.run)
         await exchange.head()
         group.cancel_scope.cancel()

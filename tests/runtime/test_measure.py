@@ -7,7 +7,13 @@ import pytest
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tokens.budget import DropAttachments, LeaveOutTurns, Plan, SendEverything, WayOut
+from ollm_tui.tokens.budget import (
+    ContextRemedy,
+    DropAttachments,
+    LeaveOutTurns,
+    Plan,
+    SendEverything,
+)
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve
 
@@ -34,7 +40,7 @@ PLAN = Plan(kept=(), left_out=(), turns_left_out=1, used=0, freed=0, fits=True)
 
 
 @pytest.mark.parametrize("way", [LeaveOutTurns(1, PLAN), DropAttachments(1, 4, fits=True)])
-async def test_what_was_left_out_can_be_sent_again(tmp_path: Path, way: WayOut) -> None:
+async def test_what_was_left_out_can_be_sent_again(tmp_path: Path, way: ContextRemedy) -> None:
     paths = AppPaths(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
     async with serve(fake_ollama) as server:
         load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)

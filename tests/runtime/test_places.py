@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.runtime.places import room_in
+from ollm_tui.runtime.download_targets import room_in
 
 
 def test_what_is_free_is_known_for_a_folder_that_is_still_to_be_made(tmp_path: Path) -> None:

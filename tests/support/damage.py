@@ -15,12 +15,12 @@ from itertools import accumulate, pairwise
 
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.stream import StreamDecoder
 
-PLACE = Place("scripted", "Server", "localhost:1", "Start it.")
+PLACE = Endpoint("scripted", "Server", "localhost:1", "Start it.")
 WEATHER: JsonObject = {"city": "Oslo", "days": [1, 2]}
 CLOCK: JsonObject = {"zone": "UTC+1", "exact": True}
 INTACT: dict[str, JsonObject] = {"weather": WEATHER, "clock": CLOCK}

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.job import Origin, ProviderPull
-from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.protocol.errors import AIError
 
 

@@ -163,7 +163,7 @@ async def staged(
             stage = Stage(app, pilot, runtime, opener)
             if opened is None:
                 with within(5):
-                    while stage.chat.desk is None or stage.chat.desk.is_busy:
+                    while stage.chat.controller is None or stage.chat.controller.is_busy:
                         await anyio.sleep(0.002)
             await stage.settle()
             yield stage

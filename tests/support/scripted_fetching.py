@@ -15,7 +15,7 @@ from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.runtime.places import Place
+from ollm_tui.runtime.download_targets import DownloadTarget
 from tests.support.scripted import ScriptedRuntime
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ GB = 1_000_000_000
 MACHINE = Machine(
     ram_total=32 * GB, ram_free=24 * GB, gpus=(Gpu(name="GPU", total=8 * GB, free=7_600_000_000),)
 )
-LIBRARY = Place(label="this machine", folder=Path("/models"), free=212 * GB)
-OLLAMA = Place(label="Ollama", provider="local", takes_hub=True)
+LIBRARY = DownloadTarget(label="this machine", folder=Path("/models"), free=212 * GB)
+OLLAMA = DownloadTarget(label="Ollama", provider="local", takes_hub=True)
 
 QWEN = RegistryEntry(
     id="qwen3-8b",
@@ -319,12 +319,12 @@ class FetchingRuntime(ScriptedRuntime):
     model_registry: ScriptedRegistry = field(default_factory=ScriptedRegistry)
     downloads: ScriptedDownloads = field(default_factory=ScriptedDownloads)
     this_machine: Machine = MACHINE
-    there: Sequence[Place] = (LIBRARY, OLLAMA)
+    there: Sequence[DownloadTarget] = (LIBRARY, OLLAMA)
 
     async def machine(self) -> Machine:
         return self.this_machine
 
-    async def places(self) -> Sequence[Place]:
+    async def places(self) -> Sequence[DownloadTarget]:
         return self.there
 
 

@@ -9,10 +9,10 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.details import (
-    DEEDS,
+    MODEL_ACTIONS,
     ContextFacts,
-    Deed,
     EffectiveValue,
+    ModelAction,
     ModelDetails,
 )
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
@@ -102,11 +102,13 @@ class ScriptedManager:
     """Has models, and writes down what is done with them."""
 
     details: ModelDetails = field(default_factory=known_details)
-    refusals: dict[Deed, str | None] = field(default_factory=lambda: dict.fromkeys(DEEDS))
+    refusals: dict[ModelAction, str | None] = field(
+        default_factory=lambda: dict.fromkeys(MODEL_ACTIONS)
+    )
     refuses: AIError | None = None
     done: list[tuple[str, ...]] = field(default_factory=list)
 
-    async def deeds(self, ref: ModelRef) -> Mapping[Deed, str | None]:
+    async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         return self.refusals
 
     def place(self, ref: ModelRef) -> str:

@@ -8,7 +8,7 @@ import anyio
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.runtime.details import DEEDS, Deed, ModelDetails
+from ollm_tui.runtime.details import MODEL_ACTIONS, ModelAction, ModelDetails
 from tests.support.scripted import ScriptedRuntime
 
 PLACES = {"embedded": "On this machine", "vllm": "vLLM at http://big-box:8000"}
@@ -18,7 +18,7 @@ PLACES = {"embedded": "On this machine", "vllm": "vLLM at http://big-box:8000"}
 class ScriptedManager:
     """Does what it is told, and keeps what was asked; `held` waits until the test lets go."""
 
-    refused: dict[str, dict[Deed, str]] = field(default_factory=dict)
+    refused: dict[str, dict[ModelAction, str]] = field(default_factory=dict)
     """Providers with what their models do not take, and why."""
     done: list[tuple[object, ...]] = field(default_factory=list)
     in_memory: list[tuple[ModelRef, ModelInfo]] = field(default_factory=list)
@@ -26,9 +26,9 @@ class ScriptedManager:
     held: anyio.Event | None = None
     details: dict[ModelRef, ModelDetails] = field(default_factory=dict)
 
-    async def deeds(self, ref: ModelRef) -> Mapping[Deed, str | None]:
+    async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         refused = self.refused.get(ref.provider, {})
-        return {deed: refused.get(deed) for deed in DEEDS}
+        return {deed: refused.get(deed) for deed in MODEL_ACTIONS}
 
     def place(self, ref: ModelRef) -> str:
         return PLACES.get(ref.provider, "Ollama at http://localhost:11434")

@@ -8,7 +8,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolEffect
-from ollm_tui.tokens.budget import LeaveOutTurns, Plan, RaiseWindow, WayOut
+from ollm_tui.tokens.budget import ContextRemedy, LeaveOutTurns, Plan, RaiseWindow
 from ollm_tui.tokens.limits import WindowSource
 from ollm_tui.tui.services import Client
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
@@ -83,7 +83,7 @@ class Figures:
         ("answers", 1600),
         ("what tools gave", 1400),
     )
-    ways: Sequence[WayOut] = field(default_factory=lambda: (leave_out(), RaiseWindow(8192)))
+    ways: Sequence[ContextRemedy] = field(default_factory=lambda: (leave_out(), RaiseWindow(8192)))
 
 
 @dataclass
@@ -92,7 +92,7 @@ class FullRuntime(ScriptedRuntime):
     histories: dict[str, list[Message]] = field(default_factory=dict)
     tools: Sequence[SomeTool] = TOOLS
     figures: Figures = field(default_factory=Figures)
-    ways_taken: list[WayOut] = field(default_factory=list)
+    ways_taken: list[ContextRemedy] = field(default_factory=list)
     ids: dict[int, str] = field(default_factory=dict)
 
     def chat_id(self, client: Client) -> str | None:
@@ -115,5 +115,5 @@ class FullRuntime(ScriptedRuntime):
     async def measure(self, conversation: Conversation) -> Figures:
         return self.figures
 
-    def take_way_out(self, conversation: Conversation, way: WayOut) -> None:
+    def take_way_out(self, conversation: Conversation, way: ContextRemedy) -> None:
         self.ways_taken.append(way)

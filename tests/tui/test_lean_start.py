@@ -25,7 +25,7 @@ HEAVY = (
     "ollm_tui.providers",
     "ollm_tui.chat",
     "ollm_tui.config.schema",
-    "ollm_tui.tui.transcript.search.finder",
+    "ollm_tui.tui.transcript.search.session",
     "ollm_tui.tui.models.screen",
     "ollm_tui.tui.models.table",
     "ollm_tui.tui.transcript.search.search",

@@ -7,12 +7,12 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
+from ollm_tui.library.downloads.downloader import Downloader, Report, WorkFor
 from ollm_tui.library.downloads.entry import Entry
+from ollm_tui.library.downloads.job_index import JobIndex
 from ollm_tui.library.downloads.job_run import WENT_WRONG, Ending, JobRun, trouble_of
 from ollm_tui.library.downloads.job_states import JobEvent, can, moved
-from ollm_tui.library.downloads.roster import Roster
 from ollm_tui.library.downloads.times import Times
-from ollm_tui.library.downloads.work import Report, Work, WorkFor
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 CLOSE_S: Final = 1.5
@@ -27,7 +27,7 @@ class Dispatcher:
     """Runs what of the roster is queued and in hand."""
 
     def __init__(
-        self, roster: Roster, group: TaskGroup, work_for: WorkFor, at_once: int, times: Times
+        self, roster: JobIndex, group: TaskGroup, work_for: WorkFor, at_once: int, times: Times
     ) -> None:
         self._roster = roster
         self._group = group
@@ -102,7 +102,7 @@ class Dispatcher:
         )
         self._group.start_soon(self._run, entry, work, run)
 
-    async def _run(self, entry: Entry, work: Work, run: JobRun) -> None:
+    async def _run(self, entry: Entry, work: Downloader, run: JobRun) -> None:
         ending = Ending()
         try:
             await self._roster.keep(entry.job)
@@ -118,14 +118,14 @@ class Dispatcher:
             run.ended.set()
             self.start_ready()
 
-    async def _end(self, entry: Entry, work: Work, run: JobRun, ending: Ending) -> None:
+    async def _end(self, entry: Entry, work: Downloader, run: JobRun, ending: Ending) -> None:
         try:
             await self._settle(entry, work, run, ending)
         except Exception:
             logger.exception("The download %s ended unexpectedly", entry.job.id)
             await self.move(entry, "fail", Ending(event="fail", trouble=WENT_WRONG))
 
-    async def _settle(self, entry: Entry, work: Work, run: JobRun, ending: Ending) -> None:
+    async def _settle(self, entry: Entry, work: Downloader, run: JobRun, ending: Ending) -> None:
         entry.job = run.job
         if ending.event == "finish" or entry.wanted == "interrupt":
             await self.move(entry, ending.event, ending)
@@ -146,7 +146,7 @@ class Dispatcher:
         await _discard(work)
 
 
-async def _discard(work: Work) -> None:
+async def _discard(work: Downloader) -> None:
     try:
         await work.discard()
     except OSError as error:
@@ -156,7 +156,7 @@ async def _discard(work: Work) -> None:
         ) from error
 
 
-class _Refused(Work):
+class _Refused(Downloader):
     """Work that cannot even begin."""
 
     parting = ""

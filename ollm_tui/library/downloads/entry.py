@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from ollm_tui.library.downloads.claim import Claim
+from ollm_tui.library.downloads.file_lock import FileLock
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.library.downloads.job_run import JobRun
 from ollm_tui.library.downloads.job_states import JobEvent
@@ -19,7 +19,7 @@ class Entry:
     """Whether it has a file."""
     is_owned: bool = False
     """Whether this program has it in hand."""
-    claim: Claim | None = None
+    claim: FileLock | None = None
     """What shows that to others; None too where the folder cannot be written."""
     gate: anyio.Lock = field(default_factory=anyio.Lock)
     """One deed at a time."""

@@ -12,14 +12,14 @@ import anyio.to_thread
 
 from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.disk import Disk, Surroundings
+from ollm_tui.library.downloads.cleanup import leave
+from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf
+from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import HubFiles
-from ollm_tui.library.downloads.leaving import leave
 from ollm_tui.library.downloads.part_file import forget_record
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_twins
 from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
-from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.hub.faults import refused_file
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubFile
@@ -44,14 +44,14 @@ class HubDownload:
         fetcher: Fetcher,
         root: Path,
         address_of: AddressOf,
-        around: Surroundings | None = None,
+        around: Environment | None = None,
     ) -> None:
         self._origin = origin
         self._hub = hub
         self._fetcher = fetcher
         self._root = root
         self._address_of = address_of
-        self._around = around or Surroundings()
+        self._around = around or Environment()
 
     async def title(self) -> str:
         """Give the variant's name.
@@ -94,7 +94,7 @@ class HubDownload:
         """
         sizes = [file.size or 0 for file in self._origin.files]
         missing = sum(max(0, size - there) for size, there in zip(sizes, have, strict=True))
-        disk = Disk(first, self._around)
+        disk = FileIO(first, self._around)
         await disk.run(private_folder, first.parent)
         await disk.need(missing)
 

@@ -62,7 +62,7 @@ Origin: TypeAlias = HubFiles | UrlFile | LocalFiles | StarterPackage | ProviderP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class JobError:
     """Why a download failed, as a person reads it."""
 
     message: str
@@ -87,7 +87,7 @@ class Job:
     bytes_per_s: float | None = None
     """Over the last seconds; None while that cannot be said."""
     seconds_left: float | None = None
-    trouble: Trouble | None = None
+    trouble: JobError | None = None
     model: str | None = None
     """`provider://model` to chat with, once it is done and can be chatted with."""
     is_elsewhere: bool = False

@@ -18,7 +18,7 @@ from typing import Final
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
-from ollm_tui.library.downloads.claim import Claim, is_claimed, take_claim
+from ollm_tui.library.downloads.file_lock import FileLock, is_claimed, take_claim
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.library.downloads.record import OtherVersion, from_record, to_record
 
@@ -106,7 +106,7 @@ class JobFolder:
         """
         write_private(self._file(job.id, ENDING), json.dumps(to_record(job)).encode())
 
-    def claim(self, job_id: str) -> Claim | None:
+    def claim(self, job_id: str) -> FileLock | None:
         """Take a download in hand; None while another program has it.
 
         Raises:

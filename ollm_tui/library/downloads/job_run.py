@@ -7,17 +7,17 @@ from typing import Final, Literal
 
 import anyio
 
-from ollm_tui.library.downloads.job import Job, Trouble
+from ollm_tui.library.downloads.downloader import Downloader, Progress
+from ollm_tui.library.downloads.job import Job, JobError
 from ollm_tui.library.downloads.pace import Pace
 from ollm_tui.library.downloads.times import Times
-from ollm_tui.library.downloads.work import Progress, Work
 from ollm_tui.protocol.errors import AIError
 
 TELL_S: Final = 0.25
 TELLS_PER_KEEP: Final = 20
 """How far it is, is kept every five seconds, for other programs and for the next start."""
 LONGEST_NOTE: Final = 300
-WENT_WRONG: Final = Trouble(
+WENT_WRONG: Final = JobError(
     message="The download failed because of an internal error.",
     hint="What arrived is kept. `ollm.log` in the state folder says more.",
 )
@@ -31,7 +31,7 @@ class Ending:
 
     event: Literal["finish", "fail", "interrupt"] = "interrupt"
     """`interrupt`: it was stopped."""
-    trouble: Trouble | None = None
+    trouble: JobError | None = None
     model: str | None = None
 
 
@@ -41,7 +41,7 @@ class JobRun:
     def __init__(
         self,
         job: Job,
-        work: Work,
+        work: Downloader,
         times: Times,
         show: Callable[[Job], None],
         keep: Callable[[Job], Awaitable[None]],
@@ -83,7 +83,7 @@ class JobRun:
         except OSError as error:
             logger.warning("The download %s failed: %s", self._job.id, type(error).__name__)
             said = error.strerror or type(error).__name__
-            return Ending(event="fail", trouble=Trouble(message=f"The download failed: {said}."))
+            return Ending(event="fail", trouble=JobError(message=f"The download failed: {said}."))
         except Exception as error:
             told = _told(error)
             if told is None:
@@ -121,9 +121,9 @@ class JobRun:
                 await self._keep(self._job)
 
 
-def trouble_of(error: AIError) -> Trouble:
+def trouble_of(error: AIError) -> JobError:
     """Give what a person reads of an error."""
-    return Trouble(message=error.message, hint=error.hint)
+    return JobError(message=error.message, hint=error.hint)
 
 
 def _told(error: BaseException) -> AIError | None:

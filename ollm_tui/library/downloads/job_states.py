@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from ollm_tui.library.downloads.job import Job, JobState, Trouble
+from ollm_tui.library.downloads.job import Job, JobError, JobState
 
 JobEvent: TypeAlias = Literal["start", "finish", "fail", "interrupt", "pause", "resume", "cancel"]
 
@@ -48,7 +48,7 @@ def moved(
     event: JobEvent,
     at: float,
     *,
-    trouble: Trouble | None = None,
+    trouble: JobError | None = None,
     model: str | None = None,
 ) -> Job:
     """Give the job after an event, at so many seconds since 1970; one it does not move as it is.

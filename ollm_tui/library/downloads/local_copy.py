@@ -9,15 +9,15 @@ import anyio
 import anyio.to_thread
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.disk import Disk, Surroundings
+from ollm_tui.library.downloads.cleanup import remove_whole
+from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, name_of, problem_of
 from ollm_tui.library.downloads.file_copy import FileCopy
+from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import LocalFiles
-from ollm_tui.library.downloads.leaving import remove_whole
 from ollm_tui.library.downloads.local_files import chosen_files
 from ollm_tui.library.downloads.part_file import sole_part
 from ollm_tui.library.downloads.safe_paths import checked_path
-from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -32,12 +32,12 @@ class LocalCopy:
         origin: LocalFiles,
         root: Path,
         address_of: AddressOf,
-        around: Surroundings | None = None,
+        around: Environment | None = None,
     ) -> None:
         self._origin = origin
         self._root = root
         self._address_of = address_of
-        self._around = around or Surroundings()
+        self._around = around or Environment()
 
     async def title(self) -> str:
         """Give the name of the file or folder.
@@ -62,7 +62,7 @@ class LocalCopy:
         return await self._address_of(copies[0].target) if len(models) == 1 else None
 
     async def _copy(self, copy: FileCopy, report: Report, before: int, total: int) -> None:
-        disk = Disk(copy.target, self._around)
+        disk = FileIO(copy.target, self._around)
         if await disk.run(copy.is_there):
             return
         held = ExitStack()
@@ -75,7 +75,7 @@ class LocalCopy:
                 await anyio.to_thread.run_sync(held.close)
 
     async def _write(
-        self, copy: FileCopy, disk: Disk, report: Report, before: int, total: int
+        self, copy: FileCopy, disk: FileIO, report: Report, before: int, total: int
     ) -> None:
         done = await disk.run(copy.begin)
         disk.missing = copy.size - done

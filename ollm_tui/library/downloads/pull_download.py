@@ -5,9 +5,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.job import ProviderPull
 from ollm_tui.library.downloads.pull_sum import PullSum
-from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.protocol.model import ModelRef, PullProgress
 
 GOES_ON: Final = "the server may continue"

@@ -17,15 +17,15 @@ from typing import Final, Self
 import anyio
 
 from ollm_tui.library.downloads.dispatcher import Dispatcher
+from ollm_tui.library.downloads.downloader import WorkFor
 from ollm_tui.library.downloads.entry import Entry
 from ollm_tui.library.downloads.job import ENDED, Job, Origin
 from ollm_tui.library.downloads.job_folder import JobFolder
+from ollm_tui.library.downloads.job_index import JobIndex
 from ollm_tui.library.downloads.job_states import can
 from ollm_tui.library.downloads.origin_record import settled
-from ollm_tui.library.downloads.roster import Roster
-from ollm_tui.library.downloads.seen import ADDRESS_LOST
+from ollm_tui.library.downloads.recovery import ADDRESS_LOST
 from ollm_tui.library.downloads.times import Times
-from ollm_tui.library.downloads.work import WorkFor
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 LOOK_S: Final = 2.0
@@ -59,7 +59,7 @@ class DownloadQueue:
         self._work_for = work_for
         self._times = times or Times()
         self._group = anyio.create_task_group()
-        self._roster = Roster(JobFolder(folder), arrived)
+        self._roster = JobIndex(JobFolder(folder), arrived)
         self._dispatcher = Dispatcher(self._roster, self._group, work_for, at_once, self._times)
         self._newest = 0
         self._is_open = anyio.Event()

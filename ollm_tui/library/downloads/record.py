@@ -2,7 +2,7 @@
 
 from typing import Final, get_args
 
-from ollm_tui.library.downloads.job import Job, JobState, Trouble
+from ollm_tui.library.downloads.job import Job, JobError, JobState
 from ollm_tui.library.downloads.origin_record import origin_from_record, origin_to_record
 from ollm_tui.library.downloads.record_fields import (
     count_or_none,
@@ -65,8 +65,8 @@ def from_record(value: JsonValue) -> tuple[Job, bool]:
     return job, is_whole
 
 
-def _trouble_of(record: JsonMapping) -> Trouble:
-    return Trouble(message=text(record, "message"), hint=text_or_none(record, "hint"))
+def _trouble_of(record: JsonMapping) -> JobError:
+    return JobError(message=text(record, "message"), hint=text_or_none(record, "hint"))
 
 
 def _state_of(name: str) -> JobState:

@@ -13,7 +13,11 @@ from typing import Final
 import anyio
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.answers import (
+from ollm_tui.library.downloads.attempts import Attempts
+from ollm_tui.library.downloads.file_io import FileIO
+from ollm_tui.library.downloads.part_file import PartFile
+from ollm_tui.library.downloads.part_state import PartState, shown_url
+from ollm_tui.library.downloads.range_response import (
     CHANGED,
     NO_RANGES,
     AskAnew,
@@ -22,10 +26,6 @@ from ollm_tui.library.downloads.answers import (
     sum_of,
     understand,
 )
-from ollm_tui.library.downloads.attempts import Attempts
-from ollm_tui.library.downloads.disk import Disk
-from ollm_tui.library.downloads.part_file import PartFile
-from ollm_tui.library.downloads.part_state import PartState, shown_url
 from ollm_tui.library.downloads.source import Source, Step
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest
@@ -46,7 +46,7 @@ class Run:
         fetcher: Fetcher,
         source: Source,
         part: PartFile,
-        disk: Disk,
+        disk: FileIO,
         report: Callable[[Step], None],
     ) -> None:
         self._fetcher = fetcher

@@ -9,10 +9,10 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
+from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.fetched_model import AddressOf, name_of
 from ollm_tui.library.downloads.job import StarterPackage
 from ollm_tui.library.downloads.package_client import run_client
-from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.starter import (
     STARTER,
     Starter,

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from ollm_tui.library.downloads.disk import Disk, Surroundings
+from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.part_file import (
     PartFile,
     Write,
@@ -37,7 +37,7 @@ async def transfer(
     target: Path,
     *,
     report: Callable[[Step], None],
-    around: Surroundings | None = None,
+    around: Environment | None = None,
     keeps_record: bool = False,
 ) -> Path:
     """Have the file at `target`, whole and checked; what an earlier run left is gone on with.
@@ -51,10 +51,10 @@ async def transfer(
         AIError: CONFLICT when another instance is at it or another file is there, and whatever
             else keeps the file from coming whole.
     """
-    source, around = checked(source), around or Surroundings()
+    source, around = checked(source), around or Environment()
 
     async def child() -> None:
-        disk = Disk(target, around)
+        disk = FileIO(target, around)
         held = ExitStack()
         try:
             part = await disk.run(_open, held, target, around.write)
@@ -84,7 +84,7 @@ async def discard(target: Path) -> None:
     Raises:
         AIError: CONFLICT when another instance is downloading it.
     """
-    await Disk(target, Surroundings()).run(_discard, target)
+    await FileIO(target, Environment()).run(_discard, target)
 
 
 def partial_size(target: Path) -> int:
@@ -106,7 +106,7 @@ def _discard(target: Path) -> None:
 
 
 async def _is_there(
-    source: Source, target: Path, disk: Disk, report: Callable[[Step], None]
+    source: Source, target: Path, disk: FileIO, report: Callable[[Step], None]
 ) -> bool:
     """Whether the very file is there already: the end of an earlier run, or put there by hand.
 
@@ -127,7 +127,7 @@ async def _is_there(
     return True
 
 
-async def _sum_of(target: Path, size: int, disk: Disk, report: Callable[[Step], None]) -> str:
+async def _sum_of(target: Path, size: int, disk: FileIO, report: Callable[[Step], None]) -> str:
     found = RunningSum()
     file = await disk.run(target.open, "rb")
     try:

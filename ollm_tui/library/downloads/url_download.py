@@ -6,14 +6,14 @@ from urllib.parse import unquote, urlsplit
 
 import anyio.to_thread
 
+from ollm_tui.library.downloads.cleanup import leave
+from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, problem_of
 from ollm_tui.library.downloads.job import UrlFile
-from ollm_tui.library.downloads.leaving import leave
 from ollm_tui.library.downloads.origin_record import without_secrets
 from ollm_tui.library.downloads.part_file import came_whole, forget_record
 from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.transfer import Source, Step, transfer
-from ollm_tui.library.downloads.work import Progress, Report
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode

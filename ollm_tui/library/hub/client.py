@@ -9,7 +9,7 @@ import anyio.to_thread
 from ollm_tui.config.hosts import shown_url
 from ollm_tui.decode.json_fields import as_object
 from ollm_tui.library.hub import faults, replies
-from ollm_tui.library.hub.faults import Question
+from ollm_tui.library.hub.faults import HubRequest
 from ollm_tui.library.hub.origin import origin_of
 from ollm_tui.library.hub.reading import ask
 from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo, Variant
@@ -120,12 +120,12 @@ class HubClient:
     def _request(self, url: str) -> FetchRequest:
         return FetchRequest(url=url, token=self.token_for(url))
 
-    def _question(self, repo: str | None = None, revision: str = "main") -> Question:
-        return Question(
+    def _question(self, repo: str | None = None, revision: str = "main") -> HubRequest:
+        return HubRequest(
             place=self._place, repo=repo, revision=revision, has_token=self._token is not None
         )
 
-    async def _tree(self, repo: str, commit: str, asked: Question) -> list[HubFile]:
+    async def _tree(self, repo: str, commit: str, asked: HubRequest) -> list[HubFile]:
         """List all files, page after page: a part of a list would be a wrong one."""
         url = f"{self._endpoint}/api/models/{repo}/tree/{commit}?recursive=true"
         files: list[HubFile] = []

@@ -17,7 +17,7 @@ _RESET = re.compile(r"(?:^|[;,\s])t=(\d{1,6})(?:$|[;,\s])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class HubRequest:
     """What a hub was asked."""
 
     place: str
@@ -33,7 +33,12 @@ class Question:
 
 
 def refusal(
-    asked: Question, status: int, headers: Mapping[str, str], now: datetime, *, is_data: bool = True
+    asked: HubRequest,
+    status: int,
+    headers: Mapping[str, str],
+    now: datetime,
+    *,
+    is_data: bool = True,
 ) -> AIError:
     """Translate an answer whose status is no success; `is_data` unless a web page came with it."""
     if 400 <= status < 500 and (known := _of_person(asked, status, headers, is_data)) is not None:
@@ -53,7 +58,7 @@ def refusal(
 
 
 def _of_person(
-    asked: Question, status: int, headers: Mapping[str, str], is_data: bool
+    asked: HubRequest, status: int, headers: Mapping[str, str], is_data: bool
 ) -> AIError | None:
     """Translate what is about who asks, and for what."""
     code = headers.get("x-error-code", "")
@@ -119,7 +124,7 @@ def no_name(text: str) -> AIError:
     )
 
 
-def _gated(asked: Question, status: int) -> AIError:
+def _gated(asked: HubRequest, status: int) -> AIError:
     account = " with the account of your token" if asked.has_token else ", then set HF_TOKEN"
     return _error(
         ErrorCode.AUTH_FAILED,
@@ -129,7 +134,7 @@ def _gated(asked: Question, status: int) -> AIError:
     )
 
 
-def _bad_token(asked: Question, status: int) -> AIError:
+def _bad_token(asked: HubRequest, status: int) -> AIError:
     return _error(
         ErrorCode.AUTH_FAILED,
         f"{asked.place} does not accept the token.",
@@ -138,7 +143,7 @@ def _bad_token(asked: Question, status: int) -> AIError:
     )
 
 
-def _not_there(asked: Question, status: int, code: str, *, is_data: bool) -> AIError:
+def _not_there(asked: HubRequest, status: int, code: str, *, is_data: bool) -> AIError:
     if asked.repo is None or (not is_data and not code):
         return no_hub(asked.place, f"HTTP {status}")
     if code == "RevisionNotFound":
@@ -155,7 +160,9 @@ def _not_there(asked: Question, status: int, code: str, *, is_data: bool) -> AIE
     )
 
 
-def _too_often(asked: Question, status: int, headers: Mapping[str, str], now: datetime) -> AIError:
+def _too_often(
+    asked: HubRequest, status: int, headers: Mapping[str, str], now: datetime
+) -> AIError:
     wait = retry_after(headers, {}, now)
     if wait is None and (found := _RESET.search(headers.get("ratelimit", ""))):
         wait = float(found[1]) if float(found[1]) <= LONGEST_S else None
@@ -170,7 +177,7 @@ def _too_often(asked: Question, status: int, headers: Mapping[str, str], now: da
     )
 
 
-def _troubled(asked: Question, status: int, headers: Mapping[str, str], now: datetime) -> AIError:
+def _troubled(asked: HubRequest, status: int, headers: Mapping[str, str], now: datetime) -> AIError:
     return _error(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{asked.place} has a server error (HTTP {status}).",
@@ -193,5 +200,5 @@ def _error(
     )
 
 
-def _about(asked: Question) -> str:
+def _about(asked: HubRequest) -> str:
     return f" to {asked.repo}" if asked.repo else ""

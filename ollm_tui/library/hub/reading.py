@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.library.hub import faults
-from ollm_tui.library.hub.faults import Question
+from ollm_tui.library.hub.faults import HubRequest
 from ollm_tui.library.hub.links import next_page
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher, FetchRequest
@@ -43,7 +43,7 @@ class Page(Generic[Told]):
 
 
 async def ask(
-    fetcher: Fetcher, request: FetchRequest, asked: Question, read: Callable[[JsonValue], Told]
+    fetcher: Fetcher, request: FetchRequest, asked: HubRequest, read: Callable[[JsonValue], Told]
 ) -> Page[Told]:
     """Ask a hub; `read` makes something of its JSON, and may run in a thread.
 
@@ -94,7 +94,7 @@ def _asking_for_json(request: FetchRequest) -> FetchRequest:
     )
 
 
-async def _understood(body: bytes, asked: Question, read: Callable[[JsonValue], Told]) -> Told:
+async def _understood(body: bytes, asked: HubRequest, read: Callable[[JsonValue], Told]) -> Told:
     large = len(body) > AT_ONCE_BYTES
     work = partial(_read, body, read, in_slices=large)
     try:

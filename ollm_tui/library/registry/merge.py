@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.facts import filled, hub_entry, installed_entry
-from ollm_tui.library.registry.finder import Finder
+from ollm_tui.library.registry.index import RegistryIndex
 from ollm_tui.library.registry.known import HubFacts, Known, Opinions, Rating, Use, newest
 from ollm_tui.library.registry.model_keys import model_key
 from ollm_tui.protocol.model import ModelInfo, ModelRef
@@ -39,14 +39,14 @@ def rated_as(known: Known, entry_id: str, key_of: KeyOf = model_key) -> frozense
 def _described(known: Known, key_of: KeyOf) -> tuple[dict[str, RegistryEntry], _OwnerOf]:
     """Give the entries without what the person says, and what finds the entry of a name."""
     entries = {entry.id: entry for entry in known.curated}
-    finder = Finder(known.curated, key_of)
+    finder = RegistryIndex(known.curated, key_of)
     _add_hub(entries, finder, newest(known.hub))
     places = _add_installed(entries, finder, known.installed)
     return entries, partial(_owner, frozenset(entries), finder, places)
 
 
 def _add_hub(
-    entries: dict[str, RegistryEntry], finder: Finder, facts: Mapping[str, HubFacts]
+    entries: dict[str, RegistryEntry], finder: RegistryIndex, facts: Mapping[str, HubFacts]
 ) -> None:
     # The most downloaded comes first: a model of an engine that only shares its key goes there.
     ordered = sorted(facts.items(), key=lambda item: (-(item[1].model.downloads or 0), item[0]))
@@ -65,7 +65,7 @@ def _add_hub(
 
 def _add_installed(
     entries: dict[str, RegistryEntry],
-    finder: Finder,
+    finder: RegistryIndex,
     installed: Iterable[tuple[ModelRef, ModelInfo]],
 ) -> dict[str, str]:
     """Give the id of the entry at which each address is now."""
@@ -124,7 +124,9 @@ def _weight(is_own: bool, rating: Rating) -> tuple[bool, float, int]:
     return is_own, rating.at, rating.stars
 
 
-def _owner(ids: frozenset[str], finder: Finder, places: Mapping[str, str], name: str) -> str | None:
+def _owner(
+    ids: frozenset[str], finder: RegistryIndex, places: Mapping[str, str], name: str
+) -> str | None:
     if name in ids:
         return name
     if name in places:

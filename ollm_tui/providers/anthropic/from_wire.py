@@ -15,7 +15,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
 from ollm_tui.providers.error_body import failure_in
 from ollm_tui.providers.http_errors import stream_error
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.sse_answer import SSEAnswer
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -46,7 +46,7 @@ class AnthropicStream(SSEAnswer):
     `signer` names whose signatures the answer's thoughts carry.
     """
 
-    def __init__(self, place: Place, signer: str, tags: ThinkTags | None = None) -> None:
+    def __init__(self, place: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
         super().__init__(place, tags)
         self._signer = signer
         self._usage: JsonObject = {}

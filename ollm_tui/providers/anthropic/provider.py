@@ -18,10 +18,10 @@ from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
 from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.default_keys import with_default_keys
 from ollm_tui.providers.gather import gather
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import Question, StreamDecoder, answer_stream
+from ollm_tui.providers.stream import RequestPlan, StreamDecoder, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import COUNT_S, Transport
 
@@ -59,7 +59,7 @@ class AnthropicProvider:
         keys = {"anthropic-version": API_VERSION}
         if spec.api_key:
             keys["x-api-key"] = spec.api_key
-        place = Place(self.name, self.label, "", _START_HINT)
+        place = Endpoint(self.name, self.label, "", _START_HINT)
         self._transport = Transport(
             spec, openai_url(spec.base_url or SERVICES["anthropic"]), place, keys
         )
@@ -70,7 +70,7 @@ class AnthropicProvider:
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Ask `/messages`."""
-        question = Question(
+        question = RequestPlan(
             path="/messages",
             body=lambda: self._body(request, question.said.append),
             decoder=lambda: self._decoder(request),

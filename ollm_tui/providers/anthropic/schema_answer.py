@@ -8,7 +8,7 @@ from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 
 ANSWER = "answer"
 MAX_ASIDE_CHARS = 4 * 1024 * 1024
@@ -21,7 +21,7 @@ class SchemaAnswerStream(AnthropicStream):
     Text beside the call is no part of the answer, unless no call comes.
     """
 
-    def __init__(self, place: Place, signer: str, tags: ThinkTags | None = None) -> None:
+    def __init__(self, place: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
         super().__init__(place, signer, tags)
         self._answer_at: int | None = None
         self._aside = io.StringIO()

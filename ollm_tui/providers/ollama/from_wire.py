@@ -13,10 +13,10 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.providers.answer import Answer, known_reason
+from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.error_body import failure_in
 from ollm_tui.providers.http_errors import stream_error
-from ollm_tui.providers.http_faults import Place, too_long
+from ollm_tui.providers.http_faults import Endpoint, too_long
 from ollm_tui.providers.unfinished import gave_up, unfinished
 
 _NANOSECONDS = 1e9
@@ -27,11 +27,11 @@ _REPEATS = 30
 class OllamaStream:
     """Turn the bytes of one `/api/chat` answer into events, with exactly one end."""
 
-    def __init__(self, place: Place, tags: ThinkTags | None = None) -> None:
+    def __init__(self, place: Endpoint, tags: ThinkTags | None = None) -> None:
         self.life = 0
         """Grows with every whole line: a sign that the server is at work."""
         self._place = place
-        self._answer = Answer(tags)
+        self._answer = AnswerBuilder(tags)
         self._lines = NDJSONDecoder()
         self._bad: str | None = None
         self._is_empty = True

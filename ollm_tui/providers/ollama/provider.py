@@ -12,7 +12,7 @@ from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.gather import gather
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import operations
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.ollama.models import read_show, read_tags
@@ -21,7 +21,7 @@ from ollm_tui.providers.ollama.refusals import adapted
 from ollm_tui.providers.ollama.to_wire import chat_body
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import Question, answer_stream
+from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import Transport
 from ollm_tui.providers.watched_pull import WatchedPull
@@ -47,13 +47,13 @@ class OllamaProvider:
         self.label = spec.label or spec.name
         keys = {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
         url = ollama_url(spec.base_url)
-        place = Place(self.name, self.label, "", _START_HINT, _MODEL_HINT)
+        place = Endpoint(self.name, self.label, "", _START_HINT, _MODEL_HINT)
         self._transport = Transport(spec, url, place, keys)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Ask `/api/chat`."""
-        question = Question(
+        question = RequestPlan(
             path="/api/chat",
             body=lambda: chat_body(request, question.said.append),
             decoder=partial(OllamaStream, self._transport.place, tags_for(request.should_think)),

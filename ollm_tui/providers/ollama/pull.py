@@ -12,11 +12,11 @@ from anyio.abc import TaskGroup
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.exchange import Exchange
 from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama.pull_lines import AGAIN, PullLines, broken_off, refused
 from ollm_tui.providers.ollama.refusals import unknown_here
+from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.stream import LAST_LOOK_S
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
@@ -46,7 +46,7 @@ class _Download:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._lines = PullLines(transport.place)
-        self._exchange: Exchange | None = None
+        self._exchange: ResponseReader | None = None
         self._alive = time.monotonic()
         self._is_loading = False
         """Whether bytes come: then silence is a fault sooner than while a sum is checked."""
@@ -59,7 +59,7 @@ class _Download:
         if self._lines.failure is not None:
             raise self._lines.failure
 
-    async def _more(self, exchange: Exchange, give: Give) -> None:
+    async def _more(self, exchange: ResponseReader, give: Give) -> None:
         before = self._lines.life
         for progress in await self._in_time(lambda: self._read(exchange)):
             await give(progress)
@@ -97,7 +97,7 @@ class _Download:
     def _stood_still(self) -> AIError:
         return _stood_still(self._transport.place, self._limit())
 
-    async def _asked(self, group: TaskGroup, name: str) -> Exchange:
+    async def _asked(self, group: TaskGroup, name: str) -> ResponseReader:
         try:
             with anyio.fail_after(self._patience()):
                 exchange = await self._transport.start(
@@ -114,7 +114,7 @@ class _Download:
             raise unknown_here(error, self._transport.place, "pull models") or refused(error, name)
         return exchange
 
-    async def _read(self, exchange: Exchange) -> list[PullProgress]:
+    async def _read(self, exchange: ResponseReader) -> list[PullProgress]:
         try:
             chunk = await exchange.read()
         except AIError as error:
@@ -128,7 +128,7 @@ class _Download:
         return found
 
 
-def _stood_still(place: Place, seconds: float) -> AIError:
+def _stood_still(place: Endpoint, seconds: float) -> AIError:
     return place.error(
         ErrorCode.TIMEOUT,
         f"The download stalled: {place.label} sent nothing for {seconds:g} s.",

@@ -14,7 +14,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import is_error, stream_error
-from ollm_tui.providers.http_faults import Place, too_long
+from ollm_tui.providers.http_faults import Endpoint, too_long
 from ollm_tui.providers.ollama.refusals import explain_bad_name
 from ollm_tui.providers.unfinished import unfinished
 
@@ -67,7 +67,7 @@ _FINAL = frozenset(
 class PullLines:
     """Turn the bytes of one `/api/pull` answer into progress, until `success` or a failure."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Endpoint) -> None:
         self.succeeded = False
         self.failure: AIError | None = None
         """Why the model did not come whole; what came before it was given."""
@@ -161,7 +161,7 @@ def refused(error: AIError, name: str) -> AIError:
     return explained(error) if error.code == ErrorCode.INTERNAL_ERROR else error
 
 
-def broken_off(error: AIError, place: Place) -> AIError:
+def broken_off(error: AIError, place: Endpoint) -> AIError:
     """Say of a download what the error of a lost connection says of an answer."""
     if error.details.get("fault") != "cut":
         return error

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.left_out import Say
 from ollm_tui.providers.statuses import NO_SUCH_PATH
 
@@ -86,7 +86,7 @@ def _otherwise_thinking(body: JsonObject, error: AIError, say: Say) -> JsonObjec
 
 
 def unknown_here(
-    error: AIError, place: Place, deed: str, *, names_model: bool = True
+    error: AIError, place: Endpoint, deed: str, *, names_model: bool = True
 ) -> AIError | None:
     """Give the error of a server that lacks an endpoint; None where `error` says something else.
 

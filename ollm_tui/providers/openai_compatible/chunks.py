@@ -6,7 +6,7 @@ from ollm_tui.decode.json_fields import as_object, integer, number, objects, str
 from ollm_tui.decode.tool_deltas import ToolCallDelta, read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Timings, Usage
-from ollm_tui.providers.answer import Answer, known_reason
+from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 
 _PROMPT = (
     "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "promptTokenCount",
@@ -33,13 +33,13 @@ _PIECE_DELTA = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChunkChoice:
     """What the first choice of a chunk brings."""
 
     delta: JsonObject
     reason: str | None
 
-    def pass_on(self, answer: Answer) -> None:
+    def pass_on(self, answer: AnswerBuilder) -> None:
         """Give everything to the answer; reasoning that comes twice counts once."""
         delta = self.delta
         content = delta.get("content")
@@ -71,14 +71,14 @@ def is_piece(chunk: JsonObject) -> bool:
     return is_plain and chunk.get("usage") is None and chunk.get("object") != "error"
 
 
-def read_choice(chunk: JsonObject) -> Choice | None:
+def read_choice(chunk: JsonObject) -> ChunkChoice | None:
     """Give the first of parallel answers, None if the chunk holds nothing of it."""
     for choice in objects(chunk.get("choices")):
         if choice.get("index") in (None, 0):
             delta = choice.get("delta")
             if not isinstance(delta, dict):
                 delta = as_object(choice.get("message"))
-            return Choice(delta, _reason(choice, delta) or _reason(chunk, {}))
+            return ChunkChoice(delta, _reason(choice, delta) or _reason(chunk, {}))
     return None
 
 
@@ -164,7 +164,7 @@ def _reasoning(delta: JsonObject) -> str:
     return "".join(string(d, "text") or string(d, "summary") or "" for d in details)
 
 
-def _pass_on_parts(parts: list[JsonValue], answer: Answer) -> None:
+def _pass_on_parts(parts: list[JsonValue], answer: AnswerBuilder) -> None:
     for part in parts:
         if isinstance(part, str):
             answer.text(part)

@@ -1,7 +1,7 @@
 """Chat completion streams to events; pure."""
 
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.providers.answer import known_reason
+from ollm_tui.providers.answer_builder import known_reason
 from ollm_tui.providers.error_body import failure_in
 from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.openai_compatible.chunks import (

@@ -9,7 +9,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelInfo, PullProgress
 from ollm_tui.providers.http_errors import is_error, stream_error
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.openai_compatible.lmstudio_models import read_instances, read_lmstudio
 from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_pulled, too_old
 from ollm_tui.providers.openai_compatible.paced import followed
@@ -134,7 +134,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
         return reply
 
 
-def _progress(job: JsonObject, place: Place) -> PullProgress:
+def _progress(job: JsonObject, place: Endpoint) -> PullProgress:
     """Give how far a job is; one that stands still says so in place of its bytes."""
     words = place.redacted(string(job, "status") or "downloading")
     status = words.replace("_", " ")[:LONGEST_STATUS]

@@ -5,13 +5,13 @@ from difflib import get_close_matches
 from http import HTTPStatus
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 
 LONGEST_REASON = 500
 """Characters of what a server says about a failure."""
 
 
-def no_such_model(place: Place, name: str, known: Iterable[str] = ()) -> AIError:
+def no_such_model(place: Endpoint, name: str, known: Iterable[str] = ()) -> AIError:
     """The server does not have the model, nor can it be had there."""
     near = get_close_matches(name, list(known), n=3)
     return AIError(
@@ -22,7 +22,7 @@ def no_such_model(place: Place, name: str, known: Iterable[str] = ()) -> AIError
     )
 
 
-def not_listed(place: Place, error: AIError) -> AIError:
+def not_listed(place: Endpoint, error: AIError) -> AIError:
     """The server failed over its own list; it may chat with a model that is named to it."""
     if error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
         return error
@@ -38,7 +38,7 @@ def not_listed(place: Place, error: AIError) -> AIError:
     )
 
 
-def not_loaded(place: Place, name: str, reason: str | None) -> AIError:
+def not_loaded(place: Endpoint, name: str, reason: str | None) -> AIError:
     """The server tried, and the model is not in memory."""
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
@@ -48,7 +48,7 @@ def not_loaded(place: Place, name: str, reason: str | None) -> AIError:
     )
 
 
-def not_pulled(place: Place, name: str, reason: str | None) -> AIError:
+def not_pulled(place: Endpoint, name: str, reason: str | None) -> AIError:
     """A download on the server's side failed."""
     return AIError(
         ErrorCode.ENGINE_ERROR,
@@ -58,7 +58,7 @@ def not_pulled(place: Place, name: str, reason: str | None) -> AIError:
     )
 
 
-def not_removable(place: Place, name: str, reason: str) -> AIError:
+def not_removable(place: Endpoint, name: str, reason: str) -> AIError:
     """The server lists the model, and it is not among those that it fetched itself."""
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,
@@ -68,7 +68,7 @@ def not_removable(place: Place, name: str, reason: str) -> AIError:
     )
 
 
-def too_old(place: Place, action: str, version: str) -> AIError:
+def too_old(place: Endpoint, action: str, version: str) -> AIError:
     """The server's version has no way to do this."""
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,
@@ -78,7 +78,7 @@ def too_old(place: Place, action: str, version: str) -> AIError:
     )
 
 
-def _because(place: Place, reason: str | None) -> str:
+def _because(place: Endpoint, reason: str | None) -> str:
     if not reason:
         return ""
     told = place.redacted(reason).strip().rstrip(".")

@@ -12,7 +12,7 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.default_keys import with_default_keys
 from ollm_tui.providers.gather import gather
-from ollm_tui.providers.http_faults import Place
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.embeddings import embed
@@ -22,7 +22,7 @@ from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.to_wire import chat_body
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import Preparation, Question, answer_stream
+from ollm_tui.providers.stream import Preparation, RequestPlan, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import Transport
 
@@ -52,7 +52,7 @@ class OpenAICompatibleProvider:
         self.name = spec.name
         self.label = spec.label or spec.name
         self._backend = spec.backend
-        place = Place(self.name, self.label, "", _START_HINT)
+        place = Endpoint(self.name, self.label, "", _START_HINT)
         self._transport = Transport(spec, openai_url(spec.base_url), place, self._keys(spec))
         self._refusals = Refusals()
         self._last_error: AIError | None = None
@@ -65,7 +65,7 @@ class OpenAICompatibleProvider:
     def chat_stream(self, request: Request) -> ProviderStream:
         """Ask `/chat/completions`."""
         request = self._completed(request)
-        question = Question(
+        question = RequestPlan(
             path="/chat/completions",
             body=lambda: self._body(request, question.said.append),
             decoder=partial(OpenAIStream, self._transport.place, tags_for(request.should_think)),

@@ -6,16 +6,18 @@ from typing import TypeVar
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.pool.faults import is_gone, is_lacking, nobody
-from ollm_tui.providers.pool.health import Attempt, Roster
+from ollm_tui.providers.pool.health import Attempt, HealthTracker
 from ollm_tui.providers.pool.members import Member, Shelves
 
 T = TypeVar("T")
 
 
-class Choice:
+class MemberSelection:
     """The members of one pool with what is known of their health and their models."""
 
-    def __init__(self, name: str, label: str, members: Sequence[Member], roster: Roster) -> None:
+    def __init__(
+        self, name: str, label: str, members: Sequence[Member], roster: HealthTracker
+    ) -> None:
         self.name = name
         self.label = label
         self.members = tuple(members)

@@ -41,7 +41,7 @@ class _Health:
 class Attempt:
     """One request to one member, and what came of it."""
 
-    def __init__(self, roster: "Roster", member: int, deaths: int) -> None:
+    def __init__(self, roster: "HealthTracker", member: int, deaths: int) -> None:
         self.member = member
         self._roster = roster
         self._deaths = deaths
@@ -55,7 +55,7 @@ class Attempt:
         self._roster.bury(self.member, self._deaths, wished_s)
 
 
-class Roster:
+class HealthTracker:
     """The members of a pool, by number."""
 
     def __init__(

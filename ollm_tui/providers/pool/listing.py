@@ -7,7 +7,7 @@ import anyio
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError
-from ollm_tui.providers.pool.choice import Choice
+from ollm_tui.providers.pool.choice import MemberSelection
 from ollm_tui.providers.pool.faults import nobody
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.single_error import single_error
@@ -20,7 +20,7 @@ Lister = Callable[[ProviderAdapter], Awaitable[Sequence[ModelInfo]]]
 class PoolListing:
     """One round of questions to the members of a pool."""
 
-    def __init__(self, choice: Choice, ask: Lister, *, keep: bool) -> None:
+    def __init__(self, choice: MemberSelection, ask: Lister, *, keep: bool) -> None:
         self._choice = choice
         self._ask = ask
         self._keep = keep

@@ -11,8 +11,8 @@ from types import new_class
 
 from ollm_tui.protocol import ports
 from ollm_tui.providers.pool import operations, questions
-from ollm_tui.providers.pool.choice import Choice
-from ollm_tui.providers.pool.health import Roster
+from ollm_tui.providers.pool.choice import MemberSelection
+from ollm_tui.providers.pool.health import HealthTracker
 from ollm_tui.providers.pool.members import Member
 from ollm_tui.providers.pool.provider import PoolProvider
 
@@ -49,8 +49,8 @@ def pool_of(
     """Make a pool that offers what all its members do."""
     adapters = [member.adapter for member in members]
     parts = [part for port, part in OFFERS if all(isinstance(a, port) for a in adapters)]
-    roster = Roster(len(members), clock=clock, jitter=jitter)
+    roster = HealthTracker(len(members), clock=clock, jitter=jitter)
     pool: PoolProvider = new_class("Pool", (*parts, PoolProvider))(
-        Choice(name, label, members, roster)
+        MemberSelection(name, label, members, roster)
     )
     return pool

@@ -15,7 +15,7 @@ from ollm_tui.protocol.ports import (
     SupportsLoadFor,
     SupportsUnload,
 )
-from ollm_tui.providers.pool.choice import Choice
+from ollm_tui.providers.pool.choice import MemberSelection
 from ollm_tui.providers.pool.provider import PoolProvider
 from ollm_tui.providers.pool.pull import pull_to_all
 from ollm_tui.providers.single_error import single_error
@@ -121,7 +121,7 @@ class Disposes(PoolProvider):
         await _all(self._choice, ask)
 
 
-async def _all(choice: Choice, do: Callable[[ProviderAdapter], Awaitable[None]]) -> None:
+async def _all(choice: MemberSelection, do: Callable[[ProviderAdapter], Awaitable[None]]) -> None:
     async def one(adapter: ProviderAdapter) -> None:
         await do(adapter)
 

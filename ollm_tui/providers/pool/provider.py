@@ -6,14 +6,14 @@ from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.gather import gather
-from ollm_tui.providers.pool.choice import Choice
+from ollm_tui.providers.pool.choice import MemberSelection
 from ollm_tui.providers.pool.stream import pooled_stream
 
 
 class PoolProvider:
     """Servers of one kind that stand in for each other."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: MemberSelection) -> None:
         self.name = choice.name
         self.label = choice.label
         self.streaming_format = choice.members[0].adapter.streaming_format

@@ -2,11 +2,11 @@
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.operations import pulling
-from ollm_tui.providers.pool.choice import Choice
+from ollm_tui.providers.pool.choice import MemberSelection
 from ollm_tui.providers.watched_pull import Give
 
 
-async def pull_to_all(choice: Choice, name: str, give: Give) -> None:
+async def pull_to_all(choice: MemberSelection, name: str, give: Give) -> None:
     """Have every member fetch a model.
 
     Raises:

@@ -20,7 +20,7 @@ import anyio
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent, Rerouted
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.pool.choice import Choice
+from ollm_tui.providers.pool.choice import MemberSelection
 from ollm_tui.providers.pool.faults import nobody
 from ollm_tui.providers.pool.health import Attempt
 from ollm_tui.providers.single_error import single_error
@@ -32,7 +32,7 @@ _NO_END = ErrorEvent(
 
 @asynccontextmanager
 async def pooled_stream(
-    choice: Choice, request: Request
+    choice: MemberSelection, request: Request
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
     """Ask, and give the events; leaving the block has closed the connection."""
     with single_error():
@@ -53,7 +53,7 @@ async def pooled_stream(
 class PooledStream(AsyncIterator[ProviderEvent]):
     """The events of one answer, each given once."""
 
-    def __init__(self, choice: Choice, request: Request) -> None:
+    def __init__(self, choice: MemberSelection, request: Request) -> None:
         self._choice = choice
         self._request = request
         room = len(choice.members) + 1

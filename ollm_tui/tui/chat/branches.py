@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ollm_tui.store.branches import Branch, ChatNews
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
 
 LOOK_EVERY_S: Final = 2.0
@@ -23,9 +23,9 @@ _SHOW_NEXT: Final = "/branch shows the next one."
 class Branches:
     """Looks now and then whether another program has continued the open chat."""
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
         self._is_looking = False
 
     def watch(self) -> None:
@@ -40,7 +40,7 @@ class Branches:
 
     async def look(self) -> None:
         """Say what another program has done to the open chat since the last look."""
-        source, client = self._source, self._desk.talk.client
+        source, client = self._source, self._desk.session.client
         if source is None or self._is_looking:
             return
         self._is_looking = True
@@ -50,7 +50,7 @@ class Branches:
             return
         finally:
             self._is_looking = False
-        if news is not None and client is self._desk.talk.client:
+        if news is not None and client is self._desk.session.client:
             if news.title is not None:
                 client.conversation.own_title = news.title
                 self._desk.status.show_talk()
@@ -81,7 +81,7 @@ class Branches:
         if not await self._desk.views.may_stop("show the other branch"):
             return
         try:
-            client = await source.open(self._desk.talk.client, found[place])
+            client = await source.open(self._desk.session.client, found[place])
         except AIError as error:
             self._desk.say(error.message, "error", error.hint)
             return
@@ -90,7 +90,7 @@ class Branches:
         length = counted(found[place].length, "message")
         text = f"Branch {place + 1} of {len(found)}{newest}: {length}."
         self._desk.say(text, hint="/branch shows the next one. New messages continue from here.")
-        await self._desk.talk.find_window()
+        await self._desk.session.find_window()
         self._desk.status.show_talk()
 
     def rename(self, title: str) -> None:
@@ -98,7 +98,7 @@ class Branches:
         self._screen.run_worker(self._rename(title), group="rename")
 
     async def _rename(self, title: str) -> None:
-        source, client = self._source, self._desk.talk.client
+        source, client = self._source, self._desk.session.client
         if source is None:
             self._desk.say("Chats cannot be renamed here.")
             return
@@ -112,7 +112,7 @@ class Branches:
 
     async def _listed(self) -> "Sequence[Branch] | None":
         """Give the branches; None, and why, if they cannot be read."""
-        source, client = self._source, self._desk.talk.client
+        source, client = self._source, self._desk.session.client
         if source is None:
             return ()
         try:
@@ -120,7 +120,7 @@ class Branches:
         except AIError as error:
             self._desk.say(error.message, "error", error.hint)
             return None
-        return found if client is self._desk.talk.client else None
+        return found if client is self._desk.session.client else None
 
     @property
     def _source(self) -> ChatBranches | None:

@@ -7,22 +7,22 @@ from ollm_tui.tui.capabilities import KeepsChats
 from ollm_tui.tui.chat.pick_dialog import PickChat
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
 
 
-class Saved:
+class ChatHistory:
     """Opens the list, and the chat that is chosen there."""
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
 
     def show(self) -> None:
         """List the chats."""
         runtime = self._desk.runtime
         if isinstance(runtime, KeepsChats):
-            picker = PickChat(runtime.chats, runtime.chat_id(self._desk.talk.client))
+            picker = PickChat(runtime.chats, runtime.chat_id(self._desk.session.client))
             self._screen.app.push_screen(picker, self._chosen)
         else:
             self._desk.say("Chats are not saved here.")
@@ -44,8 +44,8 @@ class Saved:
         else:
             self._desk.go_to(client)
             await self._desk.branches.tell_others()
-            await self._desk.talk.find_window()
+            await self._desk.session.find_window()
             self._desk.status.show_talk()
 
     def _is_open(self, runtime: KeepsChats, chat_id: str) -> bool:
-        return runtime.chat_id(self._desk.talk.client) == chat_id
+        return runtime.chat_id(self._desk.session.client) == chat_id

@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import Attachments, ModelDeeds, NoteKind, OfferedTool, View
+from ollm_tui.commands.host import Attachments, ModelActions, NoteKind, OfferedTool, View
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import OffersTools
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
 
 
 class ScreenCommandHost:
     """A chat as the commands see it."""
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
-        self.model_deeds: ModelDeeds = desk.model_views
+        self._desk = controller
+        self.model_deeds: ModelActions = controller.model_views
 
     def say(self, text: str, kind: NoteKind = "info") -> None:
         """Show a note in the transcript."""
@@ -39,14 +39,14 @@ class ScreenCommandHost:
 
     def model_addresses(self) -> Mapping[str, bool]:
         """Give the known models as people write them, recent ones first; True: in use."""
-        talk, runtime = self._desk.talk, self._desk.runtime
+        session, runtime = self._desk.session, self._desk.runtime
         recent = [ref for one in runtime.recent_models() if (ref := ModelRef.parse(one))]
-        known = dict.fromkeys([*recent, *talk.known_models()])
-        return {runtime.catalog.shown_address(ref): ref == talk.ref for ref in known}
+        known = dict.fromkeys([*recent, *session.known_models()])
+        return {runtime.catalog.shown_address(ref): ref == session.ref for ref in known}
 
     def conversation(self) -> Conversation:
         """Give the open conversation."""
-        return self._desk.talk.client.conversation
+        return self._desk.session.client.conversation
 
     async def retry(self) -> None:
         """Ask for the last answer once more."""
@@ -77,7 +77,7 @@ class ScreenCommandHost:
 
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Give the tools there are."""
-        return self._desk.talk.offered_tools
+        return self._desk.session.offered_tools
 
     def attachments(self) -> Attachments:
         """Give what goes along with the next message."""

@@ -14,11 +14,11 @@ from textual.widgets import Static
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.tokens.budget import (
+    ContextRemedy,
     DropAttachments,
     LeaveOutTurns,
     RaiseWindow,
     SendEverything,
-    WayOut,
 )
 from ollm_tui.tokens.limits import WindowSource
 from ollm_tui.tui.capabilities import ContextFigures
@@ -35,10 +35,10 @@ _SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
         "assumed": "assumed, not reported",
     }
 )
-Choice: TypeAlias = WayOut | Literal["new"] | None
+RemedyChoice: TypeAlias = ContextRemedy | Literal["new"] | None
 
 
-class ContextFull(ArmedDialog[Choice]):
+class ContextFull(ArmedDialog[RemedyChoice]):
     """Gives the way out that was chosen.
 
     It opens when all is counted, which may take a while, and then somebody may be typing again.
@@ -85,7 +85,7 @@ class ContextFull(ArmedDialog[Choice]):
 
     def answer(self, event: events.Key) -> bool:
         """Take a way out, or none."""
-        choice: Choice = NEW_CHAT if event.character == "n" else None
+        choice: RemedyChoice = NEW_CHAT if event.character == "n" else None
         if choice is None and event.key not in {"enter", "q"}:
             choice = self._ways.get(event.character or "")
             if choice is None:
@@ -113,12 +113,12 @@ def part_lines(figures: ContextFigures) -> list[str]:
     return [f"{tokens:>9,}  {clean_line(what)}" for what, tokens in figures.parts]
 
 
-def keyed_ways(ways: Sequence[WayOut]) -> Mapping[str, WayOut]:
+def keyed_ways(ways: Sequence[ContextRemedy]) -> Mapping[str, ContextRemedy]:
     """Give each way out its key."""
     return {_key(way): way for way in ways}
 
 
-def _key(way: WayOut) -> str:
+def _key(way: ContextRemedy) -> str:
     match way:
         case LeaveOutTurns():
             return "l"
@@ -132,7 +132,7 @@ def _key(way: WayOut) -> str:
             assert_never(way)
 
 
-def ways_content(ways: Mapping[str, WayOut]) -> Content:
+def ways_content(ways: Mapping[str, ContextRemedy]) -> Content:
     """Write the ways out, one a line."""
     rows = [(key, _sentence(way)) for key, way in ways.items()]
     return Content("\n").join(
@@ -141,7 +141,7 @@ def ways_content(ways: Mapping[str, WayOut]) -> Content:
     )
 
 
-def _sentence(way: WayOut) -> str:
+def _sentence(way: ContextRemedy) -> str:
     match way:
         case LeaveOutTurns(turns=1):
             freed = counted(way.plan.freed, "token")

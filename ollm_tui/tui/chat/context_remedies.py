@@ -4,26 +4,26 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tokens.budget import (
+    ContextRemedy,
     DropAttachments,
     LeaveOutTurns,
     RaiseWindow,
     SendEverything,
-    WayOut,
 )
 from ollm_tui.tui.capabilities import MeasuresContext
-from ollm_tui.tui.chat.context_dialog import NEW_CHAT, Choice, ContextFull
+from ollm_tui.tui.chat.context_dialog import NEW_CHAT, ContextFull, RemedyChoice
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
 
 
-class ContextWays:
+class ContextRemedies:
     """Shows the figures and takes the way out that is chosen."""
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
 
     def show(self) -> None:
         """Count, then show."""
@@ -34,7 +34,7 @@ class ContextWays:
 
     async def _measure(self, runtime: MeasuresContext) -> None:
         try:
-            figures = await runtime.measure(self._desk.talk.client.conversation)
+            figures = await runtime.measure(self._desk.session.client.conversation)
         except AIError as error:
             self._desk.say(error.message, "error", error.hint)
             return
@@ -42,21 +42,21 @@ class ContextWays:
         if self._screen.app.screen is self._screen:
             self._screen.app.push_screen(ContextFull(figures), self._take)
 
-    def _take(self, choice: Choice) -> None:
+    def _take(self, choice: RemedyChoice) -> None:
         runtime = self._desk.runtime
         if choice is None or not isinstance(runtime, MeasuresContext):
             return
         if choice == NEW_CHAT:
             self._screen.run_worker(self._desk.views.new_chat(), group="view", exclusive=True)
             return
-        runtime.take_way_out(self._desk.talk.client.conversation, choice)
+        runtime.take_way_out(self._desk.session.client.conversation, choice)
         self._desk.say(_done(choice))
         self._desk.status.show_talk()
         if self._desk.turns.failed and choice != SendEverything():
             self._screen.ask_again()
 
 
-def _done(way: WayOut) -> str:
+def _done(way: ContextRemedy) -> str:
     match way:
         case LeaveOutTurns():
             them = "question is" if way.turns == 1 else f"{way.turns} questions are"

@@ -16,20 +16,20 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import HasPlugins
 from ollm_tui.tui.chat.branches import Branches
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
-from ollm_tui.tui.chat.dialogs import Views
-from ollm_tui.tui.chat.message_editing import Rewriting
+from ollm_tui.tui.chat.dialogs import Dialogs
+from ollm_tui.tui.chat.message_editing import MessageEditing
 from ollm_tui.tui.chat.ports import NoteKind
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
-from ollm_tui.tui.chat.prompt_queue import Turns
-from ollm_tui.tui.chat.save_monitor import Unsaved
-from ollm_tui.tui.chat.session import Talk
-from ollm_tui.tui.chat.status_presenter import TalkStatus
-from ollm_tui.tui.chat.vision_support import PictureConsent
+from ollm_tui.tui.chat.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.save_monitor import SaveMonitor
+from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.chat.status_presenter import StatusPresenter
+from ollm_tui.tui.chat.vision_support import ImageConsent
 from ollm_tui.tui.chat.welcome import welcome
 from ollm_tui.tui.composer.attaching import Attaching
 from ollm_tui.tui.composer.file_suggestions import FileSuggestions
 from ollm_tui.tui.downloads.progress import Fetching
-from ollm_tui.tui.models.operations import ModelWork
+from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.models.unlisted import unlisted_words
 from ollm_tui.tui.models.views import ModelViews
 from ollm_tui.tui.services import Client, Runtime
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Desk:
+class ChatController:
     """Joins the conversation, the answers and the commands to one screen."""
 
     def __init__(
@@ -50,36 +50,36 @@ class Desk:
         self._screen = screen
         self._is_ready = False
         self.runtime = runtime
-        self.talk = Talk(runtime)
-        self.status = TalkStatus(screen, self.talk)
+        self.session = ChatSession(runtime)
+        self.status = StatusPresenter(screen, self.session)
         self.presenter = TurnPresenter(
             screen.transcript,
             self.status,
             hints=_hints(screen),
             began=screen.services.approver.answered_at,
         )
-        self.turns = Turns(
+        self.turns = PromptQueue(
             self.presenter,
             screen.show_queue,
-            lambda: self.talk.client,
+            lambda: self.session.client,
             screen.composer.pictures.content,
         )
         self.attaching = Attaching(screen)
         self.files = FileSuggestions(self.suggest)
-        self.consent = PictureConsent(screen, self)
+        self.consent = ImageConsent(screen, self)
         self.commands = (*COMMANDS, *more_commands)
-        self.model_work = ModelWork(screen, self)
+        self.model_work = ModelOperations(screen, self)
         self.model_views = ModelViews(screen, self)
         self.host = ScreenCommandHost(screen, self)
-        self.views = Views(screen, self)
-        self.rewriting = Rewriting(screen, self)
-        self.unsaved = Unsaved(runtime, self.say)
+        self.views = Dialogs(screen, self)
+        self.rewriting = MessageEditing(screen, self)
+        self.unsaved = SaveMonitor(runtime, self.say)
         self.branches = Branches(screen, self)
         self.fetching = Fetching(screen, self)
         screen.services.approver.attach(screen.app, self._asks)
 
     @classmethod
-    async def beside(cls, screen: "ChatScreen") -> "Desk | None":
+    async def beside(cls, screen: "ChatScreen") -> "ChatController | None":
         """Wait for the runtime and make the desk of a screen; None, and a note, without one."""
         try:
             runtime = await screen.services.runtime()
@@ -88,10 +88,10 @@ class Desk:
             screen.status.show_turn("error")
             return None
         commands, problems = await _commands_of_plugins(runtime)
-        desk = cls(screen, runtime, commands)
+        controller = cls(screen, runtime, commands)
         for problem in problems:
-            desk.say(problem, "warning")
-        return desk
+            controller.say(problem, "warning")
+        return controller
 
     def _asks(self, is_open: bool) -> None:
         if self._screen.app.is_running:
@@ -104,10 +104,10 @@ class Desk:
         """Find a model to begin with and say which it is."""
         for problem in (*self._screen.problems, *self.runtime.problems):
             self.say(problem, "warning")
-        if self.talk.client.conversation.messages:
+        if self.session.client.conversation.messages:
             self._recall()
-        if self.talk.client.conversation.messages and self.talk.ref is not None:
-            await self.talk.find_window()
+        if self.session.client.conversation.messages and self.session.ref is not None:
+            await self.session.find_window()
         else:
             await self._find_first_model()
         self._is_ready = True
@@ -124,7 +124,7 @@ class Desk:
             if first.ref is not None:
                 self._set_model(first.ref)
             else:
-                self.talk.drop_model()
+                self.session.drop_model()
             text, hint = welcome(
                 first, self._screen.keymap.key_for, self.runtime.catalog.shown_address
             )
@@ -153,7 +153,7 @@ class Desk:
 
     async def answer(self, prompt: str | None) -> None:
         """Ask, with everything that is queued after it; None asks the newest question again."""
-        if self.talk.model is None:
+        if self.session.model is None:
             self._give_back(prompt)
             return
         if not await self.consent.given(prompt):
@@ -172,7 +172,7 @@ class Desk:
 
     async def answer_queue(self) -> None:
         """Ask what was written before there was anyone to ask."""
-        if self.talk.model is not None:
+        if self.session.model is not None:
             await self.turns.drain()
         elif self.turns.is_waiting:
             self._give_back(None)
@@ -194,10 +194,10 @@ class Desk:
             self._remember_model()
         self.unsaved.look()
         await self.branches.look()
-        await self.talk.look_at_window()
+        await self.session.look_at_window()
         self.status.show_talk()
         if not self.turns.failed:
-            await self.talk.count_use()
+            await self.session.count_use()
 
     def say(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a note."""
@@ -206,21 +206,21 @@ class Desk:
     def new_chat(self) -> None:
         """Leave the history behind."""
         self._leave()
-        self.talk.begin_anew()
+        self.session.begin_anew()
         self.status.show_talk()
 
     def go_to(self, client: Client) -> None:
         """Leave this chat for another, and show that one as it was left."""
         self._leave()
-        self.talk.go_to(client)
+        self.session.go_to(client)
         self._recall()
         self.status.show_talk()
 
     def _recall(self) -> None:
-        messages = self.talk.client.conversation.messages
+        messages = self.session.client.conversation.messages
         self.presenter.recall(messages)
         self.turns.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
-        line = missing_tools(self.talk.client.conversation.tools, self.talk.offered_tools)
+        line = missing_tools(self.session.client.conversation.tools, self.session.offered_tools)
         if line is not None:
             self.say(line, "warning", "/tools lists the available tools.")
 
@@ -257,7 +257,7 @@ class Desk:
         self.status.show_talk()
 
     def _set_model(self, ref: ModelRef) -> None:
-        self.talk.set_model(ref)
+        self.session.set_model(ref)
         self.turns.refused = False
         if self.turns.failed and not self.turns.is_busy:
             self._screen.show_keys("error")
@@ -267,13 +267,13 @@ class Desk:
 
     def _remember_model(self) -> None:
         try:
-            self.talk.remember_model()
+            self.session.remember_model()
         except OSError as error:
             logger.warning("The model used last could not be remembered: %s", error)
 
     async def next_recent(self) -> None:
         """Go to the model used before this one."""
-        address = self.talk.next_recent()
+        address = self.session.next_recent()
         if address is None:
             self._screen.hints.flash("No other model was used recently", FLASH_S)
             return

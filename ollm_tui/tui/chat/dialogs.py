@@ -10,8 +10,8 @@ from ollm_tui.config.edit import set_key
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsOtherFolders
-from ollm_tui.tui.chat.chat_history import Saved
-from ollm_tui.tui.chat.context_remedies import ContextWays
+from ollm_tui.tui.chat.chat_history import ChatHistory
+from ollm_tui.tui.chat.context_remedies import ContextRemedies
 from ollm_tui.tui.dialogs.reading import Passage
 from ollm_tui.tui.dialogs.yes_no import YesNoDialog
 from ollm_tui.tui.keys.help_dialog import Help
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ollm_tui.protocol.model import ModelRef
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.models.screen import ModelsScreen
 
@@ -55,15 +55,15 @@ class StopAnswer(YesNoDialog):
         )
 
 
-class Views:
+class Dialogs:
     """Opens one dialog at a time."""
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
-        self._saved = Saved(screen, desk)
-        self._context = ContextWays(screen, desk)
-        self.links = Links(screen, desk)
+        self._desk = controller
+        self._saved = ChatHistory(screen, controller)
+        self._context = ContextRemedies(screen, controller)
+        self.links = Links(screen, controller)
 
     def show(self, view: View, text: str = "") -> None:
         """Open a dialog or another screen, unless one is open."""
@@ -87,11 +87,11 @@ class Views:
 
     async def may_stop(self, deed: str) -> bool:
         """Whether something may be done that stops an answer; asks while one is coming."""
-        desk = self._desk
-        if not desk.turns.is_running:
+        controller = self._desk
+        if not controller.turns.is_running:
             return True
-        ref = desk.talk.ref
-        model = desk.runtime.catalog.shown_address(ref) if ref else ""
+        ref = controller.session.ref
+        model = controller.runtime.catalog.shown_address(ref) if ref else ""
         return await self._screen.app.push_screen_wait(StopAnswer(model, deed))
 
     async def new_chat(self) -> None:
@@ -116,7 +116,9 @@ class Views:
     def _pick_model(self) -> None:
         runtime = self._desk.runtime
         others = runtime if isinstance(runtime, KnowsOtherFolders) else None
-        picker = PickModel(runtime.catalog, self._desk.talk.model, runtime.recent_models(), others)
+        picker = PickModel(
+            runtime.catalog, self._desk.session.model, runtime.recent_models(), others
+        )
         self._screen.app.push_screen(picker, self._use_model)
 
     def _manage_models(self) -> None:

@@ -14,7 +14,7 @@ from ollm_tui.tui.composer.pictures import PictureShelf
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
 
 SURE_WITHIN_S: Final = 3.0
@@ -28,14 +28,17 @@ class _Edit:
     """What stood in the input before."""
 
 
-class Rewriting:
+class MessageEditing:
     """At most one question is being edited; nothing is dropped before it is sent."""
 
     def __init__(
-        self, screen: "ChatScreen", desk: "Desk", clock: Callable[[], float] = time.monotonic
+        self,
+        screen: "ChatScreen",
+        controller: "ChatController",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
         self._clock = clock
         self._edit: _Edit | None = None
         self._asked_about: tuple[str, float] | None = None
@@ -68,7 +71,7 @@ class Rewriting:
         place = self._place(block)
         if place is None:
             return False
-        message = self._desk.talk.client.conversation.messages[place]
+        message = self._desk.session.client.conversation.messages[place]
         composer = self._screen.composer
         draft = _draft(message, composer.pictures)
         if draft is None:
@@ -120,7 +123,7 @@ class Rewriting:
         if block != next(reversed(presenter.questions)):
             if not self._is_sure(block):
                 return
-            parts = self._desk.talk.client.conversation.messages[place].content
+            parts = self._desk.session.client.conversation.messages[place].content
             pictures = [part for part in parts if isinstance(part, ImageContent)]
             if not self._rewind(place + 1):
                 return
@@ -135,7 +138,7 @@ class Rewriting:
         """Which message it is; None, and why, when nothing can be done with it now."""
         if self._desk.is_busy:
             self._say("An answer is still in progress")
-        elif self._desk.talk.model is None:
+        elif self._desk.session.model is None:
             self._say("No model is selected")
         elif (place := self._desk.presenter.questions.get(block)) is None:
             self._say("This was never sent")
@@ -155,15 +158,15 @@ class Rewriting:
 
     def _rewind(self, kept: int) -> bool:
         """Forget all but the first messages; False when that fails, which is said."""
-        desk = self._desk
+        controller = self._desk
         try:
-            desk.talk.client.rewind(kept)
+            controller.session.client.rewind(kept)
         except AIError as error:
-            desk.say(error.message, "error", error.hint)
+            controller.say(error.message, "error", error.hint)
             return False
-        desk.talk.usage = None
-        desk.turns.failed = False
-        desk.status.show_talk()
+        controller.session.usage = None
+        controller.turns.failed = False
+        controller.status.show_talk()
         return True
 
     def _drop(self) -> _Edit | None:

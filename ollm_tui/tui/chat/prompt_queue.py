@@ -20,7 +20,7 @@ STOP_GRACE_S = 1.5
 """How long a stopped answer may take to close its connection before its task is cancelled."""
 
 
-class Turns:
+class PromptQueue:
     """Asks the client what is submitted, in order, and stops when told."""
 
     def __init__(

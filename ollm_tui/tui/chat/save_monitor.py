@@ -16,7 +16,7 @@ Say = Callable[[str, NoteKind, str | None], None]
 _AGAIN: Final = "Quit again to leave without saving."
 
 
-class Unsaved:
+class SaveMonitor:
     """Knows what was said of it, so that nothing is said twice."""
 
     def __init__(self, runtime: Runtime, say: Say) -> None:

@@ -12,19 +12,19 @@ from ollm_tui.tui.chat.header import ChatHeader
 from ollm_tui.tui.chat.hint_line import HintLine, queue_line
 from ollm_tui.tui.chat.prompt import Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.chat.typing_priority import LettersFirst
+from ollm_tui.tui.chat.typing_priority import TypingPriority
 from ollm_tui.tui.composer.attachment_lines import AttachmentLines
 from ollm_tui.tui.composer.completions import Completions
 from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.composer.mention import FileQuery
 from ollm_tui.tui.composer.prompt_history import PromptHistory
-from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, Escapes
+from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
 from ollm_tui.tui.keys.overrides import with_overrides
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.transcript.navigation import Reading
+from ollm_tui.tui.transcript.navigation import TranscriptNavigation
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S
-from ollm_tui.tui.transcript.reader import Reader
+from ollm_tui.tui.transcript.reader import NavigableTranscript
 from ollm_tui.tui.transcript.reader_messages import AgainWanted
 from ollm_tui.tui.transcript.search.keys import Searching
 from ollm_tui.tui.widgets.messages import InputReady
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ollm_tui.commands.complete import Suggestions
     from ollm_tui.commands.host import View
     from ollm_tui.commands.parse import CommandCall, UnknownCommand
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
 
 SECOND_FRAME_S = 0.1
 """What was typed during the start is drawn before loading goes on."""
@@ -43,14 +43,14 @@ NARROW = 60
 PLACEHOLDER = "Ask anything. / commands · @ files"
 
 
-def _desk_class() -> "type[Desk]":
+def _desk_class() -> "type[ChatController]":
     # brings the vocabulary and the commands, which the first frame does not wait for
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
 
-    return Desk
+    return ChatController
 
 
-class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
+class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSelection[None]):
     """Nearly always the only screen a person sees."""
 
     DEFAULT_CSS = """
@@ -69,8 +69,8 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
         super().__init__(with_overrides(services.keymap), services.copies)
         self.services = services
         self.problems = problems
-        self.escapes = Escapes()
-        self.desk: Desk | None = None
+        self.escapes = DoubleEscape()
+        self.controller: ChatController | None = None
         self._early: list[str] = []
         self._early_pastes: list[str] = []
         self._wanted_early = ""
@@ -108,12 +108,12 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
     @work(group="opening")
     async def _open(self) -> None:
         make_desk = await anyio.to_thread.run_sync(_desk_class)
-        self.desk = desk = await make_desk.beside(self)
+        self.controller = controller = await make_desk.beside(self)
         self._is_opening = False
         pastes, self._early_pastes = self._early_pastes, []
         for text in pastes:
             self._read_pasted(text)
-        if desk is None:
+        if controller is None:
             return
         if self._wanted_early:
             self.hints.hush()
@@ -121,13 +121,13 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
         early, self._early = self._early, []
         for text in early:
             self.take(text)
-        await desk.open()
+        await controller.open()
         self._answer_queue()
 
     # What the person submits
 
     def _suggest(self, draft: str) -> "Suggestions | None":
-        return self.desk.suggest(draft) if self.desk is not None else None
+        return self.controller.suggest(draft) if self.controller is not None else None
 
     @on(Composer.MenuChanged)
     def _show_menu(self, event: Composer.MenuChanged) -> None:
@@ -139,15 +139,15 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     @on(Composer.PathsPasted)
     def _paths_pasted(self, event: Composer.PathsPasted) -> None:
-        if self.desk is None and self._is_opening:
+        if self.controller is None and self._is_opening:
             self._early_pastes.append(event.text)
         else:
             self._read_pasted(event.text)
 
     @work(group="attach")
     async def _read_pasted(self, text: str) -> None:
-        if self.desk is not None:
-            await self.desk.attaching.read_pasted(text)
+        if self.controller is not None:
+            await self.controller.attaching.read_pasted(text)
         else:
             self.composer.end_reading(text, "")
 
@@ -157,7 +157,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     @work(exclusive=True, group="files")
     async def _find_files(self, query: FileQuery) -> None:
-        found = await self.desk.files.find(query) if self.desk is not None else None
+        found = await self.controller.files.find(query) if self.controller is not None else None
         self.composer.offer(query, found)
 
     @on(Composer.FileNamed)
@@ -166,8 +166,8 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     @work(group="attach")
     async def _read_named(self, text: str, name: str) -> None:
-        if self.desk is not None:
-            await self.desk.attaching.read_named(text, name)
+        if self.controller is not None:
+            await self.controller.attaching.read_named(text, name)
 
     @on(Composer.PicturesChanged)
     def _show_pictures(self, event: Composer.PicturesChanged) -> None:
@@ -179,31 +179,31 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     def take(self, text: str) -> None:
         """Run a command, send a prompt, or let it wait."""
-        desk = self.desk
-        if desk is None:
+        controller = self.controller
+        if controller is None:
             self._early.append(text)
             self.show_queue(self._early)
             return
-        wanted = desk.read(text)
+        wanted = controller.read(text)
         if not isinstance(wanted, str):
             self._run_command(wanted)
             return
         wanted = self.composer.pictures.take_beside(wanted)
         self.composer.look_at_pictures()
-        if desk.is_busy and desk.rewriting.is_editing:
+        if controller.is_busy and controller.rewriting.is_editing:
             self.composer.prepend(wanted)
             self.hints.flash("An answer is still in progress", FLASH_S)
-        elif desk.is_busy:
-            desk.turns.enqueue(wanted)
+        elif controller.is_busy:
+            controller.turns.enqueue(wanted)
         else:
             self.transcript.follow()
             self._answer(wanted)
 
     def ask_again(self) -> None:
         """Ask the newest question once more."""
-        if self.desk is None or self.desk.is_busy:
+        if self.controller is None or self.controller.is_busy:
             self.hints.flash("An answer is still in progress", FLASH_S)
-        elif not self.desk.talk.was_asked:
+        elif not self.controller.session.was_asked:
             self.hints.flash("No messages yet", FLASH_S)
         else:
             self.transcript.follow()
@@ -211,47 +211,47 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     @work(group="command")
     async def _run_command(self, call: "CommandCall | UnknownCommand") -> None:
-        if self.desk is not None:
-            await self.desk.run_command(call)
+        if self.controller is not None:
+            await self.controller.run_command(call)
 
     @work(exclusive=True, group="turn")
     async def _answer(self, prompt: str | None) -> None:
-        if self.desk is not None:
-            await self.desk.answer(prompt)
+        if self.controller is not None:
+            await self.controller.answer(prompt)
 
     @work(exclusive=True, group="turn")
     async def _answer_queue(self) -> None:
-        if self.desk is not None:
-            await self.desk.answer_queue()
+        if self.controller is not None:
+            await self.controller.answer_queue()
 
     def show_queue(self, waiting: Sequence[str]) -> None:
         """Say how many prompts wait, and which."""
-        desk = self.desk
-        editing = desk.rewriting.line if desk is not None else ""
-        is_held = desk is not None and desk.turns.failed and not desk.is_busy
+        controller = self.controller
+        editing = controller.rewriting.line if controller is not None else ""
+        is_held = controller is not None and controller.turns.failed and not controller.is_busy
         self.hints.stand(queue_line(waiting, self.keymap.key_for, is_held=is_held) or editing)
 
     def _take_waiting(self) -> str | None:
-        if self.desk is not None:
-            return self.desk.turns.take_newest()
+        if self.controller is not None:
+            return self.controller.turns.take_newest()
         text = self._early.pop() if self._early else None
         self.show_queue(self._early)
         return text
 
-    @on(Reader.LinkClicked)
-    def _ask_for_link(self, event: Reader.LinkClicked) -> None:
-        if self.desk is not None:
-            self.desk.views.links.ask(event.address)
+    @on(NavigableTranscript.LinkClicked)
+    def _ask_for_link(self, event: NavigableTranscript.LinkClicked) -> None:
+        if self.controller is not None:
+            self.controller.views.links.ask(event.address)
 
     # Keys
 
     @property
     def _can_stop(self) -> bool:
-        return bool(self._early) or (self.desk is not None and self.desk.turns.can_stop)
+        return bool(self._early) or (self.controller is not None and self.controller.turns.can_stop)
 
     @property
     def _can_go_back(self) -> bool:
-        is_editing = self.desk is not None and self.desk.rewriting.is_editing
+        is_editing = self.controller is not None and self.controller.rewriting.is_editing
         return self.finder is None and (is_editing or not self.composer.text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -275,27 +275,29 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     def _offers(self, action: Literal["retry_error", "go_on"]) -> bool:
         """Whether the newest answer ended so that this makes sense."""
-        desk = self.desk
-        if desk is None:
+        controller = self.controller
+        if controller is None:
             return False
-        can_retry = desk.turns.failed and not desk.turns.refused and not desk.is_busy
-        return desk.turns.can_go_on if action == "go_on" else can_retry
+        can_retry = (
+            controller.turns.failed and not controller.turns.refused and not controller.is_busy
+        )
+        return controller.turns.can_go_on if action == "go_on" else can_retry
 
     def action_stop(self) -> None:
         """Stop the answer; what was queued goes back to the editor."""
         self.escapes.stopped()
         back = "\n\n".join(self._early)
         self._early.clear()
-        if self.desk is not None:
-            back = self.desk.turns.take_back()
-            self.desk.turns.stop()
+        if self.controller is not None:
+            back = self.controller.turns.take_back()
+            self.controller.turns.stop()
         self.show_queue(())
         if back:
             self.composer.prepend(back)
 
     def action_escape(self) -> None:
         """Give an edit up; twice: edit the newest question."""
-        rewriting = self.desk.rewriting if self.desk is not None else None
+        rewriting = self.controller.rewriting if self.controller is not None else None
         if rewriting is None or self._can_stop:
             return
         if rewriting.is_editing:
@@ -308,12 +310,12 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
                 self.hints.flash(f"Press {key} again to edit your last message", AGAIN_WITHIN_S)
 
     def _edit_message(self, block_id: str) -> bool:
-        return self.desk is not None and self.desk.rewriting.edit(block_id)
+        return self.controller is not None and self.controller.rewriting.edit(block_id)
 
     @on(AgainWanted)
     def _ask_question_again(self, event: AgainWanted) -> None:
-        if self.desk is not None:
-            self.desk.rewriting.again(event.block_id)
+        if self.controller is not None:
+            self.controller.rewriting.again(event.block_id)
 
     def action_interrupt(self) -> None:
         """Stop, else copy, else leave what is going on, else clear the input, else quit."""
@@ -323,8 +325,8 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
             self.action_find_close()
         elif self.copy_selected() or self.leave_messages():
             return
-        elif self.desk is not None and self.desk.rewriting.is_editing:
-            self.desk.rewriting.cancel()
+        elif self.controller is not None and self.controller.rewriting.is_editing:
+            self.controller.rewriting.cancel()
         elif not self.composer.stash() and self._is_sure_to_quit("chat.interrupt"):
             self.quit()
 
@@ -343,7 +345,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
 
     def quit(self) -> None:
         """Leave the program, unless something would be lost that nobody was told of."""
-        if self.desk is None or not self.desk.unsaved.holds_back():
+        if self.controller is None or not self.controller.unsaved.holds_back():
             self.app.exit()
 
     def action_retry_error(self) -> None:
@@ -353,31 +355,31 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
     @work(exclusive=True, group="turn")
     async def action_go_on(self) -> None:
         """Let the model go on where its turns ran out."""
-        if self.desk is not None:
+        if self.controller is not None:
             self.transcript.follow()
-            await self.desk.go_on()
+            await self.controller.go_on()
 
     def action_cycle_permissions(self) -> None:
         """Go to the next way of asking before tools run."""
-        if self.desk is None:
+        if self.controller is None:
             self._want("cycle_permissions")
         else:
             self.hints.flash(self.services.approver.permissions.cycle(), FLASH_S)
-            self.desk.status.show_tools()
+            self.controller.status.show_tools()
 
     def action_new_chat(self) -> None:
         """Start a new chat; asks while an answer comes."""
-        if self.desk is None:
+        if self.controller is None:
             self._want("new_chat")
         else:
-            self.run_worker(self.desk.views.new_chat(), group="view", exclusive=True)
+            self.run_worker(self.controller.views.new_chat(), group="view", exclusive=True)
 
     def action_show(self, view: "View") -> None:
         """Open a dialog."""
-        if self.desk is None:
+        if self.controller is None:
             self._want(f"show({view!r})")
         else:
-            self.desk.views.show(view)
+            self.controller.views.show(view)
 
     def _want(self, action: str) -> None:
         """Keep what a key asks for until it can be done, and say that this is not yet."""
@@ -390,7 +392,7 @@ class ChatScreen(Reading, Searching, LettersFirst, TranscriptSelection[None]):
     @work(group="command")
     async def action_next_recent(self) -> None:
         """Go to the model used before this one."""
-        if self.desk is None:
+        if self.controller is None:
             self._want("next_recent")
         else:
-            await self.desk.next_recent()
+            await self.controller.next_recent()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.message import Usage
 
 
-class Talk:
+class ChatSession:
     """One conversation at a time; a new one keeps the model and the settings of the last."""
 
     def __init__(self, runtime: Runtime) -> None:

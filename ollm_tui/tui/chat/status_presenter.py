@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING
 from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.capabilities import KnowsRoom
 from ollm_tui.tui.chat.ports import TurnState
-from ollm_tui.tui.chat.session import Talk
+from ollm_tui.tui.chat.session import ChatSession
 
 if TYPE_CHECKING:
     from ollm_tui.tui.chat.screen import ChatScreen
 
 
-class TalkStatus:
+class StatusPresenter:
     """Shows the presenter's figures and the chat's own beside each other."""
 
-    def __init__(self, screen: "ChatScreen", talk: Talk) -> None:
+    def __init__(self, screen: "ChatScreen", session: ChatSession) -> None:
         self._screen = screen
-        self._talk = talk
+        self._talk = session
         self._downloads = ""
 
     def show_turn(self, state: TurnState) -> None:
@@ -63,13 +63,15 @@ class TalkStatus:
 
     def show_context(self) -> None:
         """Say how full the context is, by the figures that decide whether a prompt is sent."""
-        talk, status = self._talk, self._screen.status
-        runtime = talk.runtime
-        known = runtime.room(talk.client.conversation) if isinstance(runtime, KnowsRoom) else None
+        session, status = self._talk, self._screen.status
+        runtime = session.runtime
+        known = (
+            runtime.room(session.client.conversation) if isinstance(runtime, KnowsRoom) else None
+        )
         if known is not None:
             status.show_context(known.used, known.limit, is_assumed=known.is_assumed)
         else:
-            status.show_context(talk.context_used, talk.window)
+            status.show_context(session.context_used, session.window)
 
     def _show_title(self) -> None:
         title = self._talk.client.conversation.title or ""

@@ -6,7 +6,7 @@ from textual.widgets import TextArea
 from ollm_tui.tui.transcript.navigation_keys import TranscriptKeys
 
 
-class LettersFirst(TranscriptKeys):
+class TypingPriority(TranscriptKeys):
     """A screen with a transcript and something to type into.
 
     Textual draws at the next beat of a clock, and one that is late skips a beat: in a busy moment a

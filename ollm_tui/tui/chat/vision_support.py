@@ -8,17 +8,17 @@ from ollm_tui.tui.capabilities import TellsSight
 from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.services import Client
 
 
-class PictureConsent:
+class ImageConsent:
     """Remembers what was agreed to in the chat that is open."""
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
         self._client: Client | None = None
         self._agreed: set[str] = set()
         self.is_asking = False
@@ -26,10 +26,10 @@ class PictureConsent:
 
     async def given(self, prompt: str | None) -> bool:
         """Whether a prompt may be sent as things are; None is the newest question again."""
-        runtime, talk = self._desk.runtime, self._desk.talk
-        model, count = talk.model, self._count(prompt)
-        if talk.client is not self._client:
-            self._client, self._agreed = talk.client, set()
+        runtime, session = self._desk.runtime, self._desk.session
+        model, count = session.model, self._count(prompt)
+        if session.client is not self._client:
+            self._client, self._agreed = session.client, set()
         if not count or model is None or model in self._agreed:
             return True
         if not isinstance(runtime, TellsSight):
@@ -48,8 +48,8 @@ class PictureConsent:
         return is_given
 
     def _count(self, prompt: str | None) -> int:
-        talk = self._desk.talk.client.conversation
-        if talk.drops_attachments:
+        session = self._desk.session.client.conversation
+        if session.drops_attachments:
             return 0
         new = len(self._screen.composer.pictures.attached(prompt)) if prompt is not None else 0
-        return new + count_pictures(talk.messages, talk.turns_left_out)
+        return new + count_pictures(session.messages, session.turns_left_out)

@@ -18,7 +18,7 @@ from ollm_tui.tui.dialogs.dialog import Dialog
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChoiceRow:
     """One line."""
 
     id: str
@@ -42,7 +42,7 @@ class Choose(Dialog[str | None]):
     }
     """
 
-    def __init__(self, heading: str, choices: Sequence[Choice], about: str) -> None:
+    def __init__(self, heading: str, choices: Sequence[ChoiceRow], about: str) -> None:
         super().__init__()
         self._heading = heading
         self._choices = choices
@@ -78,7 +78,7 @@ class Choose(Dialog[str | None]):
         self.dismiss(event.option_id)
 
 
-def _line(choice: Choice, width: int) -> Content:
+def _line(choice: ChoiceRow, width: int) -> Content:
     room = max(4, width - len(choice.reach) - 2)
     title = Content(choice.title).truncate(room, ellipsis=True, pad=True)
     line = Content.assemble(title, "  ", (choice.reach, "$text-muted"))

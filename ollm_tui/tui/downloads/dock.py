@@ -18,11 +18,11 @@ from ollm_tui.tui.downloads.dock_rows import ShownName, job_lines
 from ollm_tui.tui.keys.downloads import DOWNLOADS_KEYS
 from ollm_tui.tui.widgets.chrome import Piece, fit, paint, plain, spread, width_of
 
-Deed: TypeAlias = Literal["pause", "resume", "cancel", "retry", "dismiss", "chat"]
-_STOPPED: Final[Mapping[JobState, Deed]] = MappingProxyType(
+DownloadAction: TypeAlias = Literal["pause", "resume", "cancel", "retry", "dismiss", "chat"]
+_STOPPED: Final[Mapping[JobState, DownloadAction]] = MappingProxyType(
     {"paused": "resume", "failed": "resume"}
 )
-_MEANINGS: Final[Mapping[Deed, Mapping[JobState, Deed]]] = MappingProxyType(
+_MEANINGS: Final[Mapping[DownloadAction, Mapping[JobState, DownloadAction]]] = MappingProxyType(
     {
         "pause": {"queued": "pause", "running": "pause", **_STOPPED},
         "resume": _STOPPED,
@@ -82,8 +82,8 @@ class DownloadsDock(Widget, can_focus=True):
     class Wanted(Message):
         """Something shall be done with a job."""
 
-        def __init__(self, deed: Deed, job: Job) -> None:
-            self.deed: Deed = deed
+        def __init__(self, deed: DownloadAction, job: Job) -> None:
+            self.deed: DownloadAction = deed
             self.job = job
             super().__init__()
 
@@ -218,7 +218,7 @@ class DownloadsDock(Widget, can_focus=True):
             self._scroll()
             self.refresh()
 
-    def action_want(self, deed: Deed) -> None:
+    def action_want(self, deed: DownloadAction) -> None:
         """Say what is wanted of the marked job, where that makes sense."""
         job = self.marked
         if job is not None and (meant := meaning(deed, job)) is not None:
@@ -236,7 +236,7 @@ def in_order(jobs: Sequence[Job]) -> tuple[Job, ...]:
     return (*rest, *done)
 
 
-def meaning(deed: Deed, job: Job) -> Deed | None:
+def meaning(deed: DownloadAction, job: Job) -> DownloadAction | None:
     """Give what a key means for a job as it stands; None where it means nothing."""
     if deed == "dismiss":
         return deed if job.state in ENDED else None

@@ -31,7 +31,7 @@ from ollm_tui.tui.models.fits import ModelFits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ollm_tui.runtime.places import Place
+    from ollm_tui.runtime.download_targets import DownloadTarget
 
 MOST: Final = 60
 """Rows that are listed; typing more finds the others."""
@@ -55,7 +55,7 @@ class ModelSearch:
         self.text = ""
         self.purpose: str | None = None
         self.fits = ModelFits()
-        self.places: Sequence[Place] = ()
+        self.places: Sequence[DownloadTarget] = ()
         self.trouble: AIError | None = None
         """Why the hub's answer is not in the list."""
         self.is_asking = False

@@ -18,7 +18,7 @@ from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.services import Runtime
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
     from ollm_tui.tui.downloads.find_screen import FindModels
@@ -52,12 +52,12 @@ class Fetching:
     def __init__(
         self,
         screen: "ChatScreen",
-        desk: "Desk",
+        controller: "ChatController",
         sleep: Sleep = anyio.sleep,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
         self.sleep = sleep
         """How pauses pass."""
         self._began = wall_clock()

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.dialogs.choice import Choice, Choose
+from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -31,8 +31,8 @@ async def rate(app: "App[None]", registry: "Registry", entry: "RegistryEntry") -
 
 
 def _question(entry: "RegistryEntry") -> Choose:
-    choices = [Choice(str(stars), f"{stars} of 5, {word}") for stars, word in _WORDS.items()]
+    choices = [ChoiceRow(str(stars), f"{stars} of 5, {word}") for stars, word in _WORDS.items()]
     if entry.rating is not None:
-        choices.append(Choice(_NONE, f"Remove the rating ({entry.rating} of 5)"))
+        choices.append(ChoiceRow(_NONE, f"Remove the rating ({entry.rating} of 5)"))
     about = "Higher-rated models come first. Enter choose · Esc close"
     return Choose(f"Rate {entry.name}", choices, about)

@@ -18,7 +18,7 @@ from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Origin
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.runtime.places import Place
+from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.dialogs.dialog import LOW, Dialog
 from ollm_tui.tui.downloads.variant_rows import (
     Chosen,
@@ -84,7 +84,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         self._keymap = keymap
         self._repo: HubRepo | None = None
         self._rows: Sequence[VariantRow] = ()
-        self._ways: list[tuple[Place, str | None]] = _ways(offer)
+        self._ways: list[tuple[DownloadTarget, str | None]] = _ways(offer)
         self._way = 0
         self._takes_projector = True
         self._has_moved = False
@@ -200,7 +200,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         return self._rows[place] if place is not None and place < len(self._rows) else None
 
     @property
-    def _way_place(self) -> Place:
+    def _way_place(self) -> DownloadTarget:
         return self._ways[self._way][0]
 
     @property
@@ -284,9 +284,9 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         self.dismiss(())
 
 
-def _ways(offer: Offer) -> list[tuple[Place, str | None]]:
+def _ways(offer: Offer) -> list[tuple[DownloadTarget, str | None]]:
     """Give the places with the name that each pulls by; None is the repository's own."""
-    ways: list[tuple[Place, str | None]] = []
+    ways: list[tuple[DownloadTarget, str | None]] = []
     for place in offer.places:
         if place.provider is None:
             ways.append((place, None))
@@ -294,4 +294,4 @@ def _ways(offer: Offer) -> list[tuple[Place, str | None]]:
             ways.append((place, None))
             if offer.ollama is not None:
                 ways.append((place, offer.ollama))
-    return ways or [(Place(label="this machine"), None)]
+    return ways or [(DownloadTarget(label="this machine"), None)]

@@ -13,7 +13,7 @@ from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.runtime.places import Place
+from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.find_rows import LOOKS
 from ollm_tui.tui.figures import parameters, popularity, size, window
 from ollm_tui.tui.models.fits import ModelFits
@@ -39,7 +39,7 @@ class Offer:
     path: str | None = None
     """The file that was named; a part of a split model means all of it."""
     entry: RegistryEntry | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[DownloadTarget, ...] = ()
     ollama: str | None = None
     """The model's name in Ollama's own library."""
 
@@ -76,7 +76,7 @@ class Chosen:
     """What shall be fetched, and where to."""
 
     row: VariantRow
-    place: Place
+    place: DownloadTarget
     projector: Variant | None = None
     """The picture encoder that goes along."""
     pull_name: str | None = field(default=None)
@@ -275,7 +275,7 @@ def _files(repo: HubRepo, variant: Variant) -> HubFiles:
     )
 
 
-def pull_name(offer: Offer, place: Place, row: VariantRow | None) -> str | None:
+def pull_name(offer: Offer, place: DownloadTarget, row: VariantRow | None) -> str | None:
     """Give the name by which a server pulls what is marked; None where it cannot."""
     if place.provider is None or not place.takes_hub:
         return None

@@ -9,7 +9,7 @@ NOT_AFTER_A_STOP_S: Final = 1.0
 """Who stops an answer may press Esc more than once."""
 
 
-class Escapes:
+class DoubleEscape:
     """Counts presses of Esc while nothing else wants the key, and of keys that ask first."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

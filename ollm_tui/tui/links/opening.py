@@ -7,16 +7,16 @@ from ollm_tui.tui.links.target import LinkTarget, read_link
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
 
 
 class Links:
     """Nothing leaves here without the dialog in between."""
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
 
     def ask(self, address: str) -> None:
         """Show where a link leads, unless a dialog is open."""

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Final
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.runtime.details import DEEDS, Deed
-from ollm_tui.tui.dialogs.choice import Choice, Choose
+from ollm_tui.runtime.details import MODEL_ACTIONS, ModelAction
+from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.models.copy_dialog import CopyName
 from ollm_tui.tui.models.delete_dialog import DeleteModel
 from ollm_tui.tui.models.entry import ModelEntry
-from ollm_tui.tui.models.operations import ModelWork
+from ollm_tui.tui.models.operations import ModelOperations
 
 if TYPE_CHECKING:
     from ollm_tui.tui.models.screen import ModelsScreen
 
-Refusals = Mapping[Deed, str | None]
+Refusals = Mapping[ModelAction, str | None]
 """For each deed why it cannot be done; None where it can."""
-KEY_OF: Final[Mapping[Deed, str]] = {
+KEY_OF: Final[Mapping[ModelAction, str]] = {
     "show": "models.details",
     "load": "models.load",
     "unload": "models.unload",
@@ -26,18 +26,18 @@ KEY_OF: Final[Mapping[Deed, str]] = {
     "delete": "models.delete",
 }
 _STAYS: Final = (
-    Choice("", "For the server's default time"),
-    Choice("5m", "For 5 minutes after its last use"),
-    Choice("30m", "For 30 minutes after its last use"),
-    Choice("2h", "For 2 hours after its last use"),
-    Choice("-1", "Until unloaded"),
+    ChoiceRow("", "For the server's default time"),
+    ChoiceRow("5m", "For 5 minutes after its last use"),
+    ChoiceRow("30m", "For 30 minutes after its last use"),
+    ChoiceRow("2h", "For 2 hours after its last use"),
+    ChoiceRow("-1", "Until unloaded"),
 )
 
 
-class ModelDeeds:
-    """Asks, and hands what is wanted to `ModelWork`; belongs to one models screen."""
+class ModelActions:
+    """Asks, and hands what is wanted to `ModelOperations`; belongs to one models screen."""
 
-    def __init__(self, screen: "ModelsScreen", work: ModelWork) -> None:
+    def __init__(self, screen: "ModelsScreen", work: ModelOperations) -> None:
         self._screen = screen
         self._work = work
         self._known: dict[ModelRef, Refusals] = {}
@@ -55,15 +55,15 @@ class ModelDeeds:
         if ref not in self._known:
             manager = self._work.manager
             if manager is None:
-                self._known[ref] = dict.fromkeys(DEEDS, "This program only lists models.")
+                self._known[ref] = dict.fromkeys(MODEL_ACTIONS, "This program only lists models.")
             else:
                 try:
                     self._known[ref] = dict(await manager.deeds(ref))
                 except AIError as error:
-                    return dict.fromkeys(DEEDS, str(error))
+                    return dict.fromkeys(MODEL_ACTIONS, str(error))
         return self._known[ref]
 
-    async def do(self, deed: Deed, entry: ModelEntry) -> None:
+    async def do(self, deed: ModelAction, entry: ModelEntry) -> None:
         """Do something with a model, after what must be asked; or say why it cannot be done."""
         refusal = (await self.refusals(entry.ref)).get(deed, "Not available for this model.")
         if refusal is not None:
@@ -73,7 +73,7 @@ class ModelDeeds:
         elif self._screen.is_current:
             await self._ask(deed, entry)
 
-    async def _ask(self, deed: Deed, entry: ModelEntry) -> None:
+    async def _ask(self, deed: ModelAction, entry: ModelEntry) -> None:
         ask, ref = self._screen.app.push_screen_wait, entry.ref
         match deed:
             case "load" if (await self.refusals(ref)).get("keep") is not None:
@@ -131,13 +131,13 @@ class ModelDeeds:
         elif answer is not None:
             await self.do(answer, entry)
 
-    async def menu(self, entry: ModelEntry, further: Sequence[Choice]) -> str | None:
+    async def menu(self, entry: ModelEntry, further: Sequence[ChoiceRow]) -> str | None:
         """List all that can be done with a model, and why the rest cannot; give what is chosen."""
         refusals = await self.refusals(entry.ref)
         keymap = self._screen.keymap
         words = {key.id: key.description for key in keymap.keys}
         deeds = [
-            Choice(
+            ChoiceRow(
                 f"deed('{deed}')",
                 words[KEY_OF[deed]],
                 keymap.key_for(KEY_OF[deed]),

@@ -9,7 +9,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsMachine, KnowsOtherFolders, ManagesModels
 from ollm_tui.tui.models.entry import ModelEntry
 from ollm_tui.tui.models.fit_check import judge_for
-from ollm_tui.tui.models.list_cache import ModelShelf
+from ollm_tui.tui.models.list_cache import ModelListCache
 from ollm_tui.tui.services import Runtime
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class ModelAsking:
     def __init__(
         self,
         runtime: Runtime,
-        shelf: ModelShelf,
+        shelf: ModelListCache,
         changed: "Callable[[], None]",
         gone: "Callable[[ModelRef, str], None]",
     ) -> None:

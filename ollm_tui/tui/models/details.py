@@ -23,9 +23,9 @@ from ollm_tui.tui.transcript.search.bar import SearchBar
 from ollm_tui.tui.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.details import Deed, ModelDetails
+    from ollm_tui.runtime.details import ModelAction, ModelDetails
 
-DetailsAnswer: TypeAlias = 'Deed | Literal["chat"] | None'
+DetailsAnswer: TypeAlias = 'ModelAction | Literal["chat"] | None'
 """What is to be done with the model; None is nothing."""
 _SCROLLING: Final = frozenset({"line", "page", "edge", "section"})
 
@@ -49,7 +49,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         self,
         details: "ModelDetails",
         *,
-        refusals: "Mapping[Deed, str | None] | None" = None,
+        refusals: "Mapping[ModelAction, str | None] | None" = None,
         section: str | None = None,
         keymap: Keymap | None = None,
         copies: Path | None = None,
@@ -103,7 +103,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         else:
             self.dismiss(None)
 
-    def action_leave(self, answer: 'Deed | Literal["chat"]') -> None:
+    def action_leave(self, answer: 'ModelAction | Literal["chat"]') -> None:
         """Give what is to be done, or say why it cannot be."""
         refusal = None if answer == "chat" else self._refusal(answer)
         if refusal is None:
@@ -111,7 +111,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         else:
             self.hints.flash(clean_line(refusal), FLASH_S)
 
-    def _refusal(self, deed: "Deed") -> str | None:
+    def _refusal(self, deed: "ModelAction") -> str | None:
         if self._refusals is None:
             return "Not available here."
         return self._refusals.get(deed)
@@ -186,7 +186,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         self.bar.hide()
 
 
-_DEEDS: Final[Mapping[str, "Deed"]] = {
+_DEEDS: Final[Mapping[str, "ModelAction"]] = {
     "details.load": "load",
     "details.unload": "unload",
     "details.delete": "delete",

@@ -14,7 +14,7 @@ Judge: TypeAlias = "Callable[[ModelRef, ModelInfo], Fit | None]"
 """Tells whether a model fits the machine that it would run on."""
 
 
-class ModelShelf:
+class ModelListCache:
     """Keeps one list for each provider; entries are made anew only where something has changed."""
 
     def __init__(self) -> None:

@@ -12,9 +12,9 @@ from ollm_tui.providers.router import same_model
 from ollm_tui.tui.capabilities import ManagesModels
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.details import Deed, ModelDetails
+    from ollm_tui.runtime.details import ModelAction, ModelDetails
     from ollm_tui.runtime.manager_port import ModelManager
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.models.details import ModelDetailsScreen
 
@@ -46,16 +46,16 @@ class WorkWatcher(Protocol):
         ...
 
 
-class ModelWork:
+class ModelOperations:
     """Loads, drops, copies and deletes models, one thing at a time with each.
 
     How it ended is shown by the screen that watches, and by the chat where none does. That the
     model of the open chat is gone the chat is told in any case.
     """
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
         self._ongoing: dict[ModelRef, str] = {}
         self._watcher: WorkWatcher | None = None
 
@@ -103,7 +103,7 @@ class ModelWork:
     @property
     def own_model(self) -> ModelRef | None:
         """The model of the open chat."""
-        return self._desk.talk.ref
+        return self._desk.session.ref
 
     async def may_stop(self, ref: ModelRef, deed: str) -> bool:
         """Whether something may be done that ends this model's answer; asks while one comes."""
@@ -168,7 +168,7 @@ class ModelWork:
             self._desk.say(told, "warning", f"Press {key} to choose another.")
 
     def details_page(
-        self, details: "ModelDetails", refusals: "Mapping[Deed, str | None]"
+        self, details: "ModelDetails", refusals: "Mapping[ModelAction, str | None]"
     ) -> "ModelDetailsScreen":
         """Make the screen that shows a model as it counts in the open chat."""
         return self._desk.model_views.page(details, refusals)
@@ -187,7 +187,7 @@ class ModelWork:
         """Tell the chat that a model is gone, if it is the one that answers; then none does."""
         if not self.is_own(ref):
             return False
-        self._desk.talk.drop_model()
+        self._desk.session.drop_model()
         key = self._screen.keymap.key_for("chat.models")
         told = f"{words} This chat used it; no model is selected now."
         self._desk.say(told, "warning", f"Press {key} to choose another.")

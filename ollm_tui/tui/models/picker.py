@@ -15,7 +15,7 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.models.picker_rows import (
     ModelRow,
-    Section,
+    PickerSection,
     problem_lines,
     row_content,
     rows_of,
@@ -103,7 +103,7 @@ class PickModel(FilterList[ModelRef | None]):
         self.fill(options, mark=mark)
         self.say(self._about())
 
-    def _options(self, section: Section) -> list[Option]:
+    def _options(self, section: PickerSection) -> list[Option]:
         options: list[Option] = []
         if section.heading:
             heading = Content.styled(section.heading, "$text-primary")

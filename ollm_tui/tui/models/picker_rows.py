@@ -27,7 +27,7 @@ class ModelRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PickerSection:
     """Rows below one heading."""
 
     heading: str
@@ -45,18 +45,18 @@ def rows_of(listing: Listing) -> list[ModelRow]:
     ]
 
 
-def sections(rows: Sequence[ModelRow], query: str, recents: Sequence[str]) -> list[Section]:
+def sections(rows: Sequence[ModelRow], query: str, recents: Sequence[str]) -> list[PickerSection]:
     """Order the rows: recent ones first, then by provider; with a query, the best match first."""
     if query.strip():
         ranked = [(rank, row) for row in rows if (rank := match_rank(query, row)) is not None]
         ranked.sort(key=lambda pair: (pair[0], _recency(pair[1], recents)))
-        return [Section("", tuple(row for _rank, row in ranked), names_provider=True)]
+        return [PickerSection("", tuple(row for _rank, row in ranked), names_provider=True)]
     recent = [row for row in rows if str(row.ref) in recents]
     recent.sort(key=lambda row: _recency(row, recents))
-    found = [Section("Recent", tuple(recent[:5]), names_provider=True)] if recent else []
+    found = [PickerSection("Recent", tuple(recent[:5]), names_provider=True)] if recent else []
     labels = dict.fromkeys(row.label for row in rows)
     return found + [
-        Section(label, tuple(row for row in rows if row.label == label)) for label in labels
+        PickerSection(label, tuple(row for row in rows if row.label == label)) for label in labels
     ]
 
 

@@ -15,7 +15,7 @@ from ollm_tui.commands import COMMANDS
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.header import ChatHeader
-from ollm_tui.tui.dialogs.choice import Choice
+from ollm_tui.tui.dialogs.choice import ChoiceRow
 from ollm_tui.tui.dialogs.filter_list import LONGEST_FILTER
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
 from ollm_tui.tui.downloads.progress import find_models_page
@@ -24,13 +24,13 @@ from ollm_tui.tui.keys.palette import Entry, entries
 from ollm_tui.tui.keys.palette_dialog import Palette
 from ollm_tui.tui.keys.table import EDITING, Keymap
 from ollm_tui.tui.models.abilities import can_chat, why_no_chat
-from ollm_tui.tui.models.actions import KEY_OF, ModelDeeds
+from ollm_tui.tui.models.actions import KEY_OF, ModelActions
 from ollm_tui.tui.models.asking import ModelAsking
 from ollm_tui.tui.models.entry import ModelEntry
 from ollm_tui.tui.models.facts import ModelFacts
-from ollm_tui.tui.models.list_cache import ModelShelf
+from ollm_tui.tui.models.list_cache import ModelListCache
 from ollm_tui.tui.models.messages import count_words, empty_words, memory_lines, problem_lines
-from ollm_tui.tui.models.operations import ModelWork, Outcome
+from ollm_tui.tui.models.operations import ModelOperations, Outcome
 from ollm_tui.tui.models.order import Sorting, arranged, next_sorting, sorted_by
 from ollm_tui.tui.models.table import ModelTable
 from ollm_tui.tui.services import Runtime
@@ -38,7 +38,7 @@ from ollm_tui.tui.widgets.key_line import KeyLine
 from ollm_tui.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.details import Deed
+    from ollm_tui.runtime.details import ModelAction
 
 LOW: Final = 20
 """On a screen of fewer rows what is in memory has no lines of its own."""
@@ -86,7 +86,7 @@ class ModelsScreen(ShowsDownloads):
     def __init__(
         self,
         runtime: Runtime,
-        model_work: ModelWork,
+        model_work: ModelOperations,
         keymap: Keymap,
         *,
         now: Callable[[], datetime] | None = None,
@@ -97,9 +97,9 @@ class ModelsScreen(ShowsDownloads):
         self._runtime = runtime
         self._work = model_work
         self._now = now or utc_now
-        self._shelf = ModelShelf()
+        self._shelf = ModelListCache()
         self._asking = ModelAsking(runtime, self._shelf, self._listed, model_work.gone)
-        self._deeds = ModelDeeds(self, model_work)
+        self._deeds = ModelActions(self, model_work)
         self._sorting: Sorting | None = None
         self._said = ("", False)
 
@@ -269,8 +269,8 @@ class ModelsScreen(ShowsDownloads):
         ids = ["models.find", "models.ask_again", "models.back", "models.help"]
         if entry is not None:
             known = self._deeds.known(entry.ref) or {}
-            memory: Deed = "unload" if entry.is_loaded else "load"
-            wanted: tuple[Deed, ...] = ("show", memory, "delete", "copy")
+            memory: ModelAction = "unload" if entry.is_loaded else "load"
+            wanted: tuple[ModelAction, ...] = ("show", memory, "delete", "copy")
             can = [KEY_OF[deed] for deed in wanted if known.get(deed, "") is None]
             first = ["models.chat"] if can_chat(entry.info) else []
             shown = [*first, "models.menu", "models.find", "models.back", *can, "models.sort"]
@@ -278,7 +278,7 @@ class ModelsScreen(ShowsDownloads):
         self.query_one(KeyLine).show(self.keymap.hints_of(*ids))
 
     @work(exclusive=True, group="ask")
-    async def action_deed(self, deed: "Deed") -> None:
+    async def action_deed(self, deed: "ModelAction") -> None:
         """Do something with the marked model."""
         if (entry := self.table.marked) is not None:
             await self._deeds.do(deed, entry)
@@ -289,7 +289,7 @@ class ModelsScreen(ShowsDownloads):
         entry = self.table.marked
         if entry is None:
             return
-        chat = Choice(
+        chat = ChoiceRow(
             "chat",
             "Chat with it",
             self.keymap.key_for("models.chat"),

@@ -9,7 +9,7 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.models.capabilities import ABILITIES, Source, capabilities_of
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.models.fit_words import fit_facts
-from ollm_tui.tui.models.sheet_lines import Fact, Section
+from ollm_tui.tui.models.sheet_lines import Fact, SheetSection
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonValue
@@ -34,25 +34,25 @@ _ELSEWHERE: Final = frozenset(
 )
 
 
-def sections_of(details: "ModelDetails", now: datetime) -> list[Section]:
+def sections_of(details: "ModelDetails", now: datetime) -> list[SheetSection]:
     """Give what there is to show; a section that would be empty is not there."""
     modelfile = details.modelfile or ""
     found = [
-        Section(id="summary", title="Summary", facts=tuple(_summary(details, now))),
-        Section(id="capabilities", title="Capabilities", facts=tuple(_abilities(details))),
-        Section(id="context", title="Context", facts=tuple(_windows(details.context))),
-        Section(id="settings", title="Effective settings", facts=_settings(details.settings)),
-        Section(id="parameters", title="Model parameters", facts=_pairs(details.parameters)),
-        Section(id="fit", title="Memory on this machine", facts=tuple(fit_facts(details.fit))),
-        Section(id="system", title="Model system prompt", text=details.system or ""),
-        Section(id="template", title="Template", text=details.template or "", words=False),
-        Section(id="modelfile", title="Modelfile", text=modelfile, words=False),
-        Section(id="licence", title="Licence", text=details.licence or ""),
+        SheetSection(id="summary", title="Summary", facts=tuple(_summary(details, now))),
+        SheetSection(id="capabilities", title="Capabilities", facts=tuple(_abilities(details))),
+        SheetSection(id="context", title="Context", facts=tuple(_windows(details.context))),
+        SheetSection(id="settings", title="Effective settings", facts=_settings(details.settings)),
+        SheetSection(id="parameters", title="Model parameters", facts=_pairs(details.parameters)),
+        SheetSection(id="fit", title="Memory on this machine", facts=tuple(fit_facts(details.fit))),
+        SheetSection(id="system", title="Model system prompt", text=details.system or ""),
+        SheetSection(id="template", title="Template", text=details.template or "", words=False),
+        SheetSection(id="modelfile", title="Modelfile", text=modelfile, words=False),
+        SheetSection(id="licence", title="Licence", text=details.licence or ""),
     ]
     return [section for section in found if section.facts or section.text.strip()]
 
 
-def section_number(sections: Iterable[Section], wanted: str | None) -> int | None:
+def section_number(sections: Iterable[SheetSection], wanted: str | None) -> int | None:
     """Give the place of a section by its id; None where it is not there."""
     ids = [section.id for section in sections]
     return ids.index(wanted) if wanted in ids else None

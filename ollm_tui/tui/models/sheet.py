@@ -17,7 +17,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ollm_tui.tui.models.sheet_lines import Line, Section, SheetRow, lines_of, rows_of
+from ollm_tui.tui.models.sheet_lines import Line, SheetRow, SheetSection, lines_of, rows_of
 from ollm_tui.tui.transcript.painters.rows import row_cells
 from ollm_tui.tui.transcript.strips import restyled_all
 
@@ -68,7 +68,7 @@ class Sheet(ScrollView, can_focus=True):
 
     def __init__(
         self,
-        sections: Sequence[Section],
+        sections: Sequence[SheetSection],
         *,
         first: int = 0,
         clock: Callable[[], float] = time.monotonic,

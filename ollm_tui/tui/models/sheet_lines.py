@@ -28,7 +28,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class SheetSection:
     """A heading, and facts or a text below it."""
 
     id: str
@@ -73,7 +73,7 @@ class SheetRow:
     end: int
 
 
-def lines_of(sections: Sequence[Section], width: int) -> Iterator[tuple[Line, bool]]:
+def lines_of(sections: Sequence[SheetSection], width: int) -> Iterator[tuple[Line, bool]]:
     """Give every line, and whether it breaks between words."""
     for number, section in enumerate(sections):
         if number:

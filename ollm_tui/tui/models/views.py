@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.runtime.details import Deed, ModelDetails
+from ollm_tui.runtime.details import ModelAction, ModelDetails
 from ollm_tui.runtime.effective import in_chat
 from ollm_tui.tui.capabilities import ManagesModels
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
     from ollm_tui.protocol.model import ModelRef
     from ollm_tui.runtime.manager_port import ModelManager
-    from ollm_tui.tui.chat.controller import Desk
+    from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.models.details import DetailsAnswer, ModelDetailsScreen
 
-_NOT_FROM_A_CHAT: Deed = "copy"
+_NOT_FROM_A_CHAT: ModelAction = "copy"
 
 
 class ModelViews:
     """Shows models, loads and drops them, as the commands of a chat ask."""
 
-    def __init__(self, screen: "ChatScreen", desk: "Desk") -> None:
+    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = controller
 
     # What commands ask
 
@@ -69,7 +69,7 @@ class ModelViews:
     def page(
         self,
         details: ModelDetails,
-        refusals: Mapping[Deed, str | None],
+        refusals: Mapping[ModelAction, str | None],
         section: str | None = None,
     ) -> "ModelDetailsScreen":
         """Make the screen of a model as it counts in this chat, at one of its parts."""
@@ -88,13 +88,13 @@ class ModelViews:
 
     def _as_chatted(self, details: ModelDetails) -> ModelDetails:
         """Let the options of the chat count for the chat's own model."""
-        talk = self._desk.talk
-        if talk.model != str(details.ref):
+        session = self._desk.session
+        if session.model != str(details.ref):
             return details
-        return in_chat(details, talk.client.conversation.options)
+        return in_chat(details, session.client.conversation.options)
 
     def _open(
-        self, details: ModelDetails, refusals: dict[Deed, str | None], section: str | None
+        self, details: ModelDetails, refusals: dict[ModelAction, str | None], section: str | None
     ) -> None:
         if self._screen.app.screen is not self._screen:
             return
@@ -125,7 +125,7 @@ class ModelViews:
             self._desk.say(f"Loading {shown} …")
             await manager.load(ref, keep_alive=keep_alive)
             self._desk.say(f"Loaded {shown}.")
-            await self._desk.talk.look_at_window()
+            await self._desk.session.look_at_window()
             self._desk.status.show_talk()
 
     async def _unload(self, name: str) -> None:
@@ -150,7 +150,7 @@ class ModelViews:
 
     async def _meant(self, name: str) -> "tuple[ModelManager | None, ModelRef | None]":
         """Find the model that is meant, and who can do something with it; or say what lacks."""
-        runtime, own = self._desk.runtime, self._desk.talk.model
+        runtime, own = self._desk.runtime, self._desk.session.model
         if not isinstance(runtime, ManagesModels):
             self._desk.say("This program only lists models.")
             return None, None

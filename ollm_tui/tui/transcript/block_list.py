@@ -26,7 +26,7 @@ def unpacked(packed: int) -> tuple[int, int]:
     return packed >> _BITS, packed & ((1 << _BITS) - 1)
 
 
-class Shelf:
+class BlockList:
     """Blocks by id, by index and by row."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind
-from ollm_tui.tui.transcript.block_list import Shelf
+from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.marks import Span
 from ollm_tui.tui.transcript.painters.rows import Row
 
@@ -21,7 +21,7 @@ BAR = "transcript--cursor"
 class MessageCursor:
     """On one block, or off; drawn as a bar in the margin."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: BlockList) -> None:
         self._shelf = shelf
         self.block: Block | None = None
         self.code: CodeSteps | None = None

@@ -11,7 +11,7 @@ from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.dialogs.copying import Copying
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S, TranscriptKeys
-from ollm_tui.tui.transcript.reader import Reader, Typed
+from ollm_tui.tui.transcript.reader import NavigableTranscript, Typed
 from ollm_tui.tui.transcript.reader_messages import (
     CopyWanted,
     Moved,
@@ -20,7 +20,7 @@ from ollm_tui.tui.transcript.reader_messages import (
 )
 
 
-class Reading(TranscriptKeys):
+class TranscriptNavigation(TranscriptKeys):
     """Gives the focus to the transcript and back, copies, and names the keys that count."""
 
     composer = getters.query_one(Prompt)
@@ -36,9 +36,11 @@ class Reading(TranscriptKeys):
         self._hints: str | None = None
         self._yielded = {mode: keymap.yielded_to(mode) for mode in ("cursor", "caret")}
 
-    def make_reader(self, *, edit: Callable[[str], bool], streams_thinking: bool) -> Reader:
+    def make_reader(
+        self, *, edit: Callable[[str], bool], streams_thinking: bool
+    ) -> NavigableTranscript:
         """Make the transcript; `edit` puts one of its questions into the input."""
-        return Reader(
+        return NavigableTranscript(
             keys={mode: self.keymap.actions(mode) for mode in ("cursor", "caret")},
             leave=self._type_on,
             edit=edit,

@@ -4,7 +4,7 @@ from textual import getters
 from textual.screen import Screen
 
 from ollm_tui.tui.chat.hint_line import HintLine
-from ollm_tui.tui.transcript.reader import Reader
+from ollm_tui.tui.transcript.reader import NavigableTranscript
 
 FLASH_S = 2.5
 """How long a word about the last key stays."""
@@ -14,7 +14,7 @@ class TranscriptKeys(Screen[None]):
     """What the scroll keys do, whatever has the focus."""
 
     hints = getters.query_one(HintLine)
-    transcript = getters.query_one(Reader)
+    transcript = getters.query_one(NavigableTranscript)
 
     def action_toggle_thinking(self) -> None:
         """Show or fold all thinking."""

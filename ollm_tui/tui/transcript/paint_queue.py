@@ -3,7 +3,7 @@
 from time import monotonic
 
 from ollm_tui.tui.transcript.block import Block
-from ollm_tui.tui.transcript.block_list import Shelf
+from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.painters.painter import Change, Refining
 from ollm_tui.tui.transcript.painters.palette import Canvas
 
@@ -14,7 +14,7 @@ LONG_ROWS = 1000
 class PaintQueue:
     """Waiting blocks by index; the one put in last is painted first."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: BlockList) -> None:
         self._shelf = shelf
         self._waiting: dict[int, None] = {}
         self._awake: dict[int, None] = {}

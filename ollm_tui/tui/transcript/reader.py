@@ -16,7 +16,7 @@ Mode: TypeAlias = Literal["cursor", "caret"]
 Typed: TypeAlias = events.Key | events.Paste
 
 
-class Reader(CaretReader):
+class NavigableTranscript(CaretReader):
     """Takes the focus only while the cursor is on.
 
     Modes: off <-> cursor (on a message) <-> caret (in its text); caret -> off. A letter that means

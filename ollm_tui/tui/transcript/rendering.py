@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ollm_tui.tui.transcript.block import Block
-from ollm_tui.tui.transcript.block_list import Shelf
+from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.painters.palette import Canvas
 from ollm_tui.tui.transcript.painters.rows import BLANK, Row
 from ollm_tui.tui.transcript.strips import draw, restyled_all
@@ -59,7 +59,7 @@ class StripView(ScrollView, can_focus=False):
         # A link under the mouse would have the whole view drawn again.
         self.set_reactive(Widget.auto_links, False)
         self._styles_cache = _FinishedStrips()
-        self.shelf = Shelf()
+        self.shelf = BlockList()
         self.marks: list[Marks] = []
         """What is laid over the rows; call `refresh` when it changes."""
         self._canvas: Canvas | None = None

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import anyio
 
+from ollm_tui.library.downloads.downloader import Downloader, Progress, Report
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, Job, Origin
 from ollm_tui.library.downloads.queue import DownloadQueue
-from ollm_tui.library.downloads.work import Progress, Report, Work
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.fake_hub import FakeHub, hub_in_thread
@@ -42,7 +42,7 @@ def say(*parts: object) -> None:
 class _Told:
     """A download that says each of its steps at once, and not a few times a second."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Downloader) -> None:
         self._work = work
 
     async def title(self) -> str:
@@ -70,7 +70,7 @@ async def pull(url: str, folder: Path) -> None:
     async with aclosing(HttpFetcher()) as fetcher:
         hub = HubClient(fetcher, url, None)
 
-        def work_for(origin: Origin) -> Work:
+        def work_for(origin: Origin) -> Downloader:
             assert isinstance(origin, HubFiles)
             return _Told(HubDownload(origin, hub, fetcher, folder / "models", address_of))
 

@@ -5,7 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ollm_tui.library.downloads.disk import Surroundings
+from ollm_tui.library.downloads.file_io import Environment
 from ollm_tui.library.downloads.source import Source, Step
 from ollm_tui.library.downloads.transfer import transfer
 from ollm_tui.protocol.errors import AIError
@@ -38,11 +38,11 @@ class Bench:
         known = {"url": f"{self.server.url}/m.gguf", "sha256": self.host.sum} | more
         return Source(**known)  # type: ignore[arg-type]
 
-    def around(self, **more: object) -> Surroundings:
+    def around(self, **more: object) -> Environment:
         async def sleep(seconds: float) -> None:
             self.waits.append(seconds)
 
-        return Surroundings(**({"sleep": sleep} | more))  # type: ignore[arg-type]
+        return Environment(**({"sleep": sleep} | more))  # type: ignore[arg-type]
 
     async def fetch(self, source: Source | None = None, **around: object) -> Path:
         return await transfer(

@@ -9,12 +9,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads.disk import Surroundings
+from ollm_tui.library.downloads.downloader import Progress
+from ollm_tui.library.downloads.file_io import Environment
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, UrlFile
 from ollm_tui.library.downloads.transfer import Source, transfer
 from ollm_tui.library.downloads.url_download import UrlDownload
-from ollm_tui.library.downloads.work import Progress
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.library.provenance import provenance_facts
@@ -198,7 +198,7 @@ async def test_all_parts_have_to_fit_before_the_first_is_fetched(tmp_path: Path)
         origin = await here.origin("o/Big", "Big-Q8_0")
 
         def work(free: int) -> HubDownload:
-            around = Surroundings(free_bytes=lambda _folder: free)
+            around = Environment(free_bytes=lambda _folder: free)
             return HubDownload(origin, here.hub, here.fetcher, here.root, address_of, around)
 
         with pytest.raises(AIError, match=r"5\.2 MB are needed, 5\.0 MB are free"):

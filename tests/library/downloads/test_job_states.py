@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ollm_tui.library.downloads.job import ENDED, Job, ProviderPull, Trouble
+from ollm_tui.library.downloads.job import ENDED, Job, JobError, ProviderPull
 from ollm_tui.library.downloads.job_states import NEXT, JobEvent, can, moved
 
 ORIGIN = ProviderPull(provider="local", model="tiny")
@@ -24,7 +24,7 @@ class Download(RuleBasedStateMachine):
     @rule(event=st.sampled_from(EVENTS))
     def happens(self, event: JobEvent) -> None:
         before, self.now = self.job, self.now + 1
-        trouble = Trouble(message="no")
+        trouble = JobError(message="no")
         self.job = moved(before, event, self.now, trouble=trouble, model="local://tiny")
         if not can(before, event):
             assert self.job is before

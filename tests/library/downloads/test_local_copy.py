@@ -10,11 +10,11 @@ import anyio
 import pytest
 
 from ollm_tui.library.downloads import file_copy
-from ollm_tui.library.downloads.disk import Surroundings
+from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.fetched_model import name_of
+from ollm_tui.library.downloads.file_io import Environment
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.local_copy import LocalCopy
-from ollm_tui.library.downloads.work import Progress
 from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -36,7 +36,7 @@ class Library:
             LocalFiles(path=path),
             self.root,
             address_of,
-            Surroundings(**around),  # type: ignore[arg-type]
+            Environment(**around),  # type: ignore[arg-type]
         )
 
     async def fetch(self, path: Path, **around: object) -> str | None:

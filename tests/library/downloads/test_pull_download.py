@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
+from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.job import ProviderPull
 from ollm_tui.library.downloads.pull_download import GOES_ON, PullDownload, Puller
-from ollm_tui.library.downloads.work import Progress
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import PullProgress
 

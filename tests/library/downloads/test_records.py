@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from ollm_tui.library.downloads.job import (
     HubFiles,
     Job,
+    JobError,
     JobState,
     LocalFiles,
     Origin,
     ProviderPull,
     StarterPackage,
-    Trouble,
     UrlFile,
 )
 from ollm_tui.library.downloads.job_folder import JobFolder
@@ -54,7 +54,7 @@ JOBS = st.builds(
     note=TEXTS,
     completed=st.integers(0, 2**60),
     total=SIZES,
-    trouble=st.none() | st.builds(Trouble, message=TEXTS, hint=st.none() | TEXTS),
+    trouble=st.none() | st.builds(JobError, message=TEXTS, hint=st.none() | TEXTS),
     model=st.none() | TEXTS,
     changed_at=st.floats(0, 2**40),
 )

@@ -9,9 +9,9 @@ import anyio.lowlevel
 import pytest
 
 from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
+from ollm_tui.library.downloads.job_index import KEPT_S
 from ollm_tui.library.downloads.job_run import TELL_S
 from ollm_tui.library.downloads.queue import LOOK_S, DownloadQueue
-from ollm_tui.library.downloads.roster import KEPT_S
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads.queue_bench import Bench, bench
 from tests.support.puppet_work import Puppet, pull

@@ -12,10 +12,10 @@ import anyio
 import pytest
 
 from ollm_tui.library.downloads import package_client
+from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.job import StarterPackage
 from ollm_tui.library.downloads.package_client import run_client
 from ollm_tui.library.downloads.starter_download import StarterDownload
-from ollm_tui.library.downloads.work import Progress
 from ollm_tui.library.starter import STARTER, Starter, pip_command, starter_path
 from ollm_tui.protocol.errors import AIError
 from tests.library.test_starter import CONTENT, SMALL, make_wheel

@@ -14,7 +14,7 @@ from ollm_tui.providers.pool.health import (
     FIRST_BACK_OFF_S,
     LONGEST_BACK_OFF_S,
     Attempt,
-    Roster,
+    HealthTracker,
     State,
 )
 from tests.support.pools import Clock
@@ -48,7 +48,7 @@ class PoolHealth(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        self.roster = Roster(SIZE, clock=self.clock, jitter=lambda: 0.5)
+        self.roster = HealthTracker(SIZE, clock=self.clock, jitter=lambda: 0.5)
         self.known = [_Known() for _ in range(SIZE)]
         self.open: list[_Open] = []
         self.begun = 0
@@ -144,9 +144,9 @@ TestPoolHealth = PoolHealth.TestCase
 TestPoolHealth.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 
 
-def roster_of(size: int, jitter: float = 0.5) -> tuple[Roster, Clock]:
+def roster_of(size: int, jitter: float = 0.5) -> tuple[HealthTracker, Clock]:
     clock = Clock()
-    return Roster(size, clock=clock, jitter=lambda: jitter), clock
+    return HealthTracker(size, clock=clock, jitter=lambda: jitter), clock
 
 
 def test_equals_are_asked_in_turn_and_the_idle_before_the_busy() -> None:
@@ -210,7 +210,7 @@ def test_a_trial_that_is_given_up_leaves_the_member_due() -> None:
 
 
 def test_a_question_that_takes_no_turn_leaves_the_order_as_it_is() -> None:
-    roster = Roster(3, clock=lambda: 0.0, jitter=lambda: 0.5)
+    roster = HealthTracker(3, clock=lambda: 0.0, jitter=lambda: 0.5)
     with roster.attempt(0) as attempt:
         attempt.answered()
     before = roster.order(range(3))
@@ -225,5 +225,5 @@ def test_a_question_that_takes_no_turn_leaves_the_order_as_it_is() -> None:
 
 def test_runs_that_each_begin_anew_do_not_all_go_to_the_same_member() -> None:
     chance = Random(7)
-    first = Counter(Roster(3, jitter=chance.random).order(range(3))[0] for _ in range(300))
+    first = Counter(HealthTracker(3, jitter=chance.random).order(range(3))[0] for _ in range(300))
     assert min(first[member] for member in range(3)) > 60

@@ -11,7 +11,7 @@ from textual.widgets.option_list import Option
 from ollm_tui.tui.chat.context_dialog import ContextFull
 from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
-from ollm_tui.tui.dialogs.choice import Choice, Choose
+from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from tests.support.screens import staged
@@ -89,7 +89,7 @@ async def test_a_key_pressed_many_times_at_once_closes_one_dialog(
     make: Callable[[], ApproveTool | ContextFull], tmp_path: Path
 ) -> None:
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:
-        below = Choose("How long?", [Choice("a", "A while")], "Enter load")
+        below = Choose("How long?", [ChoiceRow("a", "A while")], "Enter load")
         stage.app.push_screen(below)
         await stage.settle()
         dialog = make()

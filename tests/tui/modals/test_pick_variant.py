@@ -14,7 +14,7 @@ from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo
 from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.runtime.places import Place
+from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from ollm_tui.tui.downloads.variant_rows import Offer, rows_of
 from ollm_tui.tui.keys.table import Keymap
@@ -245,7 +245,7 @@ async def test_terms_that_have_to_be_accepted_are_named_with_their_page(tmp_path
 
 
 async def test_what_has_no_room_is_said(tmp_path: Path) -> None:
-    small = Place(label="this machine", folder=Path("/models"), free=4 * GB)
+    small = DownloadTarget(label="this machine", folder=Path("/models"), free=4 * GB)
     async with choosing(tmp_path, replace(OFFER, places=(small,))) as dialog:
         assert "There is not enough disk space." in dialog.shown
         assert "There is not enough room" not in await dialog.press("down")

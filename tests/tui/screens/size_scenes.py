@@ -16,7 +16,7 @@ from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
-from ollm_tui.tui.dialogs.choice import Choice, Choose
+from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.dialogs.save_copy import SaveCopy
 from ollm_tui.tui.downloads.cancel_dialog import CancelDownload
 from ollm_tui.tui.links.open_dialog import OpenLink
@@ -103,7 +103,7 @@ async def _empty(stage: Stage) -> None:
 
 
 async def _messages(stage: Stage) -> None:
-    desk = stage.chat.desk
+    desk = stage.chat.controller
     assert desk is not None
     drawn = ImageContent(data=base64.b64encode(picture()).decode())
     desk.presenter.recall([*HISTORY, Message("user", [TextContent("And this?"), drawn])])
@@ -217,7 +217,7 @@ SCENES: Final[Mapping[str, Scene]] = MappingProxyType(
         "leave out pictures": _pushed(lambda _: LeaveOutPictures("qwen3:8b", 2)),
         "save a copy": _pushed(lambda _: SaveCopy(9, 10**6, Path("/home/me/copies"))),
         "cancel a download": _pushed(lambda _: CancelDownload(PULL, str)),
-        "choice": _pushed(lambda _: Choose("How long?", [Choice("a", "A while")], "Enter load")),
+        "choice": _pushed(lambda _: Choose("How long?", [ChoiceRow("a", "A while")], "Enter load")),
         "second name": _pushed(lambda _: CopyName("qwen3:8b")),
     }
 )

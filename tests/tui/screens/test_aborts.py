@@ -46,7 +46,7 @@ class Scene:
 
     @property
     def is_busy(self) -> bool:
-        return self.chat.desk is None or self.chat.desk.is_busy
+        return self.chat.controller is None or self.chat.controller.is_busy
 
     @property
     def screen_text(self) -> str:
@@ -63,18 +63,18 @@ class Scene:
         await self.pilot.press("enter")
 
     def last_answer(self) -> str:
-        desk = self.chat.desk
+        desk = self.chat.controller
         assert desk is not None
-        return desk.talk.client.conversation.last_answer() or ""
+        return desk.session.client.conversation.last_answer() or ""
 
     async def saved_as_shown(self) -> bool:
-        desk, store = self.chat.desk, self.runtime.chats
+        desk, store = self.chat.controller, self.runtime.chats
         assert desk is not None
         assert store is not None
         latest = await store.latest()
         assert latest is not None
         stored = await store.load(latest.id)
-        return [m.message for m in stored.messages] == desk.talk.client.conversation.messages
+        return [m.message for m in stored.messages] == desk.session.client.conversation.messages
 
 
 @asynccontextmanager

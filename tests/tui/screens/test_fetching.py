@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.downloads.job import Job, ProviderPull, Trouble
+from ollm_tui.library.downloads.job import Job, JobError, ProviderPull
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.downloads import progress
@@ -30,7 +30,7 @@ DONE = replace(PULL, state="done", completed=8_000_000_000, model="local://gemma
 FAILED = replace(
     PULL,
     state="failed",
-    trouble=Trouble(message="pull model manifest:\x1b[2J file does not exist", hint="Look again."),
+    trouble=JobError(message="pull model manifest:\x1b[2J file does not exist", hint="Look again."),
 )
 
 
@@ -43,8 +43,8 @@ def status_of(stage: Stage) -> str:
 
 
 def at_once(stage: Stage) -> None:
-    assert stage.chat.desk is not None
-    stage.chat.desk.fetching.sleep = no_pause
+    assert stage.chat.controller is not None
+    stage.chat.controller.fetching.sleep = no_pause
 
 
 async def test_the_status_line_says_how_far_it_is_until_it_has_ended(tmp_path: Path) -> None:
@@ -167,8 +167,8 @@ async def test_what_another_program_fetches_is_its_own_business(tmp_path: Path) 
 async def test_the_figure_is_drawn_at_most_twice_a_second(tmp_path: Path) -> None:
     running, pauses = runtime(PULL), Pauses()
     async with staged(tmp_path / "config.toml", running) as stage:
-        assert stage.chat.desk is not None
-        stage.chat.desk.fetching.sleep = pauses
+        assert stage.chat.controller is not None
+        stage.chat.controller.fetching.sleep = pauses
         for completed in (2, 3, 4):
             running.downloads.put(replace(PULL, completed=completed * 1_000_000_000))
             await stage.settle()
@@ -182,8 +182,8 @@ async def test_the_figure_is_drawn_at_most_twice_a_second(tmp_path: Path) -> Non
 async def test_a_model_that_came_for_this_chat_is_looked_up_anew(tmp_path: Path) -> None:
     running = runtime(DONE)
     async with staged(tmp_path / "config.toml", running) as stage:
-        assert stage.chat.desk is not None
-        stage.chat.desk.fetching.came_back(ModelRef("local", "gemma3:12b"))
+        assert stage.chat.controller is not None
+        stage.chat.controller.fetching.came_back(ModelRef("local", "gemma3:12b"))
         await stage.settle()
         assert stage.client.conversation.model == "local://gemma3:12b"
         assert "Now using gemma3:12b." in stage.shown

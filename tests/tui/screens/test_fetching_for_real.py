@@ -97,7 +97,9 @@ async def scene(
         async with app.run_test(size=(120, 40)) as pilot:
             played = Scene(app, pilot, runtime)
             await played.until(
-                test=lambda: played.chat.desk is not None and not played.chat.desk.is_busy
+                test=lambda: (
+                    played.chat.controller is not None and not played.chat.controller.is_busy
+                )
             )
             yield played
 
@@ -136,8 +138,8 @@ async def test_a_model_that_has_come_can_be_chatted_with_at_once(tmp_path: Path)
         await played.until("done")
         await played.pilot.press("tab", "enter")
         await played.until("Now using Scripted-Q8_0.")
-        assert played.chat.desk is not None
-        model = played.chat.desk.talk.client.conversation.model
+        assert played.chat.controller is not None
+        model = played.chat.controller.session.client.conversation.model
         assert model is not None
         assert model.startswith("embedded://")
         found = await played.runtime.router.resolve(model)

@@ -12,10 +12,10 @@ from textual.widgets import Input
 from ollm_tui.library.downloads.job import (
     HubFiles,
     Job,
+    JobError,
     LocalFiles,
     ProviderPull,
     StarterPackage,
-    Trouble,
     UrlFile,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -64,7 +64,7 @@ FAILED = replace(
     state="failed",
     completed=100_000_000,
     total=42_500_000_000,
-    trouble=Trouble(message="files.example.com broke off.", hint="Press r to go on."),
+    trouble=JobError(message="files.example.com broke off.", hint="Press r to go on."),
 )
 DONE = replace(
     PAUSED,
@@ -88,8 +88,8 @@ async def finding(
 ) -> AsyncIterator[Stage]:
     runtime = runtime or FetchingRuntime()
     async with staged(folder / "config.toml", runtime, size=size) as stage:
-        assert stage.chat.desk is not None
-        stage.chat.desk.fetching.sleep = sleep
+        assert stage.chat.controller is not None
+        stage.chat.controller.fetching.sleep = sleep
         await stage.ask(f"/pull {text}".strip())
         yield stage
 

@@ -7,7 +7,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.runtime.details import DEEDS, ModelDetails
+from ollm_tui.runtime.details import MODEL_ACTIONS, ModelDetails
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.sections import left_words, sections_of
 from ollm_tui.tui.widgets.key_line import KeyLine
@@ -23,7 +23,7 @@ from tests.support.scripted_manager import (
 from tests.support.svg import SIZES, SvgSnapshot
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-CAN = dict.fromkeys(DEEDS)
+CAN = dict.fromkeys(MODEL_ACTIONS)
 
 
 async def opened(

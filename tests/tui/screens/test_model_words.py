@@ -8,7 +8,7 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.models.list_cache import ModelShelf
+from ollm_tui.tui.models.list_cache import ModelListCache
 from ollm_tui.tui.models.messages import count_words, empty_words, memory_lines, problem_lines
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -92,13 +92,13 @@ def test_an_empty_list_says_why_and_what_to_do() -> None:
 
 
 def test_a_shelf_tells_what_a_provider_has_no_more_but_not_when_it_fails() -> None:
-    shelf = ModelShelf()
+    shelf = ModelListCache()
     infos = (ModelInfo(name="a"), ModelInfo(name="b"))
     first = Listing(provider="local", label="Ollama", models=infos)
     assert shelf.put(first) == []
     problem = AIError(ErrorCode.TIMEOUT, "It was slow.")
     down = Listing(provider="local", label="Ollama", problem=problem)
-    assert ModelShelf().put(down) == []
+    assert ModelListCache().put(down) == []
     assert shelf.put(Listing(provider="local", label="Ollama", models=infos[1:])) == [
         ModelRef("local", "a")
     ]
@@ -109,7 +109,7 @@ def test_a_shelf_tells_what_a_provider_has_no_more_but_not_when_it_fails() -> No
 
 
 def test_a_shelf_takes_what_is_in_memory_into_its_entries() -> None:
-    shelf = ModelShelf()
+    shelf = ModelListCache()
     shelf.put(Listing(provider="local", label="Ollama", models=(ModelInfo(name="a"),)))
     assert shelf.entries()[0].is_loaded is None
     shelf.put_running({ModelRef("local", "a"): ModelInfo(name="a", context=4096)})

@@ -45,7 +45,7 @@ async def thinking_open(stage: Stage) -> None:
 async def folded(stage: Stage) -> None:
     await thinking_open(stage)
     await stage.settle()
-    desk = stage.chat.desk
+    desk = stage.chat.controller
     assert desk is not None
     # the one figure that comes from the clock
     desk.presenter._open = dict.fromkeys(desk.presenter._open, 0.0)

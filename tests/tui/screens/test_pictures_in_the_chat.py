@@ -35,7 +35,7 @@ def picture_event(data: bytes, **more: int | None) -> MediaDelta:
 
 async def recalled(stage: Stage, *pictures: ImageContent) -> None:
     await stage.settle()
-    desk = stage.chat.desk
+    desk = stage.chat.controller
     assert desk is not None
     desk.presenter.recall(
         [
@@ -83,7 +83,7 @@ async def test_a_picture_that_a_model_sends_is_shown(tmp_path: Path) -> None:
 async def test_asked_again_the_question_keeps_its_pictures(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", size=(100, 50)) as stage:
         await recalled(stage, ImageContent(data=scene("jpeg")))
-        desk = stage.chat.desk
+        desk = stage.chat.controller
         assert desk is not None
         desk.presenter.begin(None)
         await stage.settle()

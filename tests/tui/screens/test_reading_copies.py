@@ -91,7 +91,7 @@ async def test_a_large_selection_is_collected_whole_while_keys_are_answered(
             view.finish(f"w{number}")
         await stage.settle()
         await stage.pilot.press("alt+up", "v", "a", "c")
-        stage.chat.desk.new_chat() if stage.chat.desk is not None else None  # it is gone by now
+        stage.chat.controller.new_chat() if stage.chat.controller is not None else None
         with anyio.fail_after(20):
             while not isinstance(stage.app.screen, SaveCopy):
                 await stage.pilot.pause()

@@ -10,7 +10,7 @@ from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.keys import double_escape
-from ollm_tui.tui.keys.double_escape import Escapes
+from ollm_tui.tui.keys.double_escape import DoubleEscape
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
 
@@ -221,7 +221,7 @@ async def test_a_restored_chat_knows_its_questions(config: Path) -> None:
             Message("user", "two?"),
             Message("assistant", "3"),
         ]
-        desk = stage.chat.desk
+        desk = stage.chat.controller
         assert desk is not None
         client = stage.runtime.new_client()
         client.conversation.messages = messages
@@ -249,7 +249,7 @@ async def test_escape_twice_edits_the_newest_message_while_nothing_is_written(
 ) -> None:
     async with staged(config) as stage:
         now = 100.0
-        monkeypatch.setattr(stage.chat, "escapes", Escapes(lambda: now))
+        monkeypatch.setattr(stage.chat, "escapes", DoubleEscape(lambda: now))
         await press(stage, "escape", "escape")
         assert stage.chat.composer.value == ""
         await three_answers(stage)
@@ -268,7 +268,7 @@ async def test_escapes_right_after_a_stop_edit_nothing(
 ) -> None:
     async with staged(config) as stage:
         now = 100.0
-        monkeypatch.setattr(stage.chat, "escapes", Escapes(lambda: now))
+        monkeypatch.setattr(stage.chat, "escapes", DoubleEscape(lambda: now))
         await three_answers(stage)
         await stage.ask("four?")
         await press(stage, "escape", "escape", "escape")
@@ -283,7 +283,7 @@ def test_a_second_press_follows_a_first_closely_and_no_stop(
     steps: list[tuple[float, bool]],
 ) -> None:
     now, last, stop = 0.0, None, None
-    pressed = Escapes(lambda: now)
+    pressed = DoubleEscape(lambda: now)
     for wait, is_stop in steps:
         now += wait
         if is_stop:

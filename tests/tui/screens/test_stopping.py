@@ -137,6 +137,6 @@ async def test_a_storm_of_stops_and_prompts_ends_idle(config: Path) -> None:
             if number % 3 == 0:
                 await stage.settle()
         await stage.settle()
-        assert stage.chat.desk is not None
-        assert not stage.chat.desk.is_busy
+        assert stage.chat.controller is not None
+        assert not stage.chat.controller.is_busy
         assert "error" not in stage.screen_text

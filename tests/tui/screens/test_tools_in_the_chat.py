@@ -67,7 +67,7 @@ class Shell:
 
 async def tools_ran(stage: Stage) -> None:
     await stage.ask("Why is the sky blue?")
-    desk = stage.chat.desk
+    desk = stage.chat.controller
     assert desk is not None
     clock = iter(range(1000))
     desk.presenter._clock = lambda: next(clock) * 0.2
@@ -268,9 +268,9 @@ async def test_a_chat_from_before_has_a_window_and_no_count_yet(tmp_path: Path) 
     runtime = AsksForWindows(make_client=from_before, histories={"c1": [Message("user", "Old")]})
     async with staged(tmp_path / "config.toml", runtime) as stage:
         assert "ctx ?/32k" in stage.screen_text
-        assert stage.chat.desk is not None
-        stage.chat.desk.talk.window = None
-        await stage.chat.desk.views._saved._open("c1")
+        assert stage.chat.controller is not None
+        stage.chat.controller.session.window = None
+        await stage.chat.controller.views._saved._open("c1")
         await stage.settle()
         assert "Old" in stage.shown
         assert "ctx ?/32k" in stage.screen_text

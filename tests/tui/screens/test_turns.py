@@ -6,7 +6,7 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.chat import prompt_queue as turns_module
 from ollm_tui.tui.chat.presenter import TurnPresenter
-from ollm_tui.tui.chat.prompt_queue import Turns
+from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from tests.support.scripted import ScriptedClient, finish, text
 from tests.tui.test_presenter import FakeStatus, FakeTranscript
 
@@ -17,7 +17,7 @@ class Stage:
         self.transcript = FakeTranscript()
         self.queue: list[object] = []
         presenter = TurnPresenter(self.transcript, FakeStatus())
-        self.turns = Turns(presenter, self.queue.append, lambda: self.client)
+        self.turns = PromptQueue(presenter, self.queue.append, lambda: self.client)
 
 
 async def settled() -> None:

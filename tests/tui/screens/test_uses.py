@@ -11,7 +11,7 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tui.chat.session import Talk
+from ollm_tui.tui.chat.session import ChatSession
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve
 from tests.support.screens import staged
@@ -25,7 +25,7 @@ async def test_the_real_runtime_keeps_the_uses_for_the_next_run(tmp_path: Path) 
     async with serve(fake_ollama) as server:
         environ = {"OLLAMA_HOST": server.url}
         async with load_runtime(Flags(), environ, paths)() as runtime:
-            talk = Talk(runtime)
+            talk = ChatSession(runtime)
             talk.set_model(TINY)
             await talk.count_use()
             assert not (paths.data_dir / "registry.json").exists(), "nothing was asked yet"
@@ -36,7 +36,7 @@ async def test_the_real_runtime_keeps_the_uses_for_the_next_run(tmp_path: Path) 
             runtime.model_registry.note_installed([])
             assert runtime.model_registry.search("tiny:latest") == [], "used is not installed"
         async with load_runtime(Flags(), environ, paths)() as runtime:
-            talk = Talk(runtime)
+            talk = ChatSession(runtime)
             talk.set_model(TINY)
             async with talk.client.chat("hello") as events:
                 assert [event async for event in events]

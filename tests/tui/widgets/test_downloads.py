@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from ollm_tui.library.downloads.job import Job, JobState, ProviderPull, Trouble, UrlFile
-from ollm_tui.tui.downloads.dock import Deed, DownloadsDock, meaning
+from ollm_tui.library.downloads.job import Job, JobError, JobState, ProviderPull, UrlFile
+from ollm_tui.tui.downloads.dock import DownloadAction, DownloadsDock, meaning
 from ollm_tui.tui.downloads.dock_rows import job_lines, progress_word, title_of
 from ollm_tui.tui.widgets.chrome import plain, width_of
 
@@ -32,7 +32,7 @@ FAILED = Job(
     state="failed",
     completed=1_000_000,
     total=2_000_000_000,
-    trouble=Trouble(message="The hub broke off.", hint="Press r to go on."),
+    trouble=JobError(message="The hub broke off.", hint="Press r to go on."),
 )
 DONE = Job(
     id="4",
@@ -108,7 +108,7 @@ def test_a_row_says_what_is_known(job: Job, width: int, shown: list[str] | None)
 
 
 def test_trouble_that_is_long_is_cut_after_two_lines() -> None:
-    long = replace(FAILED, trouble=Trouble(message="word " * 90, hint="hint"))
+    long = replace(FAILED, trouble=JobError(message="word " * 90, hint="hint"))
     lines = words(long, 60)
     assert len(lines) == 3
     assert lines[2].endswith("…")
@@ -128,7 +128,7 @@ JOBS = st.builds(
     total=st.none() | st.integers(0, 10**13),
     bytes_per_s=st.none() | st.floats(),
     seconds_left=st.none() | st.floats(),
-    trouble=st.none() | st.builds(Trouble, message=TEXTS, hint=st.none() | TEXTS),
+    trouble=st.none() | st.builds(JobError, message=TEXTS, hint=st.none() | TEXTS),
     is_elsewhere=st.booleans(),
 )
 
@@ -183,7 +183,9 @@ def test_who_fetches_is_named_once() -> None:
         ("chat", "running", None),
     ],
 )
-def test_a_key_means_what_makes_sense(deed: Deed, state: JobState, meant: Deed | None) -> None:
+def test_a_key_means_what_makes_sense(
+    deed: DownloadAction, state: JobState, meant: DownloadAction | None
+) -> None:
     job = replace(DONE, state=state)
     assert meaning(deed, job) == meant
     if deed not in {"dismiss"}:

@@ -7,7 +7,7 @@ import pytest
 from textual import _time
 
 from ollm_tui.tui.transcript.block import Block, BlockKind
-from ollm_tui.tui.transcript.block_list import Shelf
+from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.painters.painter import Refining
@@ -52,7 +52,7 @@ async def test_a_long_answer_that_comes_at_once_is_seen_while_it_is_painted() ->
 
 
 def test_other_blocks_are_painted_before_a_long_one_is_refined() -> None:
-    shelf, wide = Shelf(), canvas(80)
+    shelf, wide = BlockList(), canvas(80)
     for name, text in (("short", "some **bold** text"), ("long", CODE)):
         source = TextSource(MarkdownPainter)
         source.append(text)

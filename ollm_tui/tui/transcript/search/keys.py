@@ -9,7 +9,7 @@ from ollm_tui.tui.transcript.navigation_keys import TranscriptKeys
 from ollm_tui.tui.transcript.search.bar import SearchBar
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.transcript.search.finder import Finder
+    from ollm_tui.tui.transcript.search.session import TranscriptSearch
 
 _KEYS: Final = ("find.older", "find.newer", "find.close")
 
@@ -20,7 +20,7 @@ class Searching(TranscriptKeys):
     search_bar = getters.query_one(SearchBar)
 
     keymap: Keymap
-    finder: "Finder | None" = None
+    finder: "TranscriptSearch | None" = None
     _searched_for = ""
 
     def make_search_bar(self) -> SearchBar:
@@ -46,9 +46,9 @@ class Searching(TranscriptKeys):
         """Search for a text; an empty one is asked for."""
         if self.finder is None:
             # loaded with the first search: the first screen needs nothing of it
-            from ollm_tui.tui.transcript.search.finder import Finder
+            from ollm_tui.tui.transcript.search.session import TranscriptSearch
 
-            self.finder = Finder(self)
+            self.finder = TranscriptSearch(self)
             self.finder.open(text or self._searched_for)
         else:
             self.finder.ask(text)

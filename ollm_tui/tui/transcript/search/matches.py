@@ -17,7 +17,7 @@ _WINDOW = 16_384
 _ROWS_AT_ONCE = 32
 _MATCHES_AT_ONCE = 500
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """A row of the painter, and a code point in it."""
 
 
@@ -31,11 +31,11 @@ class Matches:
     def __len__(self) -> int:
         return len(self._starts)
 
-    def __getitem__(self, number: int) -> tuple[Place, Place]:
+    def __getitem__(self, number: int) -> tuple[Position, Position]:
         """Where a match begins, and where it ends."""
         return _unpacked(self._starts[number]), _unpacked(self._ends[number])
 
-    def add(self, start: Place, end: Place) -> None:
+    def add(self, start: Position, end: Position) -> None:
         """Take the next match."""
         self._starts.append(start[0] << _BITS | start[1])
         self._ends.append(end[0] << _BITS | end[1])
@@ -56,7 +56,7 @@ class Matches:
             number += 1
 
 
-def _unpacked(packed: int) -> Place:
+def _unpacked(packed: int) -> Position:
     return packed >> _BITS, packed & _LOW
 
 
@@ -96,7 +96,7 @@ class _Line:
                 yield
         self._drop(done)
 
-    def _place(self, position: int, *, is_end: bool) -> Place:
+    def _place(self, position: int, *, is_end: bool) -> Position:
         """Row and code point; what a soft wrap swallowed belongs to neither row."""
         index = max(bisect_left(self._starts, position) - 1, 0)
         if not is_end:

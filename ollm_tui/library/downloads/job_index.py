@@ -13,12 +13,12 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from ollm_tui.library.downloads.claim import Claim
 from ollm_tui.library.downloads.entry import Entry
+from ollm_tui.library.downloads.file_lock import FileLock
 from ollm_tui.library.downloads.job import Job, Origin
 from ollm_tui.library.downloads.job_folder import FoundJob, JobFolder
 from ollm_tui.library.downloads.origin_record import same
-from ollm_tui.library.downloads.seen import as_seen
+from ollm_tui.library.downloads.recovery import as_seen
 from ollm_tui.library.downloads.watching import Watchers
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -32,7 +32,7 @@ _OVER: Final = frozenset({"done", "cancelled"})
 logger = logging.getLogger(__name__)
 
 
-class Roster:
+class JobIndex:
     """The downloads by id; `arrived` is told of each that is done, here or elsewhere."""
 
     def __init__(self, folder: JobFolder, arrived: Callable[[Job], None]) -> None:
@@ -125,7 +125,7 @@ class Roster:
         elif entry.job is before and (job := as_seen(found, before)) != before:
             self.show(entry, job)
 
-    async def _claim(self, job_id: str) -> Claim | None:
+    async def _claim(self, job_id: str) -> FileLock | None:
         for _ in range(_TRIES):
             claim = self._folder.claim(job_id)
             if claim is not None:

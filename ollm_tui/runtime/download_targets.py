@@ -17,7 +17,7 @@ PATIENCE_S = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class DownloadTarget:
     """One place; the library of this machine has no provider."""
 
     label: str
@@ -42,15 +42,15 @@ class PlaceFinder:
         self._config = config
         self._folder = folder
 
-    async def __call__(self) -> Sequence[Place]:
+    async def __call__(self) -> Sequence[DownloadTarget]:
         """Give the library, then the servers that answer and can pull, in order of priority."""
         free = await anyio.to_thread.run_sync(room_in, self._folder)
-        found = [Place(label="this machine", folder=self._folder, free=free)]
+        found = [DownloadTarget(label="this machine", folder=self._folder, free=free)]
         for listing in await self._catalog.refresh(within_s=PATIENCE_S, services=False):
             adapter = self._registry.get(listing.provider)
             if listing.problem is None and not listing.absent and isinstance(adapter, SupportsPull):
                 found.append(
-                    Place(
+                    DownloadTarget(
                         label=listing.label,
                         provider=listing.provider,
                         takes_hub=self._is_ollama(listing.provider),

@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Environment:
     """What a transfer takes from the machine; tests give their own."""
 
     free_bytes: FreeBytes = free_bytes
@@ -30,10 +30,10 @@ class Surroundings:
     """Waits so many seconds before the next try."""
 
 
-class Disk:
+class FileIO:
     """Where one file goes."""
 
-    def __init__(self, target: Path, around: Surroundings) -> None:
+    def __init__(self, target: Path, around: Environment) -> None:
         self.target = target
         self._around = around
         self._limiter = CapacityLimiter(1)

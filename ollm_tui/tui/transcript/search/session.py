@@ -26,7 +26,7 @@ SAID_S: Final = 0.1
 """How often a number that only grows is written."""
 
 
-class Finder:
+class TranscriptSearch:
     """From the key that opens the line to the one that closes it."""
 
     def __init__(self, screen: "Searching") -> None:

@@ -24,7 +24,7 @@ class Progress:
 Report: TypeAlias = Callable[[Progress], None]
 
 
-class Work(Protocol):
+class Downloader(Protocol):
     """One origin, to be fetched; what `run` opens is closed when it is left, by any road."""
 
     async def title(self) -> str:
@@ -57,5 +57,5 @@ class Work(Protocol):
         ...
 
 
-WorkFor: TypeAlias = Callable[[Origin], Work]
+WorkFor: TypeAlias = Callable[[Origin], Downloader]
 """Gives what fetches an origin; raises an AIError where nothing here can."""

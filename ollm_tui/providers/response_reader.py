@@ -14,7 +14,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.content_encoding import BadEncoding, Inflater, inflater
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Place, cut, fault, too_long
+from ollm_tui.providers.http_faults import Endpoint, cut, fault, too_long
 
 FRAME_S = 0.016
 """How long the kernel gathers what a slower server sends: one screen frame."""
@@ -28,7 +28,7 @@ AT_ONCE_BYTES = 32 * 1024
 CLOSE_S = 2.0
 
 
-class Exchange:
+class ResponseReader:
     """The answer to one request, in pieces; start `run` in a task group of the reader.
 
     `decodes` says whether a body that is encoded all the same is decoded; one that is not decoded
@@ -39,7 +39,7 @@ class Exchange:
         self,
         client: httpx.AsyncClient,
         request: httpx.Request,
-        place: Place,
+        place: Endpoint,
         *,
         decodes: bool = True,
     ) -> None:

@@ -27,7 +27,7 @@ class FoundModel:
     """The server or folder as a question names it."""
 
 
-class Finder:
+class ModelLookup:
     """Finds models by what people call them, and names their places."""
 
     def __init__(

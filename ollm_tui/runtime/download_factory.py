@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.library.downloads.downloader import Downloader
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import (
     HubFiles,
@@ -20,7 +21,6 @@ from ollm_tui.library.downloads.local_copy import LocalCopy
 from ollm_tui.library.downloads.pull_download import PullDownload, Puller
 from ollm_tui.library.downloads.starter_download import StarterDownload
 from ollm_tui.library.downloads.url_download import UrlDownload
-from ollm_tui.library.downloads.work import Work
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.protocol.fetch import Fetcher
 from ollm_tui.protocol.model import ModelRef
@@ -34,7 +34,7 @@ STOPS_WHEN_LEFT = "ollama"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Works:
+class DownloadFactory:
     """Gives what fetches an origin."""
 
     root: Path
@@ -45,7 +45,7 @@ class Works:
     router: Router
     providers: Mapping[str, ProviderSettings]
 
-    def __call__(self, origin: Origin) -> Work:
+    def __call__(self, origin: Origin) -> Downloader:
         """Make the work for one."""
         match origin:
             case HubFiles():

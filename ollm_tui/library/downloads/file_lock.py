@@ -7,7 +7,7 @@ from ollm_tui.config.file_lock import is_named, open_lock, try_lock
 from ollm_tui.config.regular_file import open_regular
 
 
-class Claim:
+class FileLock:
     """A lock that is held until `release`."""
 
     def __init__(self, descriptor: int) -> None:
@@ -20,7 +20,7 @@ class Claim:
             self._descriptor = None
 
 
-def take_claim(path: Path) -> Claim | None:
+def take_claim(path: Path) -> FileLock | None:
     """Take a lock; None when another holds it, be it only to look whether somebody does.
 
     Raises:
@@ -28,7 +28,7 @@ def take_claim(path: Path) -> Claim | None:
     """
     descriptor = open_lock(path)
     if try_lock(descriptor) and is_named(descriptor, path):
-        return Claim(descriptor)
+        return FileLock(descriptor)
     os.close(descriptor)
     return None
 

@@ -72,7 +72,7 @@ class Measured:
         self.timings = timings or self.timings
 
 
-class Answer:
+class AnswerBuilder:
     """Collects what one answer brings and gives it as events."""
 
     def __init__(self, tags: ThinkTags | None = None) -> None:

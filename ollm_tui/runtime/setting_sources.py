@@ -17,7 +17,7 @@ MODEL_FILE = "the model file"
 EMBEDDED = "embedded"
 
 
-class SettingsSaid:
+class SettingSources:
     """Collects the values for one model, what counts most in front."""
 
     def __init__(

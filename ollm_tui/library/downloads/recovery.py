@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Final
 
-from ollm_tui.library.downloads.job import Job, Trouble
+from ollm_tui.library.downloads.job import Job, JobError
 from ollm_tui.library.downloads.job_folder import FoundJob
 from ollm_tui.library.downloads.origin_record import same
 
 INTERRUPTED: Final = "interrupted"
-ADDRESS_LOST: Final = Trouble(
+ADDRESS_LOST: Final = JobError(
     message="Its address has a name, a password or a query, which is not saved.",
     hint="Enter the whole address again to resume.",
 )

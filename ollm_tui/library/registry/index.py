@@ -9,7 +9,7 @@ _NEAR = 0.15
 """How far a size may be off: engines round, and some count the embeddings twice."""
 
 
-class Finder:
+class RegistryIndex:
     """The names of entries; of two with one name the first that was added has it."""
 
     def __init__(
