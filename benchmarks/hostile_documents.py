@@ -89,7 +89,7 @@ class Watched(Transcript):
     @property
     def settled(self) -> bool:
         """Is all text in its place?"""
-        painter = self.shelf.blocks[-1].painter
+        painter = self.block_list.blocks[-1].painter
         return isinstance(painter, Refining) and painter.refining
 
 

@@ -74,7 +74,7 @@ def fill(transcript: Transcript, messages: int, megabytes: float) -> int:
         transcript.add_answer(f"a{number}")
         transcript.append(f"a{number}", message(number, size))
         transcript.finish(f"a{number}")
-        total += transcript.shelf.block(f"a{number}").source.size
+        total += transcript.block_list.block(f"a{number}").source.size
     return total
 
 
@@ -100,7 +100,7 @@ async def searched(room: Room, needle: str) -> tuple[float, float, int, Stalls]:
 def counted(transcript: Transcript, needle: str) -> float:
     """Seconds that counting in the source takes, without any painting."""
     begun = time.perf_counter()
-    for block in transcript.shelf.blocks:
+    for block in transcript.block_list.blocks:
         block.source.text.casefold().count(needle)
     return time.perf_counter() - begun
 

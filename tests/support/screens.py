@@ -95,7 +95,7 @@ class Stage:
     @property
     def shown(self) -> str:
         """The transcript as text, each block as it was given."""
-        return "\n".join(block.source.text for block in self.chat.transcript.shelf.blocks)
+        return "\n".join(block.source.text for block in self.chat.transcript.block_list.blocks)
 
     @property
     def screen_text(self) -> str:

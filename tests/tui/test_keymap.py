@@ -19,8 +19,10 @@ from ollm_tui.tui.keys.table import (
 )
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.screen import ModelsScreen
-from ollm_tui.tui.transcript.reader import NavigableTranscript
+from ollm_tui.tui.transcript.caret_mode import CaretMode
+from ollm_tui.tui.transcript.message_cursor import CursorMode
 
+MODES = {"cursor": CursorMode, "caret": CaretMode}
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "keys.md"
 
 
@@ -49,7 +51,8 @@ def test_a_key_means_one_thing_while_somebody_goes_through_the_chat(
     actions = Keymap().actions(scope)
     assert len(actions) == sum(len(key.keys.split(",")) for key in own)
     for action in actions.values():
-        assert hasattr(NavigableTranscript, f"action_{action.partition('(')[0]}"), action
+        mode, _, name = action.partition("(")[0].partition("_")
+        assert hasattr(MODES[mode], f"action_{name}"), action
 
 
 def test_the_screen_gives_up_the_keys_that_mean_something_else_in_the_messages() -> None:

@@ -127,7 +127,8 @@ class MessageEditing:
             pictures = [part for part in parts if isinstance(part, ImageContent)]
             if not self._rewind(place + 1):
                 return
-            presenter.choose(block, self._screen.transcript.source(block), pictures)
+            text = self._screen.transcript.block_list.block(block).source.text
+            presenter.choose(block, text, pictures)
             if self._edit is not None and self._edit.place > place:
                 self.cancel()
                 key = self._screen.keymap.key_for("composer.history_previous")

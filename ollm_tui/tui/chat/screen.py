@@ -22,10 +22,9 @@ from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
 from ollm_tui.tui.keys.overrides import with_overrides
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.services import Services
+from ollm_tui.tui.transcript.messages import LinkClicked, RetryRequested
 from ollm_tui.tui.transcript.navigation import TranscriptNavigation
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S
-from ollm_tui.tui.transcript.reader import NavigableTranscript
-from ollm_tui.tui.transcript.reader_messages import AgainWanted
 from ollm_tui.tui.transcript.search.keys import Searching
 from ollm_tui.tui.widgets.messages import InputReady
 from ollm_tui.tui.widgets.selection import TranscriptSelection
@@ -238,8 +237,8 @@ class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSele
         self.show_queue(self._early)
         return text
 
-    @on(NavigableTranscript.LinkClicked)
-    def _ask_for_link(self, event: NavigableTranscript.LinkClicked) -> None:
+    @on(LinkClicked)
+    def _ask_for_link(self, event: LinkClicked) -> None:
         if self.controller is not None:
             self.controller.views.links.ask(event.address)
 
@@ -312,8 +311,8 @@ class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSele
     def _edit_message(self, block_id: str) -> bool:
         return self.controller is not None and self.controller.rewriting.edit(block_id)
 
-    @on(AgainWanted)
-    def _ask_question_again(self, event: AgainWanted) -> None:
+    @on(RetryRequested)
+    def _ask_question_again(self, event: RetryRequested) -> None:
         if self.controller is not None:
             self.controller.rewriting.again(event.block_id)
 

@@ -18,7 +18,7 @@ class TypingPriority(TranscriptKeys):
     @on(TextArea.Changed)
     def _let_it_show(self) -> None:
         self._typed = True
-        self.transcript.make_way()
+        self.transcript.painting.make_way()
 
     def on_idle(self, _event: events.Idle) -> None:
         """Draw what was typed as soon as its widget has said that it changed."""

@@ -19,7 +19,7 @@ from ollm_tui.tui.terminal.clipboard import (
     write_copy,
 )
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S
-from ollm_tui.tui.transcript.strips import Selected, copied_lines
+from ollm_tui.tui.transcript.selection import Selected, copied_lines
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -50,7 +50,7 @@ class Links:
         from ollm_tui.tui.links.collect import links_in
         from ollm_tui.tui.links.pick_dialog import PickLink
 
-        links = await links_in(self._screen.transcript.last_answer_text() or "")
+        links = await links_in(self._screen.transcript.block_list.last_answer_text() or "")
         if not links:
             self._screen.hints.flash("The last answer has no links", FLASH_S)
         elif self._screen.app.screen is self._screen:

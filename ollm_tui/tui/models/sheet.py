@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from ollm_tui.tui.models.sheet_lines import Line, SheetRow, SheetSection, lines_of, rows_of
 from ollm_tui.tui.transcript.painters.rows import row_cells
-from ollm_tui.tui.transcript.strips import restyled_all
+from ollm_tui.tui.transcript.rendering import restyled
 
 SLICE_S: Final = 0.008
 """How long laying out may keep the screen waiting at a time."""
@@ -270,7 +270,7 @@ class Sheet(ScrollView, can_focus=True):
             for found in self._needle.finditer(whole)
             if found.end() > start
         ]
-        return restyled_all(segments, spans)
+        return restyled(segments, spans)
 
     def _look(self, name: str, base: Style) -> Style:
         return base + self.get_component_rich_style(f"sheet--{name}", partial=True)

@@ -8,7 +8,7 @@ one integer that sorts like the rows, it is what selections are made of.
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from ollm_tui.tui.transcript.block import Block
+from ollm_tui.tui.transcript.block import Block, BlockKind
 from ollm_tui.tui.transcript.painters.painter import Offsets
 from ollm_tui.tui.transcript.painters.palette import Canvas
 from ollm_tui.tui.transcript.painters.rows import Row
@@ -31,6 +31,8 @@ class BlockList:
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
+        self.canvas: Canvas | None = None
+        """What the rows are painted for; None before the view has a size."""
         self._by_id: dict[str, int] = {}
         self._offsets = Offsets()
 
@@ -51,6 +53,11 @@ class BlockList:
     def block(self, block_id: str) -> Block:
         """The block with an id; raises KeyError like `index`."""
         return self.blocks[self._by_id[block_id]]
+
+    def last_answer_text(self) -> str | None:
+        """The text of the newest answer that has any."""
+        answers = (block for block in reversed(self.blocks) if block.kind is BlockKind.ANSWER)
+        return next((text for block in answers if (text := block.source.text)), None)
 
     def add(self, block: Block) -> int:
         """Put a block at the end; gives its index.

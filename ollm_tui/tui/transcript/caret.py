@@ -10,8 +10,8 @@ from textual.selection import Selection
 
 from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import address, unpacked
-from ollm_tui.tui.transcript.marks import Span
 from ollm_tui.tui.transcript.painters.rows import BLANK, Row
+from ollm_tui.tui.transcript.rendering import Span
 
 CaretMove: TypeAlias = Literal[
     "left", "right", "word_left", "word_right", "line_start", "line_end",

@@ -1,65 +1,81 @@
-"""The cursor that goes over the messages of a transcript."""
+"""The cursor that goes over the messages of a transcript, and the actions of its keys."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from textual import events
+from textual.message import Message
 
 from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind
 from ollm_tui.tui.transcript.block_list import BlockList
-from ollm_tui.tui.transcript.marks import Span
+from ollm_tui.tui.transcript.caret_mode import CaretMode
+from ollm_tui.tui.transcript.folding import Folding
+from ollm_tui.tui.transcript.messages import (
+    CopyRequested,
+    CursorMoved,
+    KeyRefused,
+    RetryRequested,
+)
 from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painting import Painting
+from ollm_tui.tui.transcript.rendering import Span, StripRenderer
+from ollm_tui.tui.transcript.scroller import Scroller
+from ollm_tui.tui.transcript.source import ToolSource
 
 if TYPE_CHECKING:
     from ollm_tui.tui.transcript.code_steps import CodeSteps
 
+Mode: TypeAlias = Literal["cursor", "caret"]
+Typed: TypeAlias = events.Key | events.Paste
 STOPS = frozenset(
     {BlockKind.USER, BlockKind.ANSWER, BlockKind.THINKING, BlockKind.TOOL, BlockKind.ERROR}
 )
-"""What somebody said or did; remarks and figures are passed over."""
+"""The blocks that the cursor stops at; notes and figures are passed over."""
 BAR = "transcript--cursor"
+NO_CODE = "This message has no code block"
 
 
 class MessageCursor:
     """On one block, or off; drawn as a bar in the margin."""
 
-    def __init__(self, shelf: BlockList) -> None:
-        self._shelf = shelf
+    def __init__(self, block_list: BlockList) -> None:
+        self._block_list = block_list
         self.block: Block | None = None
         self.code: CodeSteps | None = None
-        """The code block of the answer that was gone to."""
+        """The code blocks of the answer, once the cursor has gone to one."""
 
     @property
     def index(self) -> int | None:
-        """Where its block stands; None when it is off or the block is gone."""
-        block = self.block
-        return (
-            self._shelf.index(block.id) if block is not None and block.id in self._shelf else None
-        )
+        """The index of its block; None when it is off or the block was removed."""
+        block, blocks = self.block, self._block_list
+        return blocks.index(block.id) if block is not None and block.id in blocks else None
 
     def step(self, direction: int) -> bool:
-        """Go to the next message in a direction, from nowhere to the newest; False without one."""
+        """Go to the next message in a direction, from off to the newest; False without one."""
         index = self.index
         if index is None:
-            return self._take(range(len(self._shelf) - 1, -1, -1))
-        end = -1 if direction < 0 else len(self._shelf)
-        return self._take(range(index + direction, end, direction))
+            return self._go_to_first(range(len(self._block_list) - 1, -1, -1))
+        end = -1 if direction < 0 else len(self._block_list)
+        return self._go_to_first(range(index + direction, end, direction))
 
     def edge(self, direction: int) -> bool:
         """Go to the first or the last message."""
-        indexes = range(len(self._shelf))
-        return self._take(indexes if direction < 0 else reversed(indexes))
+        indexes = range(len(self._block_list))
+        return self._go_to_first(indexes if direction < 0 else reversed(indexes))
 
-    def _take(self, indexes: "range | Iterator[int]") -> bool:
+    def _go_to_first(self, indexes: "range | Iterator[int]") -> bool:
         for index in indexes:
-            block = self._shelf.blocks[index]
+            block = self._block_list.blocks[index]
             if block.kind in STOPS and block.height:
                 self.block, self.code = block, None
                 return True
         return False
 
     def question(self) -> Block | None:
-        """The message of one's own that is under the cursor, or the one it answers."""
+        """The user's message under the cursor, or the one that the message answers."""
         index = self.index
-        above = () if index is None else reversed(self._shelf.blocks[: index + 1])
+        above = () if index is None else reversed(self._block_list.blocks[: index + 1])
         return next((block for block in above if block.kind is BlockKind.USER), None)
 
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
@@ -67,3 +83,168 @@ class MessageCursor:
         del index, row
         if block is self.block and offset >= block.gap:
             yield 0, MARGIN if self.code is not None and self.code.has_row(offset) else 1, BAR
+
+
+@dataclass(slots=True, kw_only=True)
+class CursorMode:
+    """Going through the messages by keys: off <-> cursor <-> caret; caret -> off."""
+
+    cursor: MessageCursor
+    painting: Painting
+    scroller: Scroller
+    renderer: StripRenderer
+    folding: Folding
+    post: Callable[[Message], object]
+    leave: Callable[[Typed | None], None]
+    """Gives the focus back, with what was typed."""
+    edit: Callable[[str], bool]
+    """Puts a message into the input, if it can."""
+    caret: CaretMode = field(init=False)
+
+    @property
+    def mode(self) -> Mode | None:
+        """What the keys are for; None while they are for the input."""
+        if self.cursor.block is None:
+            return None
+        return "cursor" if self.caret.caret is None else "caret"
+
+    def go_through(self, direction: int) -> bool:
+        """Put the cursor on the newest message, or move it; False when there is none."""
+        self.caret.remove()
+        moved = self.cursor.step(direction)
+        if self.cursor.block is not None:
+            self._show()
+        return moved or self.mode is not None
+
+    def turn_off(self) -> None:
+        """Take the cursor away."""
+        if self.mode is None:
+            return
+        self.caret.remove()
+        self.cursor.block = None
+        self.renderer.remove_marks(self.cursor)
+        self.post(CursorMoved(None))
+
+    def type_on(self, event: Typed) -> None:
+        """Turn off, and type where prompts are written."""
+        self.turn_off()
+        self.leave(event)
+
+    def blocks_cut(self) -> None:
+        """Leave if the message under the cursor was removed."""
+        if self.cursor.block is not None and self.cursor.index is None:
+            self.action_leave()
+
+    def caret_left(self) -> None:
+        """Show the keys that matter after the caret is gone."""
+        self.post(CursorMoved(self._hints() if self.mode else None))
+
+    def _show(self) -> None:
+        self.renderer.add_marks(self.cursor)
+        if (index := self.cursor.index) is not None:
+            self.scroller.show_block(index)
+        self.post(CursorMoved(self._hints()))
+
+    def _hints(self) -> str:
+        block = self.cursor.block
+        if self.caret.caret is not None:
+            return "caret"
+        if block is None or block.kind is BlockKind.ERROR:
+            return "message"
+        if block.kind is BlockKind.USER:
+            return "question"
+        return "foldable" if block.has_header or block.kind is BlockKind.TOOL else "answer"
+
+    def action_step(self, direction: int) -> None:
+        """Go to the next message."""
+        self.go_through(direction)
+
+    def action_edge(self, direction: int) -> None:
+        """Go to the first or the last message."""
+        self.cursor.edge(direction)
+        self._show()
+
+    async def action_code(self, direction: int) -> None:
+        """Go to the next code block of the answer."""
+        # Brings the Markdown painters, which no first screen needs.
+        from ollm_tui.tui.transcript.code_steps import CodeSteps
+
+        block, index = await self._painted_message()
+        if block is None or index is None:
+            return
+        self.cursor.code = self.cursor.code or CodeSteps(block)
+        code_block = self.cursor.code.step(direction)
+        if code_block is not None:
+            first, end = code_block.first, code_block.end
+            self.scroller.show_rows(index, block.lead + first, block.lead + end)
+        elif not self.cursor.code.count:
+            is_drawn = not self.painting.lacks(index)
+            self.post(KeyRefused(NO_CODE if is_drawn else "This message is still being drawn"))
+        self.renderer.redraw()
+
+    async def _painted_message(self) -> tuple[Block | None, int | None]:
+        """The message under the cursor and its index; code is found only in painted rows."""
+        if (index := self.cursor.index) is not None:
+            await self.painting.paint_block(index)
+        return self.cursor.block, self.cursor.index
+
+    async def action_copy(self) -> None:
+        """Copy the code block, or the message, as it came."""
+        code = self.cursor.code
+        if code is None or not code.is_on:
+            if (block := self.cursor.block) is not None:
+                self.post(CopyRequested(_text_to_copy(block)))
+            return
+        await self._painted_message()
+        # Never the whole message in place of a part that was chosen.
+        text = code.text
+        self.post(
+            KeyRefused("This code block is still being drawn")
+            if text is None
+            else CopyRequested(text)
+        )
+
+    def action_fold(self) -> None:
+        """Fold or unfold the message."""
+        block = self.cursor.block
+        if block is None or not (block.has_header or block.kind is BlockKind.TOOL):
+            self.post(KeyRefused("Only thinking, tools and long messages fold"))
+            return
+        self.folding.toggle(block.id)
+        self._show()
+
+    def action_edit(self) -> None:
+        """Put the user's message into the input, to be sent in other words."""
+        block = self.cursor.block
+        if block is None or block.kind is not BlockKind.USER:
+            self.post(KeyRefused("Only your own messages can be edited"))
+        elif self.edit(block.id):
+            self.action_leave()
+
+    def action_again(self) -> None:
+        """Ask the question of this message once more."""
+        question = self.cursor.question()
+        if question is None:
+            self.post(KeyRefused("There is no question here"))
+        else:
+            self.post(RetryRequested(question.id))
+
+    async def action_select(self) -> None:
+        """Put the caret where the message begins."""
+        index = self.cursor.index
+        if index is None:
+            return
+        if await self.caret.put(index):
+            self.post(CursorMoved(self._hints()))
+        else:
+            self.post(KeyRefused("No text to select"))
+
+    def action_leave(self) -> None:
+        """Go back to the input."""
+        self.turn_off()
+        self.leave(None)
+
+
+def _text_to_copy(block: Block) -> str:
+    source = block.source
+    return source.output if isinstance(source, ToolSource) and source.output else source.text

@@ -10,14 +10,15 @@ from ollm_tui.tui.chat.prompt import Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.dialogs.copying import Copying
 from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S, TranscriptKeys
-from ollm_tui.tui.transcript.reader import NavigableTranscript, Typed
-from ollm_tui.tui.transcript.reader_messages import (
-    CopyWanted,
-    Moved,
-    Refused,
-    SelectionCopyWanted,
+from ollm_tui.tui.transcript.message_cursor import Typed
+from ollm_tui.tui.transcript.messages import (
+    CopyRequested,
+    CursorMoved,
+    KeyRefused,
+    SelectionCopyRequested,
 )
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S, TranscriptKeys
+from ollm_tui.tui.transcript.reader import NavigableTranscript
 
 
 class TranscriptNavigation(TranscriptKeys):
@@ -59,7 +60,7 @@ class TranscriptNavigation(TranscriptKeys):
 
     def action_go_through(self, direction: int) -> None:
         """Put the cursor on the newest message, or move it."""
-        if self.transcript.go_through(direction):
+        if self.transcript.cursor_mode.go_through(direction):
             self.set_focus(self.transcript)
         else:
             self.hints.flash("No messages yet", FLASH_S)
@@ -70,22 +71,22 @@ class TranscriptNavigation(TranscriptKeys):
         if event is not None:
             self.composer.post_message(event)
 
-    @on(Moved)
-    def _name_keys(self, event: Moved) -> None:
+    @on(CursorMoved)
+    def _name_keys(self, event: CursorMoved) -> None:
         self._hints = event.hints
         self.show_keys(self._turn)
 
-    @on(CopyWanted)
-    def _copy_wanted(self, event: CopyWanted) -> None:
+    @on(CopyRequested)
+    def _copy_wanted(self, event: CopyRequested) -> None:
         self.copy(event.text)
 
-    @on(SelectionCopyWanted)
-    def _copy_selection(self, event: SelectionCopyWanted) -> None:
-        self._copying.rows(self.transcript.selected_rows(event.selection))
+    @on(SelectionCopyRequested)
+    def _copy_selection(self, event: SelectionCopyRequested) -> None:
+        self._copying.rows(self.transcript.selection.rows(event.selection))
 
-    @on(Refused)
-    def _say_why(self, event: Refused) -> None:
-        self.hints.flash(event.why, FLASH_S)
+    @on(KeyRefused)
+    def _say_why(self, event: KeyRefused) -> None:
+        self.hints.flash(event.reason, FLASH_S)
 
     def copy(self, text: str) -> None:
         """Hand a text to the terminal, which may or may not put it on the clipboard."""
@@ -94,22 +95,22 @@ class TranscriptNavigation(TranscriptKeys):
     def copy_selected(self) -> bool:
         """Copy what is selected, here or in the input; False when nothing is."""
         selection = self.transcript.text_selection
-        if selection is not None and self.transcript.has_selected_text():
-            self._copying.rows(self.transcript.selected_rows(selection))
+        if selection is not None and self.transcript.selection.has_text():
+            self._copying.rows(self.transcript.selection.rows(selection))
         elif selection is None and (text := self._selected_elsewhere()):
             self.copy(text)
         else:
             return False
         self.clear_selection()
         if self.transcript.mode == "caret":
-            self.transcript.action_caret_leave()
+            self.transcript.caret_mode.action_leave()
         return True
 
     def leave_messages(self) -> bool:
         """Go back from the messages to the input; False when that has the keys."""
         is_on = self.transcript.mode is not None
         if is_on:
-            self.transcript.action_cursor_leave()
+            self.transcript.cursor_mode.action_leave()
         return is_on
 
     def _selected_elsewhere(self) -> str | None:

@@ -18,13 +18,15 @@ class TranscriptKeys(Screen[None]):
 
     def action_toggle_thinking(self) -> None:
         """Show or fold all thinking."""
-        self.transcript.toggle_thinking()
-        shown = "is shown" if self.transcript.show_thinking else "folds when the answer starts"
+        self.transcript.folding.toggle_thinking()
+        shown = (
+            "is shown" if self.transcript.folding.show_thinking else "folds when the answer starts"
+        )
         self.hints.flash(f"Thinking {shown}", FLASH_S)
 
     def action_toggle_tools(self) -> None:
         """Show what all tools gave, or fold it."""
-        if not self.transcript.toggle_tools():
+        if not self.transcript.folding.toggle_tools():
             self.hints.flash("No tool calls yet", FLASH_S)
 
     def action_scroll_page(self, direction: int) -> None:

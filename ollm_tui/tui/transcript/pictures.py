@@ -1,74 +1,64 @@
-"""Pictures among painted rows: decoded one after another, in a thread, once they are looked at."""
+"""The pictures of a transcript: decoded one after another, in a thread, once they are in view."""
 
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from ollm_tui.tui.transcript.block import Block, BlockKind
-from ollm_tui.tui.transcript.selecting import SelectableRows
+from ollm_tui.tui.transcript.block_list import BlockList
 
 if TYPE_CHECKING:
-    from ollm_tui.protocol.blocks import MediaData
     from ollm_tui.tui.transcript.picture_source import PictureSource
 
 
-class PictureRows(SelectableRows):
-    """A picture has all its rows from the first frame on; only their colours come later."""
+class PictureDecoder:
+    """Fills in the colours of pictures, which have all their rows from the first frame on."""
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
-        self._undecoded: dict[PictureSource, str] = {}
-        """What waits, with the ids of the blocks; the one asked for last is decoded first."""
-        self._is_decoding = False
-
-    def add_picture(
+    def __init__(
         self,
-        block_id: str,
-        data: "MediaData | None",
-        mime_type: str | None = None,
-        url: str | None = None,
-        label: str = "",
+        block_list: BlockList,
+        start: Callable[[Coroutine[None, None, None]], object],
+        decoded: Callable[[int], None],
     ) -> None:
-        """Show a picture; a link is shown as such and never fetched."""
-        # Imported with the first picture: no first screen has one.
-        from ollm_tui.tui.transcript.picture_source import PictureSource
+        """Begin with nothing to decode.
 
-        def ask(source: PictureSource) -> None:
-            self._want_decoded(source, block_id)
-
-        source = PictureSource(data, url, mime_type, label, ask)
-        self._add(Block(block_id, BlockKind.PICTURE, source, finished=True))
-
-    def _add(self, block: Block) -> None:
-        raise NotImplementedError
+        `start` runs a coroutine in the background, and `decoded` is called with the index of
+        each block whose picture is ready.
+        """
+        self._block_list = block_list
+        self._start = start
+        self._on_decoded = decoded
+        self._waiting: dict[PictureSource, str] = {}
+        """Sources with the ids of their blocks; the one requested last is decoded first."""
+        self._is_decoding = False
 
     @property
     def busy(self) -> bool:
-        """Is anything still to be painted, or to be decoded for it?"""
-        return super().busy or self._is_decoding
+        """Whether a picture is being decoded."""
+        return self._is_decoding
 
-    def _want_decoded(self, source: "PictureSource", block_id: str) -> None:
-        self._undecoded.pop(source, None)
-        self._undecoded[source] = block_id
+    def request(self, source: "PictureSource", block_id: str) -> None:
+        """Decode a picture soon."""
+        self._waiting.pop(source, None)
+        self._waiting[source] = block_id
         if not self._is_decoding:
             self._is_decoding = True
-            self.run_worker(self._decode(), group="pictures")
+            self._start(self._decode())
 
     async def _decode(self) -> None:
         try:
-            while self._undecoded:
-                source, block_id = self._undecoded.popitem()
-                if self._is_awake(source, block_id):
+            while self._waiting:
+                source, block_id = self._waiting.popitem()
+                if self._is_shown(source, block_id):
                     await anyio.to_thread.run_sync(source.decode, abandon_on_cancel=True)
-                if self._is_awake(source, block_id):
-                    self._queue.put(self.shelf.index(block_id), is_new=False)
-                    self._wake()
+                if self._is_shown(source, block_id):
+                    self._on_decoded(self._block_list.index(block_id))
         finally:
             self._is_decoding = False
 
-    def _is_awake(self, source: "PictureSource", block_id: str) -> bool:
-        """Does anybody still look at it?"""
-        if block_id not in self.shelf:
+    def _is_shown(self, source: "PictureSource", block_id: str) -> bool:
+        """Whether the picture still has rows."""
+        if block_id not in self._block_list:
             return False
-        block = self.shelf.block(block_id)
+        block = self._block_list.block(block_id)
         return block.source is source and block.painter is not None

@@ -1,35 +1,47 @@
-"""From a shelf of blocks to the strips of a screen: drawn once, marked, never styled again."""
+"""From rows to the strips of a screen: each is drawn once, then marked, never styled again."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
 from textual._styles_cache import StylesCache
 from textual.geometry import Spacing
-from textual.reactive import var
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.tui.transcript.block import Block
-from ollm_tui.tui.transcript.block_list import BlockList
+from ollm_tui.tui.transcript.block import MARGIN, Block
+from ollm_tui.tui.transcript.block_list import BlockList, address
 from ollm_tui.tui.transcript.painters.palette import Canvas
-from ollm_tui.tui.transcript.painters.rows import BLANK, Row
-from ollm_tui.tui.transcript.strips import draw, restyled_all
-from ollm_tui.tui.transcript.styles import COMPONENTS, PREFIX
+from ollm_tui.tui.transcript.painters.rows import BLANK, Row, row_cells
+from ollm_tui.tui.transcript.styles import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ollm_tui.tui.transcript.marks import Marks
+    from textual.selection import Selection
 
 _CACHED_STRIPS = 1024
 _NO_GUTTER = Spacing()
 _MARKER = " ↓ new output "
 """Shown in the last row while the view is pinned above new text."""
 
+Span = tuple[int, int, str]
+"""First and last code point of the strip (the margin counts) and a component class."""
 
-class _FinishedStrips(StylesCache):
+
+class Marks(Protocol):
+    """What is laid over finished rows: the cursor, the caret, and the matches of a search.
+
+    Three classes implement it, two of which are loaded with the first use of their feature.
+    """
+
+    def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterable[Span]:
+        """The marked parts of one row, in order; `offset` is the row's index in the block."""
+        ...
+
+
+class FinishedStrips(StylesCache):
     """Takes the strips of a plain widget as they are.
 
     Textual makes each strip of a content anew, to put a border, a padding or a tint around it, and
@@ -46,81 +58,133 @@ class _FinishedStrips(StylesCache):
         return content_line(y).adjust_cell_length(size.width)
 
 
-class StripView(ScrollView, can_focus=False):
-    """Draws the rows of a shelf that are in view."""
+class StripRenderer:
+    """Draws rows in the styles of a widget, and lays marks and the selection over them."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
-
-    unseen = var(False, init=False)
-    """Something was added below while the view stays where it is."""
-
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
-        # A link under the mouse would have the whole view drawn again.
-        self.set_reactive(Widget.auto_links, False)
-        self._styles_cache = _FinishedStrips()
-        self.shelf = BlockList()
-        self.marks: list[Marks] = []
-        """What is laid over the rows; call `refresh` when it changes."""
-        self._canvas: Canvas | None = None
+    def __init__(self, view: Widget, block_list: BlockList) -> None:
+        self._view = view
+        self._block_list = block_list
         self._strips: dict[Row, Strip] = {}
+        self.marks: list[Marks] = []
+        """What is laid over the rows, the lowest first."""
 
-    @property
-    def canvas(self) -> Canvas | None:
-        """What the rows are painted for; None before there is a size."""
-        return self._canvas
+    def add_marks(self, marks: Marks, *, is_lowest: bool = False) -> None:
+        """Lay marks over the rows, above or below all others; a no-op if they are there."""
+        if marks not in self.marks:
+            self.marks.insert(0 if is_lowest else len(self.marks), marks)
+        self._view.refresh()
 
-    def render_line(self, y: int) -> Strip:
-        """One row of the view, from the finished strips."""
-        number = self.scroll_offset.y + y
-        canvas, width = self._canvas, self.size.width
-        if canvas is None:
-            return Strip.blank(width, self.rich_style)
-        found = self.shelf.row_at(number)
-        if found is None:
-            strip = self._blank(canvas)
-        else:
-            strip = self._with_marks(self._strip(*found, canvas), number, found)
-        if self.unseen and y == self.size.height - 1:
-            strip = self._with_marker(strip)
-        return strip
+    def remove_marks(self, marks: Marks) -> None:
+        """Take marks away."""
+        self.marks.remove(marks)
+        self._view.refresh()
 
-    def _strip(self, row: Row, block: Block, canvas: Canvas) -> Strip:
+    def redraw(self) -> None:
+        """Draw the view again after marks have changed."""
+        self._view.refresh()
+
+    def clear(self) -> None:
+        """Draw every row anew, at another width or in other styles."""
+        self._strips.clear()
+
+    def strip(self, row: Row, block: Block, canvas: Canvas, width: int) -> Strip:
+        """The finished strip of a row, without marks."""
         if row is BLANK:
-            return self._blank(canvas)
+            return self.blank(canvas, width)
         strip = self._strips.get(row)
         if strip is None:
             if len(self._strips) >= _CACHED_STRIPS:
                 self._strips.clear()
             margin = block.margin(row, canvas.palette)
-            strip = self._strips[row] = draw(row, margin, canvas, self.size.width)
+            strip = self._strips[row] = _draw(row, margin, canvas, width)
         return strip
 
-    def _blank(self, canvas: Canvas) -> Strip:
+    def blank(self, canvas: Canvas, width: int) -> Strip:
+        """The strip of an empty row."""
         strip = self._strips.get(BLANK)
         if strip is None:
-            strip = self._strips[BLANK] = Strip.blank(self.size.width, canvas.palette.text)
+            strip = self._strips[BLANK] = Strip.blank(width, canvas.palette.text)
         return strip
 
-    def _with_marks(self, strip: Strip, number: int, found: tuple[Row, Block]) -> Strip:
-        if not self.marks:
-            return strip
-        row, block = found
-        index, offset = self.shelf.find(number)
+    def marked(
+        self, strip: Strip, number: int, row: Row, block: Block, selection: "Selection | None"
+    ) -> Strip:
+        """The strip of a row with all marks, and with what is selected of it."""
+        index, offset = self._block_list.find(number)
         for marks in self.marks:
             spans = [
-                (start, end, self._partial_style(name))
+                (start, end, self._view.get_component_rich_style(name, partial=True))
                 for start, end, name in marks.spans(block, index, offset, row)
             ]
             if spans:
-                strip = Strip(restyled_all(strip, spans), strip.cell_length)
+                strip = Strip(restyled(strip, spans), strip.cell_length)
+        if selection is not None:
+            span = selection.get_span(address(index, offset))
+            return strip if span is None else self._selected(strip, row, span)
         return strip
 
-    def _with_marker(self, strip: Strip) -> Strip:
-        style = self.get_component_rich_style(PREFIX + "marker-new")
-        left = max(self.size.width - len(_MARKER) - 1, 0)
-        marker = Strip([Segment(_MARKER[: self.size.width], style)])
+    def _selected(self, strip: Strip, row: Row, span: tuple[int, int]) -> Strip:
+        start, end = span
+        length = MARGIN + len(row.text)
+        start = max(start, MARGIN + row.gutter)
+        end = length if end < 0 else min(end, length)
+        if start >= end:
+            return strip
+        spans = [(start, end, self._selection_style)]
+        return Strip(restyled(strip, spans), strip.cell_length)
+
+    @property
+    def _selection_style(self) -> Style:
+        """The mixed background; a text colour only if the theme has one with enough contrast."""
+        screen = self._view.screen
+        full = screen.get_component_rich_style("screen--selection")
+        own = screen.get_component_rich_style("screen--selection", partial=True)
+        return Style.from_color(own.color, full.bgcolor) + own.without_color
+
+    def with_marker(self, strip: Strip, width: int) -> Strip:
+        """The last strip of a view that has new output below it."""
+        style = self._view.get_component_rich_style(PREFIX + "marker-new")
+        left = max(width - len(_MARKER) - 1, 0)
+        marker = Strip([Segment(_MARKER[:width], style)])
         return Strip.join([strip.crop(0, left), marker, strip.crop(left + marker.cell_length)])
 
-    def _partial_style(self, name: str) -> Style:
-        return self.get_component_rich_style(name, partial=True)
+
+def _draw(row: Row, margin: Segment, canvas: Canvas, width: int) -> Strip:
+    """The strip of a row: margin, text, its own fill up to the measure, then the background."""
+    segments = [margin, *row.segments]
+    used = row_cells(segments)
+    measure = min(MARGIN + canvas.width, width)
+    if row.fill is not None and used < measure:
+        segments.append(Segment(" " * (measure - used), row.fill))
+        used = measure
+    if used < width:
+        segments.append(Segment(" " * (width - used), canvas.palette.text))
+    strip = Strip(segments, max(used, width))
+    return strip if used <= width else strip.crop(0, width)
+
+
+def restyled(segments: Iterable[Segment], spans: Iterable[tuple[int, int, Style]]) -> list[Segment]:
+    """Lay styles over spans of code points, which come in order; where two meet the first wins."""
+    out: list[Segment] = []
+    waiting = iter(spans)
+    span = next(waiting, None)
+    position = 0
+    for text, base, control in segments:
+        size, done = len(text), 0
+        while span is not None and span[0] < position + size:
+            low = max(span[0] - position, done)
+            high = max(min(span[1] - position, size), low)
+            pieces = ((text[done:low], base), (text[low:high], _over(base, span[2])))
+            out += [Segment(piece, look, control) for piece, look in pieces if piece]
+            done = high
+            if span[1] > position + size:
+                break
+            span = next(waiting, None)
+        if done < size:
+            out.append(Segment(text[done:], base, control))
+        position += size
+    return out
+
+
+def _over(base: Style | None, style: Style) -> Style:
+    return style if base is None else base + style

@@ -1,24 +1,42 @@
 """The whole chat as painted rows, addressed by block ids and filled with plain values."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual import events
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
 
-from ollm_tui.tui.composer.paste import long_summary, needs_folding
-from ollm_tui.tui.transcript.block import Block, BlockKind
+from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind
+from ollm_tui.tui.transcript.block_list import BlockList
+from ollm_tui.tui.transcript.folding import Folding
+from ollm_tui.tui.transcript.messages import LinkClicked
+from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.painters.painter import Painter
 from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
 from ollm_tui.tui.transcript.painters.plain_painter import PlainPainter
-from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolOutcome, ToolPainter
-from ollm_tui.tui.transcript.pictures import PictureRows
+from ollm_tui.tui.transcript.painters.tool_call import ToolOutcome, ToolPainter
+from ollm_tui.tui.transcript.painting import Painting
+from ollm_tui.tui.transcript.pictures import PictureDecoder
+from ollm_tui.tui.transcript.rendering import FinishedStrips, StripRenderer
+from ollm_tui.tui.transcript.scroller import Scroller
+from ollm_tui.tui.transcript.selection import RowSelection, copied
 from ollm_tui.tui.transcript.source import TextSource, ToolSource
-from ollm_tui.tui.transcript.styles import CSS
+from ollm_tui.tui.transcript.styles import COMPONENTS, CSS, palette_from
 
-NoteKind = Literal["info", "warning", "error", "stats", "stopped"]
+if TYPE_CHECKING:
+    from ollm_tui.protocol.blocks import MediaData
+    from ollm_tui.tui.chat.ports import NoteKind
 
+WIDEST = 100
+"""The text measure on a wide screen."""
+_NARROWEST = 12
+_MARKER_CELLS = 16
+"""Cells at the right of the last row that a click on its marker may hit."""
 _CLOSE = {BlockKind.STATS, BlockKind.STOPPED}
 _APART = {None, BlockKind.USER, BlockKind.ANSWER}
 """What figures and remarks keep a blank line from: code and lists would run into them."""
@@ -48,9 +66,10 @@ def _markdown(canvas: Canvas) -> Painter:
     return MarkdownPainter(canvas)
 
 
-class Transcript(PictureRows):
+class Transcript(ScrollView, can_focus=False):
     """User messages, thinking, answers and notes, in the order they were added."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     DEFAULT_CSS = CSS
 
     def __init__(
@@ -61,24 +80,48 @@ class Transcript(PictureRows):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
+        """Make an empty transcript.
+
+        `show_thinking` keeps finished thinking open, `streams_thinking` shows it as it comes.
+        """
         super().__init__(id=id, classes=classes)
-        self.show_thinking = show_thinking
-        """Finished thinking stays open."""
-        self._streams_thinking = streams_thinking
+        # A link under the mouse would have the whole view drawn again.
+        self.set_reactive(Widget.auto_links, False)
+        self._styles_cache = FinishedStrips()
+        self.block_list = blocks = BlockList()
+        queue = PaintQueue(blocks)
+        self.scroller = Scroller(self, blocks, queue)
+        self.selection = RowSelection(self, blocks, queue)
+        self.painting = Painting(self, blocks, queue, self.scroller, self.selection.clear)
+        self.renderer = StripRenderer(self, blocks)
+        self.folding = Folding(
+            blocks,
+            self.painting,
+            self.scroller,
+            self.selection,
+            show_thinking=show_thinking,
+            streams_thinking=streams_thinking,
+        )
+        self.pictures = PictureDecoder(
+            blocks, partial(self.run_worker, group="pictures"), self.painting.refresh_look
+        )
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is still to be painted, or to be decoded for it."""
+        return self.painting.busy or self.pictures.busy
+
+    # Blocks
 
     def add_user(self, block_id: str, text: str) -> None:
-        """Show what the user said, exactly as it is; a long text is folded, as it was written."""
+        """Show a prompt, exactly as it is; a long text is folded."""
         self._add_text(block_id, BlockKind.USER, text)
-        if needs_folding(text):
-            block = self.shelf.block(block_id)
-            block.is_long = True
-            block.fold(True, long_summary(text))
-            self._refold(block)
+        self.folding.fold_long(self.block_list.block(block_id), text)
 
     def add_thinking(self, block_id: str) -> None:
         """Begin a block of thinking: dim, and open while it streams if that is wanted."""
         block = Block(block_id, BlockKind.THINKING, TextSource(_plain(BlockKind.THINKING)))
-        block.fold(not (self._streams_thinking or self.show_thinking))
+        self.folding.begin_thinking(block)
         self._add(block)
 
     def add_answer(self, block_id: str) -> None:
@@ -92,33 +135,51 @@ class Transcript(PictureRows):
     def end_tool(
         self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
     ) -> None:
-        """Show how a tool ended; its output opens by itself only where it failed."""
-        block = self.shelf.block(block_id)
+        """Show how a tool ended; its output opens by itself only if it failed."""
+        block = self.block_list.block(block_id)
         if isinstance(block.source, ToolSource) and not block.finished:
             block.finished = True
             block.source.end(outcome, seconds, output)
             if isinstance(block.painter, ToolPainter):
                 block.painter.end(outcome, seconds, output)
-            self._changed(block)
+            self.painting.changed(block)
 
     def add_note(
-        self, block_id: str, text: str, kind: NoteKind = "info", hint: str | None = None
+        self, block_id: str, text: str, kind: "NoteKind" = "info", hint: str | None = None
     ) -> None:
-        """Say something in the app's own voice, with the key that helps."""
+        """Show a sentence of the app's own, with the key that helps."""
         self._add_text(block_id, BlockKind(kind), text, hint or "")
+
+    def add_picture(
+        self,
+        block_id: str,
+        data: "MediaData | None",
+        mime_type: str | None = None,
+        url: str | None = None,
+        label: str = "",
+    ) -> None:
+        """Show a picture; a link is shown as such and never fetched."""
+        # Imported with the first picture: no first screen has one.
+        from ollm_tui.tui.transcript.picture_source import PictureSource
+
+        def request(source: PictureSource) -> None:
+            self.pictures.request(source, block_id)
+
+        source = PictureSource(data, url, mime_type, label, request)
+        self._add(Block(block_id, BlockKind.PICTURE, source, finished=True))
 
     def append(self, block_id: str, delta: str) -> None:
         """Let a block grow; it is painted with the next frame."""
-        block = self.shelf.block(block_id)
+        block = self.block_list.block(block_id)
         if delta and not block.finished and isinstance(block.source, TextSource):
             block.source.append(delta)
             if block.painter is not None:
                 block.painter.append(delta)
-            self._changed(block)
+            self.painting.changed(block)
 
     def finish(self, block_id: str, summary: str | None = None) -> None:
         """End a block; thinking folds to its summary."""
-        block = self.shelf.block(block_id)
+        block = self.block_list.block(block_id)
         if block.finished:
             return
         block.finished = True
@@ -127,79 +188,16 @@ class Transcript(PictureRows):
         if block.painter is not None:
             block.painter.finish()
         if block.kind is BlockKind.THINKING:
-            block.fold(not self.show_thinking, summary or "thought")
-            if block.painter is not None:
-                self._refold(block)
-        self._changed(block)
+            self.folding.end_thinking(block, summary or "thought")
+        self.painting.changed(block)
 
     def clear(self) -> None:
-        """Take everything away."""
+        """Remove all blocks."""
         self._cut(0)
 
     def remove_from(self, block_id: str) -> None:
-        """Take away a block and all after it."""
-        self._cut(self.shelf.index(block_id))
-
-    def toggle_fold(self, block_id: str, *, only_open: bool = False) -> None:
-        """Fold or unfold one block of thinking, a long prompt, or the output of a tool."""
-        block = self.shelf.block(block_id)
-        if block.has_header:
-            block.fold(not block.folded and not only_open)
-            self._refold(block)
-        elif only_open:
-            self._fold_tool(block, "open")
-        elif isinstance(block.painter, ToolPainter):
-            self._fold_tool(block, block.painter.next_fold())
-
-    def _fold_tool(self, block: Block, fold: Fold) -> None:
-        if self.is_attached and self.text_selection is not None:
-            self.screen.clear_selection()
-        if isinstance(block.source, ToolSource):
-            block.source.fold = fold
-        if isinstance(block.painter, ToolPainter):
-            block.painter.set_fold(fold)
-            self._changed(block)
-        else:
-            self._estimate(block)
-
-    def toggle_tools(self) -> bool:
-        """Show what all tools gave, or fold it; False when there is no tool."""
-        tools = [(b, b.source) for b in self.shelf.blocks if isinstance(b.source, ToolSource)]
-        is_any_folded = any(source.fold != "open" for _block, source in tools)
-        self._keep_everything()
-        for block, _source in tools:
-            self._fold_tool(block, "open" if is_any_folded else "folded")
-        self._rows_moved(0)
-        return bool(tools)
-
-    def toggle_thinking(self) -> None:
-        """Fold all thinking if the newest is open, else unfold it; what comes later goes along."""
-        newest = next((one for one in self._newest() if one.kind is BlockKind.THINKING), None)
-        self.show_thinking = newest.folded if newest else not self.show_thinking
-        if newest and not newest.finished:
-            self._streams_thinking = self.show_thinking
-        self._keep_everything()
-        for index, block in enumerate(self.shelf.blocks):
-            if block.kind is BlockKind.THINKING and block.folded is self.show_thinking:
-                block.fold(not self.show_thinking)
-                self.shelf.measure(index)
-        self._rows_moved(0)
-        self._let_go()
-
-    def source(self, block_id: str) -> str:
-        """The text of a block as it was given."""
-        return self.shelf.block(block_id).source.text
-
-    def last_answer_text(self) -> str | None:
-        """The text of the newest answer that has any."""
-        answers = (block for block in self._newest() if block.kind is BlockKind.ANSWER)
-        return next((text for block in answers if (text := block.source.text)), None)
-
-    def __contains__(self, block_id: object) -> bool:
-        return block_id in self.shelf
-
-    def _newest(self) -> Iterator[Block]:
-        return reversed(self.shelf.blocks)
+        """Remove a block and all after it."""
+        self._cut(self.block_list.index(block_id))
 
     def _add_text(self, block_id: str, kind: BlockKind, text: str, hint: str = "") -> None:
         self._add(Block(block_id, kind, TextSource(_plain(kind, hint))))
@@ -207,71 +205,117 @@ class Transcript(PictureRows):
         self.finish(block_id)
 
     def _add(self, block: Block) -> None:
-        before = self.shelf.blocks[-1].kind if self.shelf.blocks else None
+        blocks = self.block_list.blocks
+        before = blocks[-1].kind if blocks else None
         close = block.kind in _CLOSE and before not in _APART
         follows = block.kind is BlockKind.ANSWER and before is BlockKind.THINKING
         follows |= block.kind is before is BlockKind.TOOL
         block.gap = int(before is not None and not close and not follows)
         # A header may be drawn before anything is painted, and is to look as it will.
-        block.canvas = self._canvas
-        self.shelf.add(block)
-        self._changed(block)
-
-    def _changed(self, block: Block) -> None:
-        """Paint a block that somebody sees grow; any other waits until it is looked at."""
-        index = self.shelf.index(block.id)
-        block.is_painted = False
-        if block.painter is not None or not block.finished:
-            self._queue.put(index)
-        else:
-            self._queue.drop(index)
-            self._estimate(block)
-        self._wake()
-
-    def _estimate(self, block: Block) -> None:
-        if self._canvas is not None and block.painter is None:
-            block.estimate(self._canvas)
-            self.shelf.measure(self.shelf.index(block.id))
-
-    def _refold(self, block: Block) -> None:
-        """Rows have come or gone without any painting."""
-        index = self.shelf.index(block.id)
-        self._looked_at = None
-        self.shelf.measure(index)
-        self._rows_moved(self.shelf.start(index))
-
-    def _rows_moved(self, first: int) -> None:
-        if self._canvas is not None and self.is_attached:
-            if self.text_selection is not None:
-                self.screen.clear_selection()
-            self._looked_at = None
-            self._show_change(first, None)
-            self._wake()
+        block.canvas = self.block_list.canvas
+        self.painting.add(block)
 
     def _cut(self, count: int) -> None:
-        self.shelf.cut(count)
-        self._queue.cut(count)
-        self._anchor = None
-        self._strips.clear()
-        self._rows_moved(0)
+        self.painting.cut(count)
+        self.renderer.clear()
+        self.painting.rows_moved(0)
+
+    # The view
+
+    def follow(self) -> None:
+        """Go to the end, and stay there while more comes."""
+        self.scroller.follow_end()
+        if self.block_list.canvas is not None:
+            self.scroller.place()
+            self.painting.wake()
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the view, from the finished strips."""
+        canvas, size, renderer = self.block_list.canvas, self.size, self.renderer
+        if canvas is None:
+            return Strip.blank(size.width, self.rich_style)
+        number = self.scroll_offset.y + y
+        shown = self.block_list.row_at(number)
+        if shown is None:
+            strip = renderer.blank(canvas, size.width)
+        else:
+            row, block = shown
+            strip = renderer.strip(row, block, canvas, size.width)
+            selection = self.text_selection
+            if renderer.marks or selection is not None:
+                strip = renderer.marked(strip, number, row, block, selection)
+        if y == size.height - 1 and self.scroller.unseen:
+            strip = renderer.with_marker(strip, size.width)
+        return strip
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text: gutters left out, soft-wrapped rows joined."""
+        return copied(self.selection.rows(selection)), "\n"
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Scrolling away from the end pins the view; reaching the end lets it follow again."""
+        super().watch_scroll_y(old_value, new_value)
+        if self.scroller.scrolled(round(new_value)):
+            self.painting.scrolled()
 
     def on_click(self, event: events.Click) -> None:
         """Fold at a header, go to the end at the marker, select a word or line, ask for a link."""
         if event.chain > 1:
             # Textual would select the whole chat.
             event.prevent_default()
-            self.select_around(event.x, event.y, words=event.chain == 2)
+            self.selection.select_around(event.x, event.y, words=event.chain == 2)
             return
-        if self.unseen and event.y == self.size.height - 1 and event.x > self.size.width - 16:
+        is_last = event.y == self.size.height - 1
+        if is_last and self.scroller.unseen and event.x > self.size.width - _MARKER_CELLS:
             self.scroll_end(animate=False)
             return
-        found = self.shelf.row_at(self.scroll_offset.y + event.y)
-        if found is None:
+        shown = self.block_list.row_at(self.scroll_offset.y + event.y)
+        if shown is None:
             return
-        row, block = found
+        row, block = shown
         is_tool = block.kind is BlockKind.TOOL and row is block.row(block.lead)
         if is_tool or (block.has_header and row is block.header()):
-            self.toggle_fold(block.id)
-        elif self.text_selection is None and (address := self.link_at(event.x, event.y)):
+            self.folding.toggle(block.id)
+        elif self.text_selection is None and (address := self.selection.link_at(event.x, event.y)):
             # a selection that is still there was dragged just now
-            self.post_message(self.LinkClicked(address))
+            self.post_message(LinkClicked(address))
+
+    # The canvas
+
+    def on_mount(self) -> None:
+        """Paint what came before the widget had a size."""
+        self._update_canvas()
+
+    def on_resize(self) -> None:
+        """Paint again at the new width; what is in view comes first."""
+        # The padding of a strip depends on the whole width, its rows only on the measure.
+        self.renderer.clear()
+        self._update_canvas()
+
+    def notify_style_update(self) -> None:
+        """Paint again when the theme has changed."""
+        super().notify_style_update()
+        if self.block_list.canvas is not None:
+            self.call_later(self._update_canvas)
+
+    def _update_canvas(self) -> None:
+        if not self.size.width or not self.is_attached:
+            return
+        full = self.get_component_rich_style
+        palette = palette_from(full, partial(full, partial=True))
+        width = min(max(self.size.width - MARGIN - 1, _NARROWEST), WIDEST)
+        has_colours = not (self.app.no_color or self.app.native_ansi_color)
+        canvas = Canvas(width, palette, has_colours)
+        if canvas == self.block_list.canvas:
+            self.scroller.place()
+            self.painting.wake()
+            return
+        self.scroller.keep_text()
+        self.renderer.clear()
+        self.block_list.canvas = canvas
+        if self.block_list.blocks:
+            self.selection.clear()
+        self.block_list.estimate_all(canvas)
+        self.scroller.show_change(0, None)
+        self.painting.paint_slice()
+        self.refresh()

@@ -4,7 +4,7 @@ from textual.geometry import Offset
 from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 
-from ollm_tui.tui.transcript.selecting import SelectableRows
+from ollm_tui.tui.transcript.transcript import Transcript
 
 
 class TranscriptSelection(Screen[ScreenResultType]):
@@ -15,10 +15,10 @@ class TranscriptSelection(Screen[ScreenResultType]):
         view, region = self._view_at(x, y)
         if view is None:
             return super().get_widget_and_offset_at(x, y)
-        return view, view.text_place(x - region.x, y - region.y)
+        return view, view.selection.position_at(x - region.x, y - region.y)
 
-    def _view_at(self, x: int, y: int) -> tuple[SelectableRows | None, Offset]:
-        for view in self.query(SelectableRows):
+    def _view_at(self, x: int, y: int) -> tuple[Transcript | None, Offset]:
+        for view in self.query(Transcript):
             region = view.scrollable_content_region
             if view.is_on_screen and region.contains(x, y):
                 return view, region.offset

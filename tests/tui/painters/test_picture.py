@@ -12,7 +12,7 @@ from ollm_tui.tui.transcript.painters.painter import Change
 from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
 from ollm_tui.tui.transcript.painters.rows import row_cells
 from ollm_tui.tui.transcript.picture_source import PictureSource
-from ollm_tui.tui.transcript.strips import copied
+from ollm_tui.tui.transcript.selection import copied
 from tests.support.drawn import KINDS, bomb, flat, halves
 from tests.tui.painters.painting import canvas, looks, rows, texts
 

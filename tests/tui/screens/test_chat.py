@@ -71,10 +71,10 @@ async def test_scrolling_up_pins_and_the_end_follows_again(config: Path) -> None
         await stage.settle()
         await stage.pilot.press("pageup")
         await stage.settle()
-        assert stage.chat.transcript.pinned
+        assert stage.chat.transcript.scroller.pinned
         await stage.pilot.press("ctrl+end")
         await stage.settle()
-        assert not stage.chat.transcript.pinned
+        assert not stage.chat.transcript.scroller.pinned
         await stage.pilot.press("ctrl+home")
         await stage.settle()
         assert stage.chat.transcript.scroll_y == 0
@@ -190,8 +190,8 @@ async def test_sending_goes_to_the_end_from_wherever_one_reads(config: Path) -> 
             view.add_note(f"line-{number}", f"line {number}")
         await stage.settle()
         view.scroll_home(animate=False)
-        assert view.pinned
+        assert view.scroller.pinned
         await stage.ask("and now?")
         await stage.settle()
-        assert not view.pinned
+        assert not view.scroller.pinned
         assert view.scroll_offset.y == view.max_scroll_y

@@ -28,7 +28,7 @@ async def click(stage: Stage, words: str, after: int = 1) -> None:
     """Click into the first row that shows these words."""
     view = stage.chat.transcript
     for number in range(view.size.height):
-        found = view.shelf.row_at(view.scroll_offset.y + number)
+        found = view.block_list.row_at(view.scroll_offset.y + number)
         if found is not None and words in found[0].text:
             x = MARGIN + found[0].text.index(words) + after
             await stage.pilot.click(Transcript, offset=(x, number))
@@ -256,9 +256,9 @@ async def test_an_address_in_a_question_is_a_link_on_each_of_its_rows(config: Pa
         places = [y for y in range(8) if "abc/abc" in (view.render_line(y).text)]
         assert len(places) > 2
         for y in places:
-            assert view.link_at(10, y) == address
-        assert view.link_at(1, places[0]) is None
-        assert view.link_at(70, view.size.height - 1) is None
+            assert view.selection.link_at(10, y) == address
+        assert view.selection.link_at(1, places[0]) is None
+        assert view.selection.link_at(70, view.size.height - 1) is None
 
 
 async def test_the_end_of_a_dragged_selection_asks_nothing(config: Path) -> None:

@@ -39,7 +39,7 @@ async def test_a_new_chat_while_it_streams_stops_the_old_one(config: Path) -> No
         assert old.signals[0] is not None
         assert old.signals[0].aborted
         assert not old.is_open
-        assert len(stage.chat.transcript.shelf) == 0
+        assert len(stage.chat.transcript.block_list) == 0
 
 
 async def test_what_is_asked_in_a_new_chat_while_the_old_one_closes_is_asked_there(

@@ -135,7 +135,7 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
         await pilot.press("f4")
         await pilot.pause()
         assert isinstance(app.screen, PickModel)
-        notes = [block.source.text for block in screen.transcript.shelf.blocks]
+        notes = [block.source.text for block in screen.transcript.block_list.blocks]
         assert notes[0] == "[keymap] gives Ctrl+N to both chat.new and chat.help."
 
 

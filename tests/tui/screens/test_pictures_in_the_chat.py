@@ -9,7 +9,7 @@ from textual.widgets import TextArea
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.chat_events import MediaDelta
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.transcript.pictures import PictureRows
+from ollm_tui.tui.transcript.pictures import PictureDecoder
 from tests.support.drawn import Image, bomb, saved
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
@@ -56,7 +56,7 @@ async def test_how_a_picture_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if state == "waiting":
-        monkeypatch.setattr(PictureRows, "_want_decoded", lambda *_: None)
+        monkeypatch.setattr(PictureDecoder, "request", lambda *_: None)
     async with staged(tmp_path / "config.toml", size=size) as stage:
         if state == "words":
             link = ImageContent(url="https://example.org/boats/2024/red-boat.webp")

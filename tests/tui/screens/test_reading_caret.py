@@ -90,7 +90,7 @@ async def test_the_caret_wakes_what_sleeps_and_stays_in_view(config: Path) -> No
             view.finish(f"w{number}")
         await stage.settle()
         await press(stage, "alt+up", "v", "ctrl+home")
-        assert carets(stage) == [view.shelf.blocks[0].source.text[0]]
+        assert carets(stage) == [view.block_list.blocks[0].source.text[0]]
         assert "question 0" in stage.screen_text
         await press(stage, "pagedown", "shift+pagedown", "ctrl+shift+end")
         assert len(carets(stage)) == 1

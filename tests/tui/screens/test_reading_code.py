@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.selection import Selection
 
-from ollm_tui.tui.transcript import view as transcript_view
+from ollm_tui.tui.transcript import painting
 from tests.support.reading import (
     CODE,
     broadly_barred,
@@ -47,7 +47,7 @@ async def test_code_is_found_in_an_answer_that_sleeps_or_is_still_painted(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # where it is matters here, not how long a person waits for it on a busy machine
-    monkeypatch.setattr(transcript_view, "MOST_WAIT_S", 30)
+    monkeypatch.setattr(painting, "MOST_WAIT_S", 30)
     async with staged(config) as stage:
         view = stage.chat.transcript
         for name in ("first", "last"):
@@ -59,7 +59,7 @@ async def test_code_is_found_in_an_answer_that_sleeps_or_is_still_painted(
         await view.run_action("cursor_code(1)")
         await press(stage, "c")
         assert stage.app.clipboard == "one\n\tx  "
-        assert view.shelf.blocks[0].painter is None
+        assert view.block_list.blocks[0].painter is None
         await press(stage, "home", "tab", "tab", "c")
         assert stage.app.clipboard == "two"
         assert broadly_barred(stage)[-1] == "two"

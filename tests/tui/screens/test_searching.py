@@ -202,7 +202,7 @@ async def test_escape_closes_the_search_first_and_then_stops_the_answer(tmp_path
                 await stage.pilot.pause(0.02)
         await stage.settle()
         assert current(stage) == "sky"
-        assert stage.chat.transcript.unseen
+        assert stage.chat.transcript.scroller.unseen
         await stage.pilot.press("escape")
         await stage.settle()
         assert not stage.chat.search_bar.display
@@ -302,7 +302,7 @@ async def test_nothing_is_looked_at_once_the_search_is_closed(tmp_path: Path) ->
         await stage.pilot.press("escape")
         await stage.settle()
         assert not [worker for worker in stage.app.workers if worker.group == "search"]
-        assert stage.chat.transcript.marks == []
+        assert stage.chat.transcript.renderer.marks == []
 
 
 async def test_leaving_the_chat_ends_the_search(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
 from ollm_tui.tui.transcript.painters.plain_painter import PlainPainter
 from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.selection import copied
 from ollm_tui.tui.transcript.source import TextSource
-from ollm_tui.tui.transcript.strips import copied
 
 WIDTH = 16
 PIECES = (

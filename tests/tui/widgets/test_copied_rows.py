@@ -6,7 +6,7 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL, Selection
 
-from ollm_tui.tui.transcript.strips import Selected, copied
+from ollm_tui.tui.transcript.selection import Selected, copied
 from ollm_tui.tui.transcript.transcript import Transcript
 from tests.tui.widgets.test_transcript import room, settled
 
@@ -24,7 +24,7 @@ def add_answer(transcript: Transcript, name: str, text: str) -> None:
 
 async def half_painted(pilot: Pilot[None], transcript: Transcript) -> None:
     """Wait until there are some rows and not all."""
-    block = transcript.shelf.blocks[0]
+    block = transcript.block_list.blocks[0]
     while block.painter is None or not block.painter.row_count:
         await pilot.pause()
     assert transcript.busy
@@ -38,14 +38,14 @@ async def test_a_block_that_is_still_painted_is_copied_whole() -> None:
     async with room() as (pilot, transcript, _):
         add_answer(transcript, "long", LONG * 20)
         await half_painted(pilot, transcript)
-        assert copied(transcript.selected_rows(SELECT_ALL)) == SHOWN * 20
+        assert copied(transcript.selection.rows(SELECT_ALL)) == SHOWN * 20
 
 
 async def test_another_width_in_the_middle_of_a_copy_changes_nothing_in_it() -> None:
     async with room() as (pilot, transcript, _):
         add_answer(transcript, "long", LONG)
         await settled(pilot, transcript)
-        rows = transcript.selected_rows(SELECT_ALL)
+        rows = transcript.selection.rows(SELECT_ALL)
         begun = first_rows(rows, 500)
         await pilot.resize_terminal(30, 12)
         await pilot.pause()
@@ -56,9 +56,9 @@ async def test_rows_that_are_let_go_in_the_middle_of_a_copy_are_in_it() -> None:
     async with room() as (pilot, transcript, _):
         add_answer(transcript, "long", LONG)
         await settled(pilot, transcript)
-        rows = transcript.selected_rows(SELECT_ALL)
+        rows = transcript.selection.rows(SELECT_ALL)
         begun = first_rows(rows, 500)
-        transcript.shelf.blocks[0].sleep()
+        transcript.block_list.blocks[0].sleep()
         transcript.clear()
         assert copied([*begun, *rows]) == SHOWN
 
@@ -70,10 +70,10 @@ async def test_whether_there_is_text_is_told_without_painting() -> None:
         for number in range(5):
             add_answer(transcript, f"later {number}", LONG)
             await settled(pilot, transcript)
-        first = transcript.shelf.blocks[0]
+        first = transcript.block_list.blocks[0]
         assert first.painter is None
         app.screen.selections = {transcript: SELECT_ALL}
-        assert transcript.has_selected_text()
+        assert transcript.selection.has_text()
         assert first.painter is None
 
 
@@ -84,9 +84,9 @@ async def test_an_empty_selection_and_a_folded_block_have_no_text() -> None:
         transcript.finish("thinking")
         await settled(pilot, transcript)
         app.screen.selections = {transcript: SELECT_ALL}
-        assert not transcript.has_selected_text()
-        transcript.toggle_fold("thinking")
+        assert not transcript.selection.has_text()
+        transcript.folding.toggle("thinking")
         app.screen.selections = {transcript: SELECT_ALL}
-        assert transcript.has_selected_text()
+        assert transcript.selection.has_text()
         app.screen.selections = {transcript: Selection(Offset(4, 1), Offset(4, 1))}
-        assert not transcript.has_selected_text()
+        assert not transcript.selection.has_text()

@@ -4,8 +4,8 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
 
+from ollm_tui.tui.transcript.painting import NEAR_ROWS
 from ollm_tui.tui.transcript.transcript import Transcript
-from ollm_tui.tui.transcript.view import NEAR_ROWS
 from tests.tui.widgets.test_transcript import lines, room, settled
 
 
@@ -23,7 +23,7 @@ def load(transcript: Transcript, count: int) -> None:
 
 
 def awake(transcript: Transcript) -> list[int]:
-    blocks = transcript.shelf.blocks
+    blocks = transcript.block_list.blocks
     return [index for index, block in enumerate(blocks) if block.painter is not None]
 
 
@@ -36,7 +36,7 @@ async def test_the_end_of_a_long_chat_is_shown_and_the_rest_sleeps() -> None:
         found = awake(transcript)
         assert found[-1] == 2999
         assert found[0] > 2500
-        assert sum(transcript.shelf.blocks[index].row_count for index in found) < 2 * NEAR_ROWS
+        assert sum(transcript.block_list.blocks[index].row_count for index in found) < 2 * NEAR_ROWS
 
 
 async def test_the_beginning_is_painted_when_it_is_looked_at_and_the_end_sleeps_again() -> None:
@@ -81,7 +81,7 @@ async def test_a_selection_stays_on_its_text_while_blocks_above_are_painted() ->
         load(transcript, 1500)
         await settled(pilot, transcript)
         transcript.scroll_to(y=transcript.max_scroll_y // 2, animate=False)
-        place = transcript.text_place(3, 4)
+        place = transcript.selection.position_at(3, 4)
         app.screen.selections = {transcript: Selection(place, Offset(400, place.y))}
         text = app.screen.get_selected_text()
         assert transcript.busy
@@ -122,12 +122,12 @@ async def test_folds_count_also_for_what_sleeps() -> None:
         transcript.append("h", "deep")
         transcript.finish("h")
         await settled(pilot, transcript)
-        assert transcript.toggle_tools()
+        assert transcript.folding.toggle_tools()
         transcript.scroll_home(animate=False)
         await settled(pilot, transcript)
         assert lines(transcript)[0].startswith("   ⚙ read_file  0.txt")
         assert lines(transcript)[1] == "     line"
-        transcript.toggle_tools()
+        transcript.folding.toggle_tools()
         await settled(pilot, transcript)
         assert lines(transcript)[1].startswith("   ⚙ read_file  1.txt")
 
@@ -140,10 +140,10 @@ async def test_a_growing_answer_is_painted_far_from_the_view_too_and_said() -> N
         await settled(pilot, transcript)
         transcript.scroll_home(animate=False)
         await settled(pilot, transcript)
-        assert not transcript.unseen
+        assert not transcript.scroller.unseen
         transcript.append("new", " and more\n\nand more\n\nand more")
         await settled(pilot, transcript)
-        assert transcript.unseen
+        assert transcript.scroller.unseen
         transcript.scroll_end(animate=False)
         await settled(pilot, transcript)
         assert lines(transcript)[-1] == "   and more"

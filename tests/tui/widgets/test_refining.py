@@ -27,7 +27,7 @@ async def test_the_end_of_long_code_is_seen_before_its_colours() -> None:
         transcript.add_answer("a")
         transcript.append("a", CODE + "last line")
         transcript.finish("a")
-        block = transcript.shelf.block("a")
+        block = transcript.block_list.block("a")
         while transcript.busy and not refining(block):
             await asyncio.sleep(0)
         assert refining(block)
@@ -43,7 +43,7 @@ async def test_a_long_answer_that_comes_at_once_is_seen_while_it_is_painted() ->
         transcript.append("a", CODE)
         transcript.finish("a")
         transcript.add_note("n", "a note below", "stats")
-        block = transcript.shelf.block("a")
+        block = transcript.block_list.block("a")
         while block.painter is None or block.painter.row_count < 50:
             await asyncio.sleep(0)
         assert block.painter.row_count < 6000

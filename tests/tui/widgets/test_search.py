@@ -19,10 +19,10 @@ CANVAS = Canvas(20, Palette())
 
 
 def searched(transcript: Transcript, needle: str, *, done: bool = True) -> Search:
-    canvas = transcript.canvas
+    canvas = transcript.block_list.canvas
     assert canvas is not None
-    search = Search(Needle(needle), transcript.shelf.blocks, canvas)
-    search.begin(len(transcript.shelf) - 1, ANYWHERE)
+    search = Search(Needle(needle), transcript.block_list.blocks, canvas)
+    search.begin(len(transcript.block_list) - 1, ANYWHERE)
     if done:
         finish(search)
     return search
@@ -100,7 +100,7 @@ async def test_what_is_folded_is_searched_as_if_it_were_open() -> None:
         search = searched(transcript, "sky")
         assert search.tally.total == 3
         assert search.place == (1, 20)
-        assert transcript.shelf.blocks[1].height == 2
+        assert transcript.block_list.blocks[1].height == 2
 
 
 async def test_an_answer_that_grows_is_looked_at_again() -> None:
@@ -213,7 +213,7 @@ CHANGES = st.one_of(
 
 
 def change_chat(transcript: Transcript, what: str, value: str, block_id: str) -> None:
-    blocks = transcript.shelf.blocks
+    blocks = transcript.block_list.blocks
     if what == "user":
         transcript.add_user(block_id, value)
     elif what == "answer":
@@ -232,7 +232,7 @@ def change_chat(transcript: Transcript, what: str, value: str, block_id: str) ->
 
 
 def change(transcript: Transcript, search: Search, what: str, value: object) -> None:
-    blocks = transcript.shelf.blocks
+    blocks = transcript.block_list.blocks
     match what, value:
         case "finish", _ if blocks:
             transcript.finish(blocks[-1].id)
@@ -255,7 +255,7 @@ def test_whatever_happens_to_the_chat_the_count_is_right_in_the_end(
     changes: list[tuple[str, object]],
 ) -> None:
     transcript = Transcript()
-    blocks = transcript.shelf.blocks
+    blocks = transcript.block_list.blocks
     search = Search(Needle("sky"), blocks, Canvas(20, Palette()))
     search.begin(0, ANYWHERE)
     for number, (what, value) in enumerate(changes):
@@ -310,9 +310,9 @@ def test_a_search_is_left_alone_by_an_answer_that_grows_and_leaves_it_alone(
 ) -> None:
     transcript = Transcript()
     transcript.add_answer("a")
-    (block,) = transcript.shelf.blocks
-    queue = PaintQueue(transcript.shelf)
-    search = Search(Needle("sky"), transcript.shelf.blocks, CANVAS)
+    (block,) = transcript.block_list.blocks
+    queue = PaintQueue(transcript.block_list)
+    search = Search(Needle("sky"), transcript.block_list.blocks, CANVAS)
     search.begin(0, ANYWHERE)
     for what, piece in changes:
         grow(transcript, queue, what, piece)
@@ -325,7 +325,7 @@ def test_a_search_is_left_alone_by_an_answer_that_grows_and_leaves_it_alone(
     finish(search)
     search.follow()
     finish(search)
-    fresh = Search(Needle("sky"), transcript.shelf.blocks, CANVAS)
+    fresh = Search(Needle("sky"), transcript.block_list.blocks, CANVAS)
     fresh.begin(0, ANYWHERE)
     finish(fresh)
     assert search.tally.total == fresh.tally.total
@@ -336,13 +336,13 @@ async def test_a_search_goes_on_while_the_open_end_of_an_answer_gets_shorter() -
         transcript.add_answer("a")
         transcript.append("a", "a sky\n\n" * 200 + OPEN_LINK)
         await settled(pilot, transcript)
-        rows = transcript.shelf.total
+        rows = transcript.block_list.total
         search = searched(transcript, "sky", done=False)
         for _ in range(5):
             assert search.work(0.0)
         transcript.append("a", ") and a sky")
         await settled(pilot, transcript)
-        assert transcript.shelf.total < rows
+        assert transcript.block_list.total < rows
         finish(search)
         search.follow()
         finish(search)
@@ -354,7 +354,7 @@ async def test_marks_are_on_the_letters_and_the_current_one_differs() -> None:
         answer(transcript, "a", "> sky and sky")
         await settled(pilot, transcript)
         search = searched(transcript, "sky")
-        (block,) = transcript.shelf.blocks
+        (block,) = transcript.block_list.blocks
         row = block.row(0)
         spans = list(SearchMarks(search).spans(block, 0, 0, row))
         assert [(row.text[low - 3 : high - 3], name) for low, high, name in spans] == [
@@ -369,10 +369,10 @@ async def test_the_words_below_a_picture_are_found_before_and_after_it_is_looked
         load(transcript, 900)
         await settled(pilot, transcript)
         asleep = searched(transcript, "sky")
-        assert transcript.shelf.blocks[0].painter is None
+        assert transcript.block_list.blocks[0].painter is None
         transcript.scroll_home(animate=False)
         await settled(pilot, transcript)
-        (block, *_others) = transcript.shelf.blocks
+        (block, *_others) = transcript.block_list.blocks
         assert asleep.place == searched(transcript, "sky").place
         assert asleep.place is not None
         row = block.row(asleep.place[1])
@@ -386,7 +386,7 @@ async def test_rows_that_have_changed_are_not_marked_where_the_words_are_gone() 
         transcript.append("a", "the sky `ab")
         await settled(pilot, transcript)
         marks = SearchMarks(searched(transcript, "ab"))
-        (block,) = transcript.shelf.blocks
+        (block,) = transcript.block_list.blocks
         assert list(marks.spans(block, 0, 0, block.row(0)))
         transcript.append("a", "` c")
         await settled(pilot, transcript)

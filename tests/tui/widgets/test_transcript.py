@@ -9,7 +9,8 @@ from textual.pilot import Pilot
 from textual.selection import Selection
 from textual.strip import Strip
 
-from ollm_tui.tui.transcript import view
+from ollm_tui.tui.transcript import painting
+from ollm_tui.tui.transcript.messages import PinnedChanged
 from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.transcript import Transcript
 from ollm_tui.tui.widgets.selection import TranscriptSelection
@@ -30,8 +31,8 @@ class Room(App[None]):
     def get_default_screen(self) -> Holder:
         return Holder()
 
-    @on(Transcript.PinnedChanged)
-    def note(self, event: Transcript.PinnedChanged) -> None:
+    @on(PinnedChanged)
+    def note(self, event: PinnedChanged) -> None:
         self.heard.append((event.pinned, event.unseen))
 
 
@@ -54,7 +55,9 @@ async def settled(pilot: Pilot[None], transcript: Transcript) -> None:
 
 
 def content(transcript: Transcript) -> list[Row]:
-    found = (transcript.shelf.row_at(number) for number in range(transcript.virtual_size.height))
+    found = (
+        transcript.block_list.row_at(number) for number in range(transcript.virtual_size.height)
+    )
     return [each[0] for each in found if each is not None]
 
 
@@ -129,21 +132,21 @@ async def test_thinking_is_open_while_it_streams_and_folds_when_done() -> None:
         transcript.finish("t", summary="thought for 1 s")
         await settled(pilot, transcript)
         assert lines(transcript)[:2] == ["   ▸ thought for 1 s", ""]
-        transcript.toggle_fold("t")
+        transcript.folding.toggle("t")
         assert lines(transcript)[:2] == ["   ▾ thought for 1 s", "   step one"]
-        transcript.toggle_thinking()
+        transcript.folding.toggle_thinking()
         assert lines(transcript)[0] == "   ▸ thought for 1 s"
-        transcript.toggle_thinking()
+        transcript.folding.toggle_thinking()
         assert lines(transcript)[:2] == ["   ▾ thought for 1 s", "   step one"]
 
 
 async def test_the_header_of_thinking_has_its_colours_before_anything_is_painted() -> None:
     async with room() as (pilot, transcript, _):
         transcript.add_thinking("t")
-        first = transcript.shelf.blocks[0].header()
+        first = transcript.block_list.blocks[0].header()
         transcript.append("t", "step one")
         await settled(pilot, transcript)
-        assert transcript.shelf.blocks[0].header() == first
+        assert transcript.block_list.blocks[0].header() == first
         assert all(segment.style and segment.style.bgcolor for segment in first.segments)
 
 
@@ -151,7 +154,7 @@ async def test_thinking_folded_while_it_streams_stays_folded_and_so_does_the_nex
     async with room() as (pilot, transcript, _):
         transcript.add_thinking("t")
         transcript.append("t", "step one")
-        transcript.toggle_thinking()
+        transcript.folding.toggle_thinking()
         await settled(pilot, transcript)
         assert lines(transcript)[:2] == ["   ▸ thinking", ""]
         transcript.finish("t", summary="thought for 1 s")
@@ -159,14 +162,14 @@ async def test_thinking_folded_while_it_streams_stays_folded_and_so_does_the_nex
         transcript.append("u", "step two")
         await settled(pilot, transcript)
         assert lines(transcript)[:4] == ["   ▸ thought for 1 s", "", "   ▸ thinking", ""]
-        transcript.toggle_thinking()
+        transcript.folding.toggle_thinking()
         await settled(pilot, transcript)
         assert "   step two" in lines(transcript)
 
 
 async def test_shown_thinking_stays_open() -> None:
     async with room() as (pilot, transcript, _):
-        transcript.show_thinking = True
+        transcript.folding.show_thinking = True
         transcript.add_thinking("t")
         transcript.append("t", "step one")
         transcript.finish("t", summary="thought")
@@ -199,13 +202,13 @@ async def test_the_view_follows_the_end_until_it_is_scrolled_away() -> None:
         top = lines(transcript)[0]
         transcript.append("long", "\n\nmore text\n\nand more")
         await settled(pilot, transcript)
-        assert transcript.pinned
+        assert transcript.scroller.pinned
         assert lines(transcript)[0] == top
         assert lines(transcript)[-1].endswith(" ↓ new output")
         assert app.heard == [(True, False), (True, True)]
         transcript.scroll_end(animate=False)
         await settled(pilot, transcript)
-        assert not transcript.pinned
+        assert not transcript.scroller.pinned
         assert lines(transcript)[-1] == "   and more"
         assert app.heard[-1] == (False, False)
         transcript.append("long", "\n\nlast")
@@ -262,7 +265,7 @@ async def test_what_is_typed_is_shown_before_more_is_painted_but_not_for_ever(
     monkeypatch: pytest.MonkeyPatch, typed_for: float, is_painted: bool
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(view, "monotonic", lambda: now)
+    monkeypatch.setattr(painting, "monotonic", lambda: now)
     async with room() as (pilot, transcript, _):
         transcript.add_answer("a")
         transcript.append("a", "one ")
@@ -270,7 +273,7 @@ async def test_what_is_typed_is_shown_before_more_is_painted_but_not_for_ever(
             await pilot.pause()
             now += 0.01
         now += typed_for
-        transcript.make_way()
+        transcript.painting.make_way()
         transcript.append("a", "two")
         for _ in range(20):
             await pilot.pause(0.01)
@@ -283,7 +286,7 @@ async def test_what_is_typed_is_shown_before_more_is_painted_but_not_for_ever(
 async def test_idle_keeps_no_timer() -> None:
     async with room() as (pilot, transcript, _):
         await fill(pilot, transcript)
-        assert transcript._frame_timer is None
+        assert transcript.painting._frame_timer is None
 
 
 async def test_only_changed_rows_are_drawn_while_the_view_stands_still(
@@ -392,20 +395,20 @@ async def test_folding_drops_a_selection_whose_rows_have_moved() -> None:
         transcript.finish("t")
         await fill(pilot, transcript, "text")
         app.screen.selections = {transcript: Selection(Offset(0, 0), Offset(5, 1))}
-        transcript.toggle_fold("t")
+        transcript.folding.toggle("t")
         assert app.screen.selections == {}
 
 
 async def test_sources_are_given_back_as_they_came() -> None:
     async with room() as (_, transcript, __):
-        assert transcript.last_answer_text() is None
+        assert transcript.block_list.last_answer_text() is None
         transcript.add_answer("a")
         transcript.append("a", "**x**\r\n\x1b")
         transcript.add_answer("b")
         transcript.add_user("u", "y")
-        assert transcript.source("a") == "**x**\r\n\x1b"
-        assert transcript.last_answer_text() == "**x**\r\n\x1b"
-        assert transcript.source("u") == "y"
+        assert transcript.block_list.block("a").source.text == "**x**\r\n\x1b"
+        assert transcript.block_list.last_answer_text() == "**x**\r\n\x1b"
+        assert transcript.block_list.block("u").source.text == "y"
 
 
 async def test_blocks_can_be_taken_away() -> None:
@@ -415,7 +418,7 @@ async def test_blocks_can_be_taken_away() -> None:
         transcript.remove_from("long")
         await settled(pilot, transcript)
         assert lines(transcript)[:2] == [" ▌ keep", ""]
-        assert "long" not in transcript
+        assert "long" not in transcript.block_list
         transcript.clear()
         assert transcript.virtual_size.height == 0
         transcript.add_user("u", "again")
@@ -436,7 +439,7 @@ async def test_the_newest_of_many_blocks_are_painted_first() -> None:
             transcript.add_answer(f"a{number}")
             transcript.append(f"a{number}", f"answer **{number}** " + "word " * 50)
             transcript.finish(f"a{number}")
-        transcript._paint_slice()
+        transcript.painting.paint_slice()
         assert any("answer 199" in line for line in lines(transcript))
         await settled(pilot, transcript)
         assert any("answer 199" in line for line in lines(transcript))
@@ -446,20 +449,20 @@ async def test_the_newest_of_many_blocks_are_painted_first() -> None:
 async def test_a_pinned_view_stays_while_blocks_above_it_are_painted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(view, "SLICE_S", 0.0)
+    monkeypatch.setattr(painting, "SLICE_S", 0.0)
     async with room() as (pilot, transcript, _):
         for number in range(60):
             transcript.add_answer(f"a{number}")
             words = " ".join(f"word{number}-{place}" for place in range(200))
             transcript.append(f"a{number}", f"answer {number} {words}")
             transcript.finish(f"a{number}")
-        transcript._paint_slice()
-        while transcript._queue.holds_any(*transcript._in_view):
-            transcript._paint_slice()
+        transcript.painting.paint_slice()
+        while transcript.painting._queue.holds_any(*transcript.scroller.in_view):
+            transcript.painting.paint_slice()
         transcript.scroll_to(y=transcript.max_scroll_y - 3, animate=False)
         top = lines(transcript)[0]
         assert transcript.busy
-        assert transcript.pinned
+        assert transcript.scroller.pinned
         await settled(pilot, transcript)
         assert lines(transcript)[0] == top
 
@@ -473,7 +476,7 @@ async def test_unfolding_thinking_above_a_pinned_view_keeps_its_place() -> None:
         transcript.scroll_to(y=40, animate=False)
         top = lines(transcript)[0]
         before = transcript.scroll_offset.y
-        transcript.toggle_thinking()
+        transcript.folding.toggle_thinking()
         assert lines(transcript)[0] == top
         await settled(pilot, transcript)
         assert lines(transcript)[0] == top

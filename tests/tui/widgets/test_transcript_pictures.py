@@ -9,10 +9,9 @@ from textual.pilot import Pilot
 
 from ollm_tui.tui.transcript import picture_source
 from ollm_tui.tui.transcript.painters.half_blocks import half_block_row
-from ollm_tui.tui.transcript.selecting import SelectableRows
+from ollm_tui.tui.transcript.painting import NEAR_ROWS
 from ollm_tui.tui.transcript.thumbnail import can_decode, make_thumbnail
 from ollm_tui.tui.transcript.transcript import Transcript
-from ollm_tui.tui.transcript.view import NEAR_ROWS
 from tests.support.drawn import bomb, flat, halves, moving
 from tests.support.guarded.fair_clock import wait
 from tests.tui.widgets.test_transcript import lines, room, settled
@@ -48,7 +47,7 @@ async def painted(pilot: Pilot[None], transcript: Transcript) -> None:
     """Wait until everything but the decoding is done."""
     for _ in range(1000):
         await pilot.pause()
-        if not SelectableRows.busy.__get__(transcript):
+        if not transcript.painting.busy:
             return
     raise AssertionError("the transcript never settled")
 
@@ -68,14 +67,14 @@ def fill(transcript: Transcript, data: bytes, count: int = 1) -> None:
 async def test_the_text_below_never_moves(data: bytes, darkroom: Darkroom) -> None:
     async with room(height=24) as (pilot, transcript, _):
         fill(transcript, data)
-        first = transcript.shelf.block("p0").height
+        first = transcript.block_list.block("p0").height
         await painted(pilot, transcript)
         before = lines(transcript)
         assert "   ╭" in before[2]
         darkroom.door.set()
         await settled(pilot, transcript)
         after = lines(transcript)
-        assert transcript.shelf.block("p0").height == first > 3
+        assert transcript.block_list.block("p0").height == first > 3
         place = before.index("   answer 0")
         assert after[place:] == before[place:]
         assert after[0] == before[0]
@@ -113,8 +112,8 @@ async def test_a_reader_above_keeps_the_place_and_hears_of_nothing_new(darkroom:
         assert [line for line in lines(transcript) if "picture" in line or "answer" in line] == [
             line for line in before if "picture" in line or "answer" in line
         ]
-        assert transcript.pinned
-        assert not transcript.unseen
+        assert transcript.scroller.pinned
+        assert not transcript.scroller.unseen
         assert (True, True) not in app.heard
 
 
@@ -157,7 +156,7 @@ async def test_a_picture_that_slept_comes_back(darkroom: Darkroom) -> None:
         transcript.append("long", "\n\n".join(f"paragraph {n}" for n in range(3 * NEAR_ROWS)))
         transcript.finish("long")
         await settled(pilot, transcript)
-        block = transcript.shelf.block("p0")
+        block = transcript.block_list.block("p0")
         assert block.painter is None
         half_block_row.cache_clear()
         transcript.scroll_home(animate=False)
@@ -283,7 +282,7 @@ async def test_the_words_are_selected_and_copied_not_the_picture() -> None:
         assert copied.split("\n") == [
             "what is picture 0?",
             "",
-            transcript.source("p0"),
+            transcript.block_list.block("p0").source.text,
             "",
             "answer 0",
         ]

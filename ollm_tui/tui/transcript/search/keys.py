@@ -48,7 +48,7 @@ class Searching(TranscriptKeys):
             # loaded with the first search: the first screen needs nothing of it
             from ollm_tui.tui.transcript.search.session import TranscriptSearch
 
-            self.finder = TranscriptSearch(self)
+            self.finder = TranscriptSearch(self.transcript, self.search_bar)
             self.finder.open(text or self._searched_for)
         else:
             self.finder.ask(text)

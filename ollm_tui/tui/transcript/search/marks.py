@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from ollm_tui.tui.transcript.block import MARGIN, Block
-from ollm_tui.tui.transcript.marks import Span
 from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painters.tool_call import PEEK_ROWS
+from ollm_tui.tui.transcript.rendering import Span
 from ollm_tui.tui.transcript.search.index import Looked
 from ollm_tui.tui.transcript.search.matches import Letters
 from ollm_tui.tui.transcript.search.search import Search

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
     from textual.worker import Worker
 
-    from ollm_tui.tui.transcript.search.keys import Searching
+    from ollm_tui.tui.transcript.search.bar import SearchBar
+    from ollm_tui.tui.transcript.transcript import Transcript
 
 SLICE_S: Final = 0.008
 """Most time that looking may take before keys get their turn."""
@@ -29,11 +30,14 @@ SAID_S: Final = 0.1
 class TranscriptSearch:
     """From the key that opens the line to the one that closes it."""
 
-    def __init__(self, screen: "Searching") -> None:
-        self._screen = screen
-        self._view = screen.transcript
-        self._back: Widget | None = screen.focused
-        self._bar = screen.search_bar
+    def __init__(self, transcript: "Transcript", bar: "SearchBar") -> None:
+        """Search in a transcript; the widget that has the focus gets it back in the end."""
+        self._view = transcript
+        self._blocks = transcript.block_list
+        self._scroller = transcript.scroller
+        self._renderer = transcript.renderer
+        self._bar = bar
+        self._back: Widget | None = bar.screen.focused
         self._search: Search | None = None
         self._marks: SearchMarks | None = None
         self._worker: Worker[None] | None = None
@@ -64,7 +68,7 @@ class TranscriptSearch:
         """Show the line and begin."""
         self._bar.ask(text)
         self.seek(self._bar.text)
-        self._worker = self._screen.run_worker(self._run, group="search", exclusive=True)
+        self._worker = self._bar.run_worker(self._run, group="search", exclusive=True)
 
     def ask(self, text: str) -> None:
         """Let another needle be written."""
@@ -75,11 +79,11 @@ class TranscriptSearch:
         if self._worker is not None:
             self._worker.cancel()
         self._set_search(None)
-        self._view.release_row()
+        self._scroller.release_row()
         if self._back is not None and self._back.is_attached and self._back.focusable:
-            self._screen.set_focus(self._back)
+            self._bar.screen.set_focus(self._back)
         else:
-            self._screen.focus_next("Composer")
+            self._bar.screen.focus_next("Composer")
         self._bar.hide()
 
     # The needle
@@ -88,28 +92,27 @@ class TranscriptSearch:
         """Search for another text, from where the person left the view."""
         if text == self.text and self._search is not None:
             return
-        if not (self._view.holds_row and self._has_origin):
+        if not (self._scroller.holds_row and self._has_origin):
             self._begin_at(self._lowest_in_view())
-        canvas, needle = self._view.canvas, Needle(text)
+        canvas, needle = self._blocks.canvas, Needle(text)
         if canvas is None or not needle:
             self._set_search(None)
         else:
-            search = Search(needle, self._view.shelf.blocks, canvas)
+            search = Search(needle, self._blocks.blocks, canvas)
             search.begin(*self._origin)
             self._set_search(search)
         self._changed.set()
 
     def _set_search(self, search: Search | None) -> None:
         if self._marks is not None:
-            self._view.marks.remove(self._marks)
+            self._renderer.remove_marks(self._marks)
         self._search, self._shown, self._marks = search, None, None
         self._goes = True
         if search is not None:
             self._marks = SearchMarks(search)
-            self._view.marks.insert(0, self._marks)
+            self._renderer.add_marks(self._marks, is_lowest=True)
         else:
             self._bar.say("")
-        self._view.refresh()
 
     def step(self, direction: Direction) -> None:
         """Go to an older or a newer match, now or as soon as one is found."""
@@ -132,13 +135,13 @@ class TranscriptSearch:
             self._changed = anyio.Event()
 
     def _look(self) -> bool:
-        search, canvas = self._search, self._view.canvas
+        search, canvas = self._search, self._blocks.canvas
         if search is None or canvas is None:
             return False
         if not search.is_for(canvas):
             search.repaint(canvas)
             # who has scrolled away wants to stay there
-            self._goes = self._view.holds_row
+            self._goes = self._scroller.holds_row
             self._shown = None
         now = monotonic()
         if now - self._followed_at > LOOK_AGAIN_S:
@@ -163,39 +166,38 @@ class TranscriptSearch:
         self._bar.say(tally_line(shown[0]))
         if shown[1] is not None and not is_same_match and self._goes:
             self._go()
-        self._view.refresh()
+        self._renderer.redraw()
 
     # The view
 
     def _go(self) -> None:
         place = self._search.place if self._search is not None else None
-        if place is None or place[0] >= len(self._view.shelf):
+        if place is None or place[0] >= len(self._blocks):
             return
         index, row = place
-        block = self._view.shelf.blocks[index]
+        block = self._blocks.blocks[index]
         if not shows_row(block, row):
-            self._view.toggle_fold(block.id, only_open=True)
-        self._view.show_row(index, block.lead + row)
+            self._view.folding.toggle(block.id, only_open=True)
+        self._view.painting.show_row(index, block.lead + row)
 
     def _begin_at(self, place: tuple[int, int]) -> None:
         """Let the next needle be looked for from there."""
-        blocks = self._view.shelf.blocks
+        blocks = self._blocks.blocks
         self._origin = place
         self._origin_block = blocks[place[0]] if place[0] < len(blocks) else None
 
     @property
     def _has_origin(self) -> bool:
         """Is the block still there that the next needle is looked for from?"""
-        blocks, index = self._view.shelf.blocks, self._origin[0]
+        blocks, index = self._blocks.blocks, self._origin[0]
         return index < len(blocks) and blocks[index] is self._origin_block
 
     def _lowest_in_view(self) -> tuple[int, int]:
         """The block at the lower edge, and the painter's row below that edge."""
-        view = self._view
-        if not view.shelf.blocks:
+        if not self._blocks.blocks:
             return 0, 0
-        index, offset = view.shelf.find(view.scroll_offset.y + view.size.height - 1)
-        return index, _row_below(view.shelf.blocks[index], offset)
+        index, offset = self._blocks.find(self._scroller.in_view[1] - 1)
+        return index, _row_below(self._blocks.blocks[index], offset)
 
     def _here(self) -> tuple[int, int]:
         """The current match, as a place to begin at; it is found again itself."""

@@ -1,0 +1,96 @@
+"""What is folded in a transcript: thinking, long prompts, and the output of tools."""
+
+from ollm_tui.tui.composer.paste import long_summary, needs_folding
+from ollm_tui.tui.transcript.block import Block, BlockKind
+from ollm_tui.tui.transcript.block_list import BlockList
+from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolPainter
+from ollm_tui.tui.transcript.painting import Painting
+from ollm_tui.tui.transcript.scroller import Scroller
+from ollm_tui.tui.transcript.selection import RowSelection
+from ollm_tui.tui.transcript.source import ToolSource
+
+
+class Folding:
+    """Folds and unfolds blocks; the view stays where it is."""
+
+    def __init__(
+        self,
+        block_list: BlockList,
+        painting: Painting,
+        scroller: Scroller,
+        selection: RowSelection,
+        *,
+        show_thinking: bool,
+        streams_thinking: bool,
+    ) -> None:
+        self._block_list = block_list
+        self._painting = painting
+        self._scroller = scroller
+        self._selection = selection
+        self._streams_thinking = streams_thinking
+        self.show_thinking = show_thinking
+        """Whether finished thinking stays open."""
+
+    def begin_thinking(self, block: Block) -> None:
+        """Fold thinking that begins, unless it is shown while it streams."""
+        block.fold(not (self._streams_thinking or self.show_thinking))
+
+    def end_thinking(self, block: Block, summary: str) -> None:
+        """Fold thinking that has ended to its summary, unless it is to stay open."""
+        block.fold(not self.show_thinking, summary)
+        if block.painter is not None:
+            self._painting.folded(block)
+
+    def fold_long(self, block: Block, text: str) -> None:
+        """Fold a prompt whose text is long."""
+        if needs_folding(text):
+            block.is_long = True
+            block.fold(True, long_summary(text))
+            self._painting.folded(block)
+
+    def toggle(self, block_id: str, *, only_open: bool = False) -> None:
+        """Fold or unfold one block of thinking, a long prompt, or the output of a tool."""
+        block = self._block_list.block(block_id)
+        if block.has_header:
+            block.fold(not block.folded and not only_open)
+            self._painting.folded(block)
+        elif only_open:
+            self._fold_tool(block, "open")
+        elif isinstance(block.painter, ToolPainter):
+            self._fold_tool(block, block.painter.next_fold())
+
+    def toggle_tools(self) -> bool:
+        """Unfold the output of all tools, or fold it; False when there is no tool."""
+        blocks = self._block_list.blocks
+        tools = [(b, b.source) for b in blocks if isinstance(b.source, ToolSource)]
+        is_any_folded = any(source.fold != "open" for _block, source in tools)
+        self._scroller.keep_top()
+        for block, _source in tools:
+            self._fold_tool(block, "open" if is_any_folded else "folded")
+        self._painting.rows_moved(0)
+        return bool(tools)
+
+    def _fold_tool(self, block: Block, fold: Fold) -> None:
+        self._selection.clear()
+        if isinstance(block.source, ToolSource):
+            block.source.fold = fold
+        if isinstance(block.painter, ToolPainter):
+            block.painter.set_fold(fold)
+            self._painting.changed(block)
+        else:
+            self._painting.estimate(block)
+
+    def toggle_thinking(self) -> None:
+        """Fold all thinking if the newest is open, else unfold it; later thinking follows suit."""
+        blocks = self._block_list.blocks
+        newest = next((b for b in reversed(blocks) if b.kind is BlockKind.THINKING), None)
+        self.show_thinking = newest.folded if newest else not self.show_thinking
+        if newest and not newest.finished:
+            self._streams_thinking = self.show_thinking
+        self._scroller.keep_top()
+        for index, block in enumerate(blocks):
+            if block.kind is BlockKind.THINKING and block.folded is self.show_thinking:
+                block.fold(not self.show_thinking)
+                self._block_list.measure(index)
+        self._painting.rows_moved(0)
+        self._scroller.let_go()

@@ -1,0 +1,213 @@
+"""The painting of a transcript: what is in view is painted, in slices, at most once a frame."""
+
+import asyncio
+from asyncio import TimerHandle
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+import anyio.lowlevel
+from textual import events
+from textual.widget import Widget
+
+from ollm_tui.tui.transcript.block import Block
+from ollm_tui.tui.transcript.block_list import BlockList
+from ollm_tui.tui.transcript.paint_queue import PaintQueue
+from ollm_tui.tui.transcript.painters.palette import Canvas
+from ollm_tui.tui.transcript.scroller import Scroller
+
+FRAME_S = 1 / 30
+"""Least time between two paintings of streamed text."""
+SLICE_S = 0.008
+"""Most time one painting may take before keys get their turn."""
+PAUSE_S = 0.003
+WAY_S = 0.02
+"""How long painting waits for what is typed: a frame of the screen, and some."""
+LONGEST_WAY_S = 0.1
+"""Most time without any painting while the user goes on typing."""
+MOST_WAIT_S = 0.3
+"""Most time a key waits for rows that it needs."""
+NEAR_ROWS = 1500
+"""Rows on each side of the view that are painted while nothing else is to do."""
+_LOOK_AGAIN: Final = 8
+"""Rows the view has to move before its surroundings are looked at again."""
+
+
+class Painting:
+    """Paints the blocks that change in view, and those that come into view."""
+
+    def __init__(
+        self,
+        view: Widget,
+        block_list: BlockList,
+        queue: PaintQueue,
+        scroller: Scroller,
+        clear_selection: Callable[[], None],
+    ) -> None:
+        """Begin with nothing to paint; a selection is cleared when its rows move."""
+        self._view = view
+        self._block_list = block_list
+        self._queue = queue
+        self._scroller = scroller
+        self._clear_selection = clear_selection
+        self._frame_timer: TimerHandle | None = None
+        self._painted_at = 0.0
+        self._way_until = 0.0
+        self._surroundings: tuple[Canvas, int, int, int] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is still to be painted."""
+        return self._frame_timer is not None or bool(self._queue)
+
+    # What has changed
+
+    def add(self, block: Block) -> None:
+        """Put a block at the end and paint it soon.
+
+        Raises:
+            ValueError: there is a block with its id.
+        """
+        self._block_list.add(block)
+        self.changed(block)
+
+    def changed(self, block: Block) -> None:
+        """Paint a block soon if it grows or has rows; any other waits until it is in view."""
+        index = self._block_list.index(block.id)
+        block.is_painted = False
+        if block.painter is not None or not block.finished:
+            self._queue.put(index)
+        else:
+            self._queue.drop(index)
+            self.estimate(block)
+        self.wake()
+
+    def refresh_look(self, index: int) -> None:
+        """Paint a block that says nothing new, but looks different."""
+        self._queue.put(index, is_new=False)
+        self.wake()
+
+    def estimate(self, block: Block) -> None:
+        """Guess the height of a block that has no rows."""
+        if self._block_list.canvas is not None and block.painter is None:
+            block.estimate(self._block_list.canvas)
+            self._block_list.measure(self._block_list.index(block.id))
+
+    def folded(self, block: Block) -> None:
+        """Adopt a block's height after its rows have come or gone without any painting."""
+        index = self._block_list.index(block.id)
+        self._surroundings = None
+        self._block_list.measure(index)
+        self.rows_moved(self._block_list.start(index))
+
+    def rows_moved(self, first: int) -> None:
+        """Show rows that have moved from `first` on."""
+        if self._block_list.canvas is not None and self._view.is_attached:
+            self._clear_selection()
+            self._surroundings = None
+            self._scroller.show_change(first, None)
+            self.wake()
+
+    def cut(self, count: int) -> None:
+        """Remove all but the first `count` blocks."""
+        self._block_list.cut(count)
+        self._queue.cut(count)
+        self._scroller.forget()
+
+    # Frames
+
+    def make_way(self) -> None:
+        """Let something else be drawn before the next slice is painted."""
+        self._way_until = monotonic() + WAY_S
+
+    def wake(self) -> None:
+        """Paint soon, at most at the frame rate; no timer runs while nothing waits."""
+        if self._frame_timer is None and self._block_list.canvas is not None:
+            wait = self._painted_at + FRAME_S - monotonic()
+            self._paint_in(max(wait, 0.001))
+
+    def _paint_in(self, seconds: float) -> None:
+        # Textual's own timer never fires if the loop is held up for as long while it starts.
+        later = asyncio.get_running_loop().call_later
+        # Textual looks up once what a method takes, but anew for every function `call_next` wraps.
+        frame = events.Callback(callback=self._paint_frame)
+        self._frame_timer = later(seconds, self._view.post_message, frame)
+
+    def _paint_frame(self) -> None:
+        now = monotonic()
+        if now < self._way_until and now < self._painted_at + LONGEST_WAY_S:
+            self._paint_in(self._way_until - now)
+        else:
+            self.paint_slice()
+
+    def paint_slice(self) -> None:
+        """Paint for as long as keys may wait, and show what has changed."""
+        if self._frame_timer is not None:
+            self._frame_timer.cancel()
+            self._frame_timer = None
+        canvas, scroller = self._block_list.canvas, self._scroller
+        if canvas is None:
+            return
+        scroller.show_height()
+        self._look_around(canvas)
+        scroller.keep_place()
+        changed = self._queue.work(canvas, scroller.in_view, monotonic() + SLICE_S)
+        self._painted_at = monotonic()
+        if changed is not None:
+            scroller.show_change(changed.first, changed.end)
+        self._look_around(canvas)
+        if self._queue:
+            self._paint_in(PAUSE_S)
+        else:
+            scroller.let_go()
+            low, high = scroller.in_view
+            self._queue.let_sleep(low, high, 2 * NEAR_ROWS)
+
+    async def paint_block(self, index: int) -> None:
+        """Paint a block that a key needs, for as long as a key may wait."""
+        canvas, until = self._block_list.canvas, monotonic() + MOST_WAIT_S
+        while (
+            canvas is not None
+            and canvas is self._block_list.canvas
+            and index < len(self._block_list)
+        ):
+            if not self._queue.lacks(canvas, index) or monotonic() > until:
+                break
+            self._scroller.keep_top()
+            in_view = self._scroller.in_view
+            change = self._queue.work_on(index, canvas, in_view, monotonic() + SLICE_S)
+            if change is not None:
+                self._scroller.show_change(change.first, change.end)
+            await anyio.lowlevel.checkpoint()
+        self.wake()
+
+    def lacks(self, index: int) -> bool:
+        """Whether a block has rows that are not painted yet."""
+        return self._block_list.canvas is None or self._queue.lacks(self._block_list.canvas, index)
+
+    def scrolled(self) -> None:
+        """Paint what has come into view."""
+        if self._block_list.canvas is None:
+            return
+        self._look_around(self._block_list.canvas)
+        if self._queue.holds_any(*self._scroller.in_view):
+            self.paint_slice()
+        elif self._queue:
+            self.wake()
+
+    def show_row(self, index: int, offset: int) -> None:
+        """Scroll a row of a block into view, where it stays, and paint it."""
+        if self._block_list.canvas is not None:
+            self._queue.put(index, is_new=False)
+            self._scroller.hold_row(index, offset)
+            self.paint_slice()
+
+    def _look_around(self, canvas: Canvas) -> None:
+        """Queue what is in view or near it and has no rows yet."""
+        low, high = self._scroller.in_view
+        seen = self._surroundings
+        moved = seen is None or abs(low - seen[2]) > _LOOK_AGAIN or seen[3] != high - low
+        if moved or seen is None or seen[0] is not canvas or seen[1] != len(self._block_list):
+            self._surroundings = canvas, len(self._block_list), low, high - low
+            if self._block_list.blocks:
+                self._queue.want_around(canvas, low, high, NEAR_ROWS)

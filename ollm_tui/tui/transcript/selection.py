@@ -1,0 +1,218 @@
+"""Selecting text in painted rows: positions, words, lines, and what is copied."""
+
+import re
+from collections.abc import Iterable, Iterator
+from copy import copy
+from typing import Final, TypeAlias
+
+from rich.cells import split_graphemes
+from textual.geometry import Offset
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+
+from ollm_tui.tui.transcript.block import MARGIN, Block
+from ollm_tui.tui.transcript.block_list import BlockList, address, unpacked
+from ollm_tui.tui.transcript.links import address_at
+from ollm_tui.tui.transcript.paint_queue import PaintQueue
+from ollm_tui.tui.transcript.painters.palette import Canvas
+from ollm_tui.tui.transcript.painters.rows import Row
+
+Selected: TypeAlias = tuple[Row, tuple[int, int]]
+"""A row, and the first and last selected code point of its strip; -1 is the whole rest."""
+_WORD: Final = re.compile(r"[\w./:@~-]+")
+_ALL: Final = 1 << 32
+"""More rows than any block has."""
+_AT_ONCE: Final = 2000
+"""Rows that are read in no time."""
+
+
+class RowSelection:
+    """What is selected in a view of rows.
+
+    Positions are (code point of the strip, packed address of the row).
+    """
+
+    def __init__(self, view: ScrollView, block_list: BlockList, queue: PaintQueue) -> None:
+        self._view = view
+        self._block_list = block_list
+        self._queue = queue
+
+    @property
+    def current(self) -> Selection | None:
+        """What is selected; None if nothing is."""
+        return self._view.text_selection
+
+    def select(self, selection: Selection | None) -> None:
+        """Select this and nothing else on the screen."""
+        self._view.screen.selections = {} if selection is None else {self._view: selection}
+
+    def clear(self) -> None:
+        """Select nothing if there is a selection here."""
+        if self._view.is_attached and self._view.text_selection is not None:
+            self._view.screen.clear_selection()
+
+    def position_at(self, x: int, y: int) -> Offset:
+        """The position in the text at a cell of the view."""
+        number = min(self._view.scroll_offset.y + y, max(self._block_list.total - 1, 0))
+        shown = self._block_list.row_at(number)
+        if shown is None:
+            return Offset(0, 0)
+        text, cells = shown[0].text, 0
+        packed = address(*self._block_list.find(number))
+        for start, _end, size in split_graphemes(text)[0]:
+            if cells + size > x - MARGIN:
+                return Offset(start + min(x, MARGIN), packed)
+            cells += size
+        return Offset(len(text) + min(x, MARGIN), packed)
+
+    def link_at(self, x: int, y: int) -> str | None:
+        """The address of the link at a cell of the view."""
+
+        def row(number: int) -> Row | None:
+            shown = self._block_list.row_at(number)
+            return shown and shown[0]
+
+        number = self._view.scroll_offset.y + y
+        return address_at(row, number, self.position_at(x, y).x - MARGIN)
+
+    def select_around(self, x: int, y: int, *, words: bool) -> None:
+        """Select the word at a cell of the view, or the line with all its rows."""
+        position = self.position_at(x, y)
+        if not self._block_list.blocks:
+            return
+        index, offset = unpacked(position.y)
+        if words:
+            text = self._block_list.blocks[index].row(offset).text
+            start, end = _word_around(text, position.x - MARGIN)
+            first, last = Offset(MARGIN + start, position.y), Offset(MARGIN + end, position.y)
+            self.select(Selection(first, last))
+        else:
+            self.select(self._line_around(index, offset))
+
+    def _line_around(self, index: int, offset: int) -> Selection:
+        block = self._block_list.blocks[index]
+        first = last = offset
+        while first > 0 and block.row(first).join is not None:
+            first -= 1
+        while last + 1 < block.height and block.row(last + 1).join is not None:
+            last += 1
+        end = Offset(MARGIN + len(block.row(last).text), address(index, last))
+        return Selection(Offset(0, address(index, first)), end)
+
+    def rows(self, selection: Selection) -> Iterator[Selected | None]:
+        """The selected rows with their spans; None now and then while a block is painted.
+
+        Blocks without rows are painted for this alone, so that a caller with much to copy can
+        pause. A block that is removed meanwhile is included all the same.
+        """
+        canvas = self._block_list.canvas
+        if canvas is None:
+            return
+        for index, block, rows in list(self._selected_blocks(selection)):
+            for offset, row in self._rows_of(index, block, canvas, rows):
+                if row is None:
+                    yield None
+                elif span := selection.get_span(address(index, offset)):
+                    yield row, span
+
+    def _selected_blocks(self, selection: Selection) -> Iterator[tuple[int, Block, range]]:
+        """The blocks with their indexes and the selected rows, which may be more than they have."""
+        first, low = (0, 0)
+        last, high = (len(self._block_list) - 1, _ALL)
+        if selection.start is not None:
+            first, low = unpacked(max(selection.start.y, 0))
+        if selection.end is not None:
+            last, high = unpacked(max(selection.end.y, 0))
+        for index in range(first, min(last + 1, len(self._block_list))):
+            begin = low if index == first else 0
+            end = high + 1 if index == last else _ALL
+            yield index, self._block_list.blocks[index], range(begin, end)
+
+    def _rows_of(
+        self, index: int, block: Block, canvas: Canvas, wanted: range
+    ) -> Iterator[tuple[int, Row | None]]:
+        """Rows of a block with their offsets; None while there is more to paint.
+
+        The block's own rows are used while they are complete and unchanged. From where that ends
+        they come from another painter: at the same width they are the same.
+        """
+        shown, offset = copy(block), wanted.start
+        end = min(wanted.stop, shown.height)
+        if self._has_all_rows(index, block, canvas) and end - offset <= _AT_ONCE:
+            # What is seen now, though its look may still come.
+            yield from [(each, block.row(each)) for each in range(offset, end)]
+            return
+        while self._is_unchanged(index, block, canvas, shown):
+            if offset >= end:
+                return
+            yield offset, shown.row(offset)
+            offset += 1
+        shown.painter = None
+        painter = shown.paint_for(canvas, 0, 0)
+        while painter.work(0.0):
+            yield 0, None
+        shown.settle()
+        for each in range(offset, min(wanted.stop, shown.height)):
+            yield each, shown.row(each)
+
+    def _has_all_rows(self, index: int, block: Block, canvas: Canvas) -> bool:
+        if block.hides_its_rows:
+            return True
+        is_there = index < len(self._block_list) and self._block_list.blocks[index] is block
+        return is_there and not self._queue.lacks(canvas, index)
+
+    def _is_unchanged(self, index: int, block: Block, canvas: Canvas, before: Block) -> bool:
+        """Whether all rows have their final form and are the same as before."""
+        return (
+            self._has_all_rows(index, block, canvas)
+            and not self._queue.waits(index)
+            and block.painter is before.painter
+            and block.row_count == before.row_count
+        )
+
+    def has_text(self) -> bool:
+        """Whether there may be anything to copy, told from positions alone."""
+        selection = self._view.text_selection
+        if selection is None or (selection.start is not None and selection.start == selection.end):
+            return False
+        return any(
+            rows.stop > block.lead and not block.hides_its_rows and block.source.text
+            for _index, block, rows in self._selected_blocks(selection)
+        )
+
+
+def copied(rows: Iterable[Selected | None]) -> str:
+    """The selected text, with soft-wrapped rows joined and gutters left out."""
+    return "\n".join(line for line in copied_lines(rows) if line is not None)
+
+
+def copied_lines(rows: Iterable[Selected | None]) -> Iterator[str | None]:
+    """The lines of the selected text one by one; None where the caller may pause."""
+    line: list[str] | None = None
+    for each in rows:
+        if each is None or each[0].aside:
+            yield None
+            continue
+        row, (start, end) = each
+        text = row.text
+        low = max(start - MARGIN, row.gutter)
+        high = len(text) if end < 0 else end - MARGIN
+        if line is None:
+            line = []
+        elif row.join is None:
+            yield "".join(line).rstrip()
+            line = []
+        else:
+            line.append(row.join)
+        line.append(text[low : max(high, low)])
+        yield None
+    if line is not None:
+        yield "".join(line).rstrip()
+
+
+def _word_around(text: str, position: int) -> tuple[int, int]:
+    """The run of letters, digits and what joins them around a position."""
+    for match in _WORD.finditer(text):
+        if match.start() <= position < match.end():
+            return match.span()
+    return position, position + 1
