@@ -17,8 +17,9 @@ from ollm_tui.tui.transcript.messages import (
     KeyRefused,
     SelectionCopyRequested,
 )
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S, TranscriptKeys
+from ollm_tui.tui.transcript.navigation_keys import TranscriptKeys
 from ollm_tui.tui.transcript.reader import NavigableTranscript
+from ollm_tui.tui.widgets.chrome import FLASH_S
 
 
 class TranscriptNavigation(TranscriptKeys):

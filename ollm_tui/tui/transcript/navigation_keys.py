@@ -5,9 +5,7 @@ from textual.screen import Screen
 
 from ollm_tui.tui.chat.hint_line import HintLine
 from ollm_tui.tui.transcript.reader import NavigableTranscript
-
-FLASH_S = 2.5
-"""How long a word about the last key stays."""
+from ollm_tui.tui.widgets.chrome import FLASH_S
 
 
 class TranscriptKeys(Screen[None]):
