@@ -31,7 +31,7 @@ NOT_FROM_OUTSIDE = {
     "providers/stream.py",
     "tui/chat/screen.py",
     # `pieces` is a list of its own there.
-    "tui/transcript/source.py",
+    "tui/transcript/block.py",
     # For others, which are named by it.
     "config/regular_file.py",
     # Files that come with the program.

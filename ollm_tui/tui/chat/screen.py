@@ -23,11 +23,10 @@ from ollm_tui.tui.keys.overrides import with_overrides
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.transcript.messages import LinkClicked, RetryRequested
-from ollm_tui.tui.transcript.navigation import TranscriptNavigation
+from ollm_tui.tui.transcript.navigation import TranscriptNavigation, TranscriptSelection
 from ollm_tui.tui.transcript.search.keys import Searching
 from ollm_tui.tui.widgets.chrome import FLASH_S
 from ollm_tui.tui.widgets.messages import InputReady
-from ollm_tui.tui.widgets.selection import TranscriptSelection
 
 if TYPE_CHECKING:
     from ollm_tui.commands.complete import Suggestions

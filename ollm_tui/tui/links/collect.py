@@ -6,7 +6,7 @@ import anyio.lowlevel
 
 from ollm_tui.tui.transcript.links import FoundLink, links_of
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
 
 SLICE_S = 0.008
 _WIDTH = 400

@@ -10,8 +10,7 @@ from itertools import zip_longest
 
 from ollm_tui.tui.transcript.block import Block, BlockKind
 from ollm_tui.tui.transcript.painters.painter import Offsets
-from ollm_tui.tui.transcript.painters.palette import Canvas
-from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
 _BITS = 32
 

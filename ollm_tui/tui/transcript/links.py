@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import Final
 
 from ollm_tui.decode.bare_links import bare_links
-from ollm_tui.tui.transcript.painters.links import address_of
 from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.style_meta import address_of
 
 FARTHEST: Final = 16_000
 """Characters to each side that are searched for the ends of an address."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from textual import events
 from textual.message import Message
 
-from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind
+from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind, ToolSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.caret_mode import CaretMode
 from ollm_tui.tui.transcript.folding import Folding
@@ -21,10 +21,9 @@ from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.rendering import Span, StripRenderer
 from ollm_tui.tui.transcript.scroller import Scroller
-from ollm_tui.tui.transcript.source import ToolSource
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.transcript.code_steps import CodeSteps
+    from ollm_tui.tui.transcript.code_blocks import CodeSteps
 
 Mode: TypeAlias = Literal["cursor", "caret"]
 Typed: TypeAlias = events.Key | events.Paste
@@ -167,7 +166,7 @@ class CursorMode:
     async def action_code(self, direction: int) -> None:
         """Go to the next code block of the answer."""
         # Brings the Markdown painters, which no first screen needs.
-        from ollm_tui.tui.transcript.code_steps import CodeSteps
+        from ollm_tui.tui.transcript.code_blocks import CodeSteps
 
         block, index = await self._painted_message()
         if block is None or index is None:

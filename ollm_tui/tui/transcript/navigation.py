@@ -1,11 +1,15 @@
-"""Going through the chat by keys: what the screen does for its transcript."""
+"""What a screen does for its transcript: scrolling, going through the messages, copying."""
 
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 from textual import getters, on
+from textual.geometry import Offset
+from textual.screen import Screen, ScreenResultType
+from textual.widget import Widget
 
+from ollm_tui.tui.chat.hint_line import HintLine
 from ollm_tui.tui.chat.prompt import Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.dialogs.copying import Copying
@@ -17,9 +21,46 @@ from ollm_tui.tui.transcript.messages import (
     KeyRefused,
     SelectionCopyRequested,
 )
-from ollm_tui.tui.transcript.navigation_keys import TranscriptKeys
-from ollm_tui.tui.transcript.reader import NavigableTranscript
+from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
+from ollm_tui.tui.transcript.transcript import Transcript
 from ollm_tui.tui.widgets.chrome import FLASH_S
+
+
+class TranscriptKeys(Screen[None]):
+    """What the scroll keys do, whatever has the focus."""
+
+    hints = getters.query_one(HintLine)
+    transcript = getters.query_one(NavigableTranscript)
+
+    def action_toggle_thinking(self) -> None:
+        """Show or fold all thinking."""
+        self.transcript.folding.toggle_thinking()
+        shown = (
+            "is shown" if self.transcript.folding.show_thinking else "folds when the answer starts"
+        )
+        self.hints.flash(f"Thinking {shown}", FLASH_S)
+
+    def action_toggle_tools(self) -> None:
+        """Show what all tools gave, or fold it."""
+        if not self.transcript.folding.toggle_tools():
+            self.hints.flash("No tool calls yet", FLASH_S)
+
+    def action_scroll_page(self, direction: int) -> None:
+        """Scroll by a page."""
+        self.transcript.scroll_relative(
+            y=direction * max(1, self.transcript.size.height - 2), animate=False
+        )
+
+    def action_scroll_line(self, direction: int) -> None:
+        """Scroll by a line."""
+        self.transcript.scroll_relative(y=direction, animate=False)
+
+    def action_scroll_edge(self, direction: int) -> None:
+        """Scroll to the top, or to the end to follow it."""
+        if direction < 0:
+            self.transcript.scroll_home(animate=False)
+        else:
+            self.transcript.scroll_end(animate=False)
 
 
 class TranscriptNavigation(TranscriptKeys):
@@ -126,3 +167,21 @@ class TranscriptNavigation(TranscriptKeys):
         self.transcript.add_note(
             f"copy-{next(self._numbers)}", words, "error" if is_error else "info"
         )
+
+
+class TranscriptSelection(Screen[ScreenResultType]):
+    """Answers the mouse look-up from the rows; offsets inside strips would cost every frame."""
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        """The widget at a cell, and the place in its text."""
+        view, region = self._view_at(x, y)
+        if view is None:
+            return super().get_widget_and_offset_at(x, y)
+        return view, view.selection.position_at(x - region.x, y - region.y)
+
+    def _view_at(self, x: int, y: int) -> tuple[Transcript | None, Offset]:
+        for view in self.query(Transcript):
+            region = view.scrollable_content_region
+            if view.is_on_screen and region.contains(x, y):
+                return view, region.offset
+        return None, Offset()

@@ -5,7 +5,7 @@ from time import monotonic
 from ollm_tui.tui.transcript.block import Block
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.painters.painter import Change, Refining
-from ollm_tui.tui.transcript.painters.palette import Canvas
+from ollm_tui.tui.transcript.painters.rows import Canvas
 
 LONG_ROWS = 1000
 """A block with more rows takes several frames."""

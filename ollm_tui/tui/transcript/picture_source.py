@@ -9,8 +9,8 @@ from ollm_tui.decode.picture_data import PictureData, picture_data
 from ollm_tui.decode.picture_header import PictureHeader, read_header
 from ollm_tui.protocol.blocks import MediaData
 from ollm_tui.tui.figures import size as written_size
-from ollm_tui.tui.transcript.painters.palette import Canvas
 from ollm_tui.tui.transcript.painters.picture import Look, PicturePainter, picture_rows
+from ollm_tui.tui.transcript.painters.rows import Canvas
 from ollm_tui.tui.transcript.thumbnail import (
     MOST_PIXELS,
     Rgb,

@@ -12,8 +12,7 @@ from textual.widget import Widget
 
 from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import BlockList, address
-from ollm_tui.tui.transcript.painters.palette import Canvas
-from ollm_tui.tui.transcript.painters.rows import BLANK, Row, row_cells
+from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Row, row_cells
 from ollm_tui.tui.transcript.styles import PREFIX
 
 if TYPE_CHECKING:

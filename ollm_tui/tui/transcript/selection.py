@@ -14,8 +14,7 @@ from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import BlockList, address, unpacked
 from ollm_tui.tui.transcript.links import address_at
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
-from ollm_tui.tui.transcript.painters.palette import Canvas
-from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
 Selected: TypeAlias = tuple[Row, tuple[int, int]]
 """A row, and the first and last selected code point of its strip; -1 is the whole rest."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.style import Style
 
-from ollm_tui.tui.transcript.painters.palette import Palette
+from ollm_tui.tui.transcript.painters.rows import Palette
 
 PREFIX: Final = "transcript--"
 _ON_BLOCK: Final = frozenset(

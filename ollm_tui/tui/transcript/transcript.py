@@ -11,21 +11,20 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind
+from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind, TextSource, ToolSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.folding import Folding
 from ollm_tui.tui.transcript.messages import LinkClicked
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
-from ollm_tui.tui.transcript.painters.plain_painter import PlainPainter
+from ollm_tui.tui.transcript.painters.plain import PlainPainter
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
 from ollm_tui.tui.transcript.painters.tool_call import ToolOutcome, ToolPainter
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.pictures import PictureDecoder
 from ollm_tui.tui.transcript.rendering import FinishedStrips, StripRenderer
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection, copied
-from ollm_tui.tui.transcript.source import TextSource, ToolSource
 from ollm_tui.tui.transcript.styles import COMPONENTS, CSS, palette_from
 
 if TYPE_CHECKING:

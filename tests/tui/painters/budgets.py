@@ -5,15 +5,14 @@ from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 from ollm_tui.tui.transcript.painters import (
+    answer_parts,
     code,
     flow,
     inline,
     lexing,
-    long_inline,
     markdown,
-    paint,
-    parts,
     plain,
+    section_rows,
     table,
 )
 
@@ -22,9 +21,9 @@ from ollm_tui.tui.transcript.painters import (
 def small_budgets() -> Iterator[None]:
     with ExitStack() as stack:
         for module, values in (
-            (paint, {"PLAIN_FIRST": 60, "CODE_PLAIN_FIRST": 60}),
+            (section_rows, {"PLAIN_FIRST": 60, "CODE_PLAIN_FIRST": 60}),
             (markdown, {"OPEN_BUDGET": 80, "_TAKEN_AT_ONCE": 50, "_LINES_AT_ONCE": 2}),
-            (long_inline, {"PIECE": 40, "PIECE_COST": 120, "OPEN_COST": 200}),
+            (inline, {"PIECE": 40, "PIECE_COST": 120, "OPEN_COST": 200}),
             (inline, {"LONGEST": 200, "MOST_BRACKETS": 8}),
             (flow, {"LONGEST": 250, "_MOST_COST": 30}),
             (code, {"MOST_LINES": 12, "MOST_CHARS": 300, "LONGEST_LINE": 60}),
@@ -32,7 +31,7 @@ def small_budgets() -> Iterator[None]:
             (lexing, {"WINDOW": 32, "EAGER_PIECE": 32}),
             (table, {"_MEASURED_CHARS": 60, "LONGEST_ROW": 60}),
             (plain, {"PIECE": 16}),
-            (parts, {"_COMPARED": 3}),
+            (answer_parts, {"_COMPARED": 3}),
         ):
             for name, value in values.items():
                 stack.enter_context(patch.object(module, name, value))

@@ -5,8 +5,7 @@ from time import monotonic
 
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
-from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 
 Look = tuple[tuple[tuple[str, str], ...], int, str | None]
 

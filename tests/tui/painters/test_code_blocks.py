@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.transcript.painters.code_blocks import code_blocks, code_text
+from ollm_tui.tui.transcript.code_blocks import code_blocks, code_text
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 from tests.tui.painters.painting import canvas, paint, rows, settle, texts
 

@@ -5,17 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from ollm_tui.tui.transcript.painters import long_inline
-from ollm_tui.tui.transcript.painters.inline import inline_spans
-from ollm_tui.tui.transcript.painters.long_inline import (
+from ollm_tui.tui.transcript.painters import inline
+from ollm_tui.tui.transcript.painters.inline import (
     PIECE,
     PIECE_COST,
     formatted,
     formatted_at_once,
+    inline_spans,
     pieces,
 )
-from ollm_tui.tui.transcript.painters.palette import Palette
-from ollm_tui.tui.transcript.painters.rows import Span
+from ollm_tui.tui.transcript.painters.rows import Palette, Span
 
 PROSE = "The sky is *blue*, as **air and `dust`** scatter [light](https://a.example) ~~up~~.\n"
 
@@ -48,7 +47,7 @@ def merged(lines: list[list[Span]]) -> list[list[Span]]:
 
 @given(text=st.text(alphabet="ab *`[]()~_\n\\", max_size=300), piece=st.integers(2, 60))
 def test_pieces_are_small_and_join_to_the_text(text: str, piece: int) -> None:
-    with patch.multiple(long_inline, PIECE=piece, PIECE_COST=100):
+    with patch.multiple(inline, PIECE=piece, PIECE_COST=100):
         cut = list(pieces(text))
     assert "".join(cut) == text
     for each in cut:

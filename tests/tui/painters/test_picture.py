@@ -9,8 +9,7 @@ from rich.style import Style
 
 from ollm_tui.tui.transcript import picture_source
 from ollm_tui.tui.transcript.painters.painter import Change
-from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
-from ollm_tui.tui.transcript.painters.rows import row_cells
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, row_cells
 from ollm_tui.tui.transcript.picture_source import PictureSource
 from ollm_tui.tui.transcript.selection import copied
 from tests.support.drawn import KINDS, bomb, flat, halves

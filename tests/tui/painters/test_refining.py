@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.tui.transcript.painters.markdown import OPEN_BUDGET, MarkdownPainter
-from ollm_tui.tui.transcript.painters.paint import CODE_PLAIN_FIRST, PLAIN_FIRST
+from ollm_tui.tui.transcript.painters.section_rows import CODE_PLAIN_FIRST, PLAIN_FIRST
 from tests.support.hostile_documents import DOCUMENTS
 from tests.support.seeds import sampled
 from tests.tui.painters.budgets import small_budgets

@@ -6,12 +6,11 @@ import itertools
 import pytest
 from textual import _time
 
-from ollm_tui.tui.transcript.block import Block, BlockKind
+from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.painters.painter import Refining
-from ollm_tui.tui.transcript.source import TextSource
 from tests.tui.painters.painting import canvas
 from tests.tui.widgets.test_transcript import content, lines, room, settled
 

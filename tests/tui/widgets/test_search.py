@@ -6,10 +6,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
-from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
-from ollm_tui.tui.transcript.search.marks import CURRENT, FOUND, SearchMarks
-from ollm_tui.tui.transcript.search.needle import Needle
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
+from ollm_tui.tui.transcript.search.matches import Needle
 from ollm_tui.tui.transcript.search.search import ANYWHERE, NEWER, OLDER, Search, Tally
+from ollm_tui.tui.transcript.search.session import CURRENT, FOUND, SearchMarks
 from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.drawn import flat
 from tests.tui.widgets.test_long_transcript import awake, load

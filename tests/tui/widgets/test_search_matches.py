@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
-from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.transcript.search import matches
-from ollm_tui.tui.transcript.search.matches import Letters, Matches, search_rows
-from ollm_tui.tui.transcript.search.needle import Needle
+from ollm_tui.tui.transcript.search.matches import Letters, Matches, Needle, search_rows
 from tests.tui.painters.painting import looks, paint, rows, settle, texts
 
 Cell = tuple[int, int]

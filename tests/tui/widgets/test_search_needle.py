@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.transcript.search.needle import Needle, folded
+from ollm_tui.tui.transcript.search.matches import Needle, folded
 from tests.tui.painters.painting import paint, rows
 
 

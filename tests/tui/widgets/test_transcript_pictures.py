@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ollm_tui.tui.transcript import picture_source
-from ollm_tui.tui.transcript.painters.half_blocks import half_block_row
+from ollm_tui.tui.transcript.painters.picture import half_block_row
 from ollm_tui.tui.transcript.painting import NEAR_ROWS
 from ollm_tui.tui.transcript.thumbnail import can_decode, make_thumbnail
 from ollm_tui.tui.transcript.transcript import Transcript

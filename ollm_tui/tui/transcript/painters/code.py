@@ -8,11 +8,10 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from ollm_tui.tui.transcript.painters.copy_word import copying
 from ollm_tui.tui.transcript.painters.lexing import find_lexer, tokens
-from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
 from ollm_tui.tui.transcript.painters.plain import GrowingTail, GrowingText, plain_rows
-from ollm_tui.tui.transcript.painters.rows import Row, Span, Step
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row, Span, Step
+from ollm_tui.tui.transcript.painters.style_meta import copying
 from ollm_tui.tui.transcript.painters.wrap import wrap_spans
 from ollm_tui.tui.widgets.chrome import cut
 

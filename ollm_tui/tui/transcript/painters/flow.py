@@ -10,10 +10,8 @@ from rich.style import Style
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.transcript.painters.code import code_rows
-from ollm_tui.tui.transcript.painters.inline import MAX_NESTING, parser
-from ollm_tui.tui.transcript.painters.long_inline import formatted
-from ollm_tui.tui.transcript.painters.palette import Canvas
-from ollm_tui.tui.transcript.painters.rows import BLANK, Row, Span, Step
+from ollm_tui.tui.transcript.painters.inline import MAX_NESTING, formatted, parser
+from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Row, Span, Step
 from ollm_tui.tui.transcript.painters.table import table_rows
 from ollm_tui.tui.transcript.painters.wrap import wrap_spans
 

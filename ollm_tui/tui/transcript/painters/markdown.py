@@ -6,15 +6,12 @@ from dataclasses import replace
 from time import monotonic
 
 from ollm_tui.decode.clean import Cleaner
-from ollm_tui.tui.transcript.painters.growing import growing
-from ollm_tui.tui.transcript.painters.jobs import Jobs
-from ollm_tui.tui.transcript.painters.long_inline import costs_too_much_open
-from ollm_tui.tui.transcript.painters.paint import section_rows
+from ollm_tui.tui.transcript.painters.answer_parts import Jobs, Parts
+from ollm_tui.tui.transcript.painters.inline import costs_too_much_open
 from ollm_tui.tui.transcript.painters.painter import Change
-from ollm_tui.tui.transcript.painters.palette import Canvas
-from ollm_tui.tui.transcript.painters.parts import Parts
-from ollm_tui.tui.transcript.painters.plain_painter import LineEnds
-from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.plain import LineEnds
+from ollm_tui.tui.transcript.painters.rows import Canvas, Row
+from ollm_tui.tui.transcript.painters.section_rows import growing, section_rows
 from ollm_tui.tui.transcript.painters.sections import (
     Kind,
     Move,

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ollm_tui.tui.transcript.painters.palette import Canvas
-from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
 
 class Offsets:

@@ -6,10 +6,9 @@ from itertools import islice
 
 from rich.segment import Segment
 
-from ollm_tui.tui.transcript.painters.long_inline import formatted_at_once
-from ollm_tui.tui.transcript.painters.palette import BOLD, Canvas
+from ollm_tui.tui.transcript.painters.inline import formatted_at_once
 from ollm_tui.tui.transcript.painters.plain import plain_rows
-from ollm_tui.tui.transcript.painters.rows import Row, Span, row_cells
+from ollm_tui.tui.transcript.painters.rows import BOLD, Canvas, Row, Span, row_cells
 from ollm_tui.tui.transcript.painters.sections import LONGEST_HEAD, split_cells
 from ollm_tui.tui.transcript.painters.wrap import wrap_spans
 

@@ -13,10 +13,8 @@ from ollm_tui.decode.clean import clean, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.figures import seconds as written_seconds
 from ollm_tui.tui.transcript.painters.painter import Change, line_anchor, locate_line
-from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
-from ollm_tui.tui.transcript.painters.plain import plain_rows
-from ollm_tui.tui.transcript.painters.plain_painter import LineEnds
-from ollm_tui.tui.transcript.painters.rows import Row
+from ollm_tui.tui.transcript.painters.plain import LineEnds, plain_rows
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.widgets.chrome import cut
 
 ToolOutcome: TypeAlias = Literal["done", "failed", "denied", "stopped"]

@@ -15,8 +15,8 @@ from ollm_tui.tui.chat.status_line import KeyHint
 from ollm_tui.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    # loaded with the first search
     from ollm_tui.tui.transcript.search.search import Tally
+
 
 LONGEST: Final = 200
 """Characters of a needle."""

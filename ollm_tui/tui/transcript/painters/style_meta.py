@@ -1,12 +1,12 @@
-"""Links in painted text: the address travels as metadata of the style, never to the terminal."""
+"""What a style carries besides its look and no terminal sees: an address, or the copy word."""
 
 from typing import Final
 
+from rich.cells import cell_len
 from rich.style import Style
 
 from ollm_tui.decode.bare_links import bare_links
-from ollm_tui.tui.transcript.painters.palette import Palette
-from ollm_tui.tui.transcript.painters.rows import Span
+from ollm_tui.tui.transcript.painters.rows import Palette, Row, Span
 
 _KEY: Final = "link"
 
@@ -35,3 +35,20 @@ def with_links(text: str, base: Style, palette: Palette) -> list[Span]:
         done = end
     spans.append((text[done:], base))
     return [span for span in spans if span[0]] or [("", base)]
+
+
+_META: Final = "copy"
+
+
+def copying(style: Style) -> Style:
+    """The style of such a word: what it does never goes to the terminal."""
+    return style + Style.from_meta({_META: True})
+
+
+def copies(row: Row, cell: int) -> bool:
+    """Is there such a word at a cell of a row?"""
+    for text, style, _control in row.segments:
+        cell -= cell_len(text)
+        if cell < 0:
+            return style is not None and bool(style.meta.get(_META))
+    return False

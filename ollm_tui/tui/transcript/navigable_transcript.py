@@ -10,7 +10,7 @@ from ollm_tui.tui.transcript.block import MARGIN
 from ollm_tui.tui.transcript.caret_mode import CaretMode
 from ollm_tui.tui.transcript.message_cursor import CursorMode, MessageCursor, Mode, Typed
 from ollm_tui.tui.transcript.messages import CopyRequested
-from ollm_tui.tui.transcript.painters.copy_word import copies
+from ollm_tui.tui.transcript.painters.style_meta import copies
 from ollm_tui.tui.transcript.transcript import Transcript
 
 
@@ -116,7 +116,7 @@ class NavigableTranscript(Transcript):
         if event.chain > 1 or shown is None or not copies(shown[0], event.x - MARGIN):
             return
         # Brings the Markdown painters; there are some already, or there would be no such word.
-        from ollm_tui.tui.transcript.code_steps import code_at
+        from ollm_tui.tui.transcript.code_blocks import code_at
 
         _index, offset = self.block_list.find(number)
         text = code_at(shown[1], offset)
