@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ollm_tui.protocol.message import Usage
-from ollm_tui.tui.transcript.painters.tool_call import ToolOutcome
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
+    from ollm_tui.protocol.tools import ToolOutcome
 
 NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
 TurnState: TypeAlias = Literal[
@@ -39,7 +39,7 @@ class TranscriptFace(Protocol):
         """Show that a tool runs."""
 
     def end_tool(
-        self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
+        self, block_id: str, outcome: "ToolOutcome", seconds: float | None, output: str
     ) -> None:
         """Show how it ended."""
 

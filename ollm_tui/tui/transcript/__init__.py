@@ -1,1 +1,1 @@
-"""The chat as painted rows, and what one does with them: read, select, search."""
+"""The chat as painted rows, and what can be done with them: read, select, search."""

@@ -1,9 +1,9 @@
-"""One block of the transcript: what it says, its painter while there is one, what is around."""
+"""A block of the transcript: its text, its painter while it has one, and the rows around it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.segment import Segment
 
@@ -14,26 +14,28 @@ from ollm_tui.tui.transcript.painters.tool_call import (
     OPEN_ROWS,
     PEEK_ROWS,
     Fold,
-    ToolOutcome,
     ToolPainter,
 )
 
+if TYPE_CHECKING:
+    from ollm_tui.protocol.tools import ToolOutcome
+
 
 class Source(Protocol):
-    """From this a painter can be made at any time, so a painter can be let go at any time."""
+    """What a block shows; it can make a painter at any time, so painters need not be kept."""
 
     @property
     def text(self) -> str:
-        """What it says, as it was given."""
+        """The text as it was given."""
         ...
 
     @property
     def size(self) -> int:
-        """Characters so far, at no cost: another one means that there is something new."""
+        """Characters so far, at no cost; a different number means that there is something new."""
         ...
 
     def painter(self, canvas: Canvas) -> Painter:
-        """A painter that was given all there is so far."""
+        """A painter that was given everything so far."""
         ...
 
     def estimate(self, canvas: Canvas) -> int:
@@ -53,7 +55,7 @@ class TextSource:
 
     @property
     def text(self) -> str:
-        """All of it; what came in pieces is one piece from then on."""
+        """The whole text; pieces are joined into one."""
         if len(self.pieces) > 1:
             self.pieces = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
@@ -64,7 +66,7 @@ class TextSource:
         return self._chars
 
     def append(self, piece: str) -> None:
-        """Take more of it."""
+        """Add a piece."""
         self.pieces.append(piece)
         self._chars += len(piece)
         self._line_ends += piece.count("\n")
@@ -78,17 +80,17 @@ class TextSource:
         return painter
 
     def estimate(self, canvas: Canvas) -> int:
-        """A row for each line, and for what does not fit."""
+        """One row for each line, and more where a line does not fit."""
         return self._line_ends + 1 + self._chars // max(canvas.width, 1) if self._chars else 0
 
 
 @dataclass(slots=True)
 class ToolSource:
-    """A call of a tool, and what came of it once it has ended."""
+    """A call of a tool, with its result once it has ended."""
 
     name: str
     argument: str = ""
-    outcome: ToolOutcome | None = None
+    outcome: "ToolOutcome | None" = None
     seconds: float | None = None
     output: str = ""
     fold: Fold = "folded"
@@ -103,8 +105,8 @@ class ToolSource:
         """Characters of the output."""
         return len(self.output)
 
-    def end(self, outcome: ToolOutcome, seconds: float | None, output: str) -> None:
-        """Take note of how it ended; what failed opens by itself."""
+    def end(self, outcome: "ToolOutcome", seconds: float | None, output: str) -> None:
+        """Record how it ended; a failed call opens by itself."""
         self.outcome, self.seconds, self.output = outcome, seconds, output
         if outcome == "failed":
             self.fold = "peek"
@@ -118,26 +120,26 @@ class ToolSource:
         return painter
 
     def estimate(self, canvas: Canvas) -> int:
-        """The line of the call, and of its output as many as are shown."""
+        """The line of the call and the rows of output that are shown."""
         del canvas
         most = {"folded": 0, "peek": PEEK_ROWS, "open": OPEN_ROWS}[self.fold]
         return 1 + min(most, self.output.count("\n", 0, 100_000) + 1)
 
 
 MARGIN = 3
-"""Code points (and cells) left of every row: foreign text never reaches column 0."""
+"""Code points (and cells) left of every row: untrusted text never reaches column 0."""
 _AROUND = -1
 _ESTIMATED = -2
-"""First numbers of anchors that are no place in the text."""
+"""First numbers of anchors that are not a position in the text."""
 
 
 def exact_row(row: int) -> tuple[int, int, int]:
-    """An anchor that is the row with this number, whatever it says."""
+    """An anchor that is the row with this number, whatever its text."""
     return _AROUND, row, 0
 
 
 class BlockKind(StrEnum):
-    """What a block says, and so how it is marked."""
+    """What a block contains; decides how it is marked."""
 
     USER = "user"
     THINKING = "thinking"
@@ -165,13 +167,13 @@ class Block:
     finished: bool = False
     folded: bool = False
     is_long: bool = False
-    """Has it so much text that it is folded from the beginning?"""
+    """Whether it has so much text that it starts folded."""
     summary: str = "thinking"
     painter: Painter | None = None
     canvas: Canvas | None = None
     """What it was painted or estimated for."""
     is_painted: bool = False
-    """Has the painter nothing left to do? Its rows stay as they are then."""
+    """Whether the painter has nothing left to do, so that its rows stay as they are."""
     _rows: int = 0
     _header: Row | None = None
 
@@ -182,12 +184,12 @@ class Block:
 
     @property
     def has_header(self) -> bool:
-        """Has it a line that folds and unfolds all of it?"""
+        """Whether it has a line that folds and unfolds all of it."""
         return self.kind is BlockKind.THINKING or self.is_long
 
     @property
     def row_count(self) -> int:
-        """The painter's rows; until it has painted them all, at least as many as were expected."""
+        """The painter's rows, or the estimate if that is higher while it still paints."""
         return self._rows if self.painter is None else max(self._rows, self.painter.row_count)
 
     @property
@@ -200,7 +202,7 @@ class Block:
 
     @property
     def hides_its_rows(self) -> bool:
-        """Is it folded so that there is nothing to paint?"""
+        """Whether it is folded so that there is nothing to paint."""
         return self.has_header and self.folded
 
     def row(self, index: int) -> Row:
@@ -230,7 +232,7 @@ class Block:
         self._rows = self.source.estimate(canvas)
 
     def paint_for(self, canvas: Canvas, first: int, end: int) -> Painter:
-        """Give a painter for a canvas; `first` and `end` are rows of this block in view."""
+        """Return a painter for a canvas; `first` and `end` are the rows of this block in view."""
         if self.painter is None:
             self.painter = self.source.painter(canvas)
         elif self.canvas is not canvas:
@@ -242,11 +244,11 @@ class Block:
         return self.painter
 
     def settle(self) -> None:
-        """Take note that the painter has painted everything there is."""
+        """Drop the estimate: the painter has painted everything."""
         self._rows = 0
 
     def sleep(self) -> None:
-        """Let the rows go; the height stays."""
+        """Drop the rows and keep the height."""
         self._rows = self.row_count
         self.painter = None
         self.is_painted = False
@@ -258,7 +260,7 @@ class Block:
         self._header = None
 
     def margin(self, row: Row, palette: Palette) -> Segment:
-        """What stands left of a row: the role's bar, or nothing."""
+        """The margin of a row: the bar of its role, or blank."""
         style = {
             BlockKind.USER: palette.accent,
             BlockKind.ERROR: palette.error,
@@ -269,16 +271,16 @@ class Block:
         return Segment(" ▌ ", style)
 
     def anchor(self, row: int) -> tuple[int, int, int]:
-        """A place in the text that outlives painting at another width."""
+        """The position of a row in the text, which survives painting at another width."""
         if row < self.lead or not self.row_count:
             return exact_row(row)
-        place = min(row - self.lead, self.row_count - 1)
-        if self.painter is None or place >= self.painter.row_count:
-            return _ESTIMATED, place, self.row_count
-        return self.painter.anchor(place)
+        painter_row = min(row - self.lead, self.row_count - 1)
+        if self.painter is None or painter_row >= self.painter.row_count:
+            return _ESTIMATED, painter_row, self.row_count
+        return self.painter.anchor(painter_row)
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row of such a place now."""
+        """The row that an anchor is in now."""
         kind, row, of = anchor
         if kind == _AROUND:
             return row

@@ -42,7 +42,7 @@ class BlockList:
         return block_id in self._by_id
 
     def index(self, block_id: str) -> int:
-        """Where a block stands.
+        """The index of a block.
 
         Raises:
             KeyError: there is none with this id.
@@ -59,7 +59,7 @@ class BlockList:
         return next((text for block in answers if (text := block.source.text)), None)
 
     def add(self, block: Block) -> int:
-        """Put a block at the end; gives its index.
+        """Put a block at the end and return its index.
 
         Raises:
             ValueError: there is one with this id.
@@ -72,16 +72,16 @@ class BlockList:
         return index
 
     def cut(self, count: int) -> list[Block]:
-        """Keep the first `count` blocks; gives the others."""
-        gone = self.blocks[count:]
-        for block in gone:
+        """Keep the first `count` blocks and return the others."""
+        removed = self.blocks[count:]
+        for block in removed:
             del self._by_id[block.id]
             self._offsets.pop()
         del self.blocks[count:]
-        return gone
+        return removed
 
     def measure(self, index: int) -> int:
-        """Take note of a block's height; gives the difference to the one before."""
+        """Adopt a block's height and return the difference to the last one."""
         height = self.blocks[index].height
         before = self._offsets.length(index)
         self._offsets.set(index, height)
@@ -104,7 +104,7 @@ class BlockList:
         return self._offsets.start(index)
 
     def find(self, number: int) -> tuple[int, int]:
-        """The address of the row with a number; the nearest one when there is none."""
+        """The address of the row with a number, or of the nearest row."""
         index, offset = self._offsets.find(min(max(number, 0), max(self.total - 1, 0)))
         return index, offset
 

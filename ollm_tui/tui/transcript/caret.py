@@ -1,4 +1,4 @@
-"""A caret in painted rows: always at a place in text that exists, never in a gutter."""
+"""A caret in painted rows: always at a position in text that exists, never in a gutter."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -24,54 +24,54 @@ _STEPS: Final = {"up": -1, "down": 1}
 
 
 class Caret:
-    """A place (code point of the strip, packed address), and the one a selection began at."""
+    """A position (code point of the strip, packed address), and the start of a selection."""
 
     def __init__(self, blocks: Sequence[Block], paint: Callable[[int], Awaitable[None]]) -> None:
-        """Walk over blocks; `paint` makes the rows of one, as far as time allows."""
+        """Walk over blocks; `paint` makes the rows of a block, as far as time allows."""
         self._blocks = blocks
         self._paint = paint
-        self._place = Offset(MARGIN, 0)
+        self._position = Offset(MARGIN, 0)
         self._began: Offset | None = None
         self._is_marking = False
         self._cell: int | None = None
         """The column that up and down keep to."""
 
     @property
-    def place(self) -> Offset:
-        """Where it is, as selections say it."""
-        return self._place
+    def position(self) -> Offset:
+        """The position in the form that selections have."""
+        return self._position
 
     @property
     def address(self) -> tuple[int, int]:
         """The block's index and the row in it."""
-        return unpacked(self._place.y)
+        return unpacked(self._position.y)
 
     @property
     def selection(self) -> Selection | None:
-        """What is selected; None without a beginning, or without anything between."""
-        if self._began is None or self._began == self._place:
+        """What is selected; None without a start, or if it is empty."""
+        if self._began is None or self._began == self._position:
             return None
-        return Selection.from_offsets(self._began, self._place)
+        return Selection.from_offsets(self._began, self._position)
 
     def toggle_mark(self) -> None:
-        """Let every move extend a selection that begins here, or none."""
+        """Start a selection here that every move extends, or end it."""
         self._is_marking = not self._is_marking
-        self._began = self._place if self._is_marking else None
+        self._began = self._position if self._is_marking else None
 
     async def start(self, index: int) -> bool:
         """Go to the first row of a block's text, or the nearest; False where there is no text."""
         await self._paint(index)
         above = self._blocks[index].lead - 1
-        found = await self._next(index, above, 1) or await self._next(index, above + 1, -1)
-        if found is not None:
-            self._go(found, 0)
-        return found is not None
+        row = await self._next(index, above, 1) or await self._next(index, above + 1, -1)
+        if row is not None:
+            self._go(row, 0)
+        return row is not None
 
     async def move(self, move: CaretMove, *, extends: bool = False, page: int = 1) -> None:
-        """Go; `extends` selects on the way, and `page` is how many rows a page has."""
+        """Move; `extends` selects on the way, and `page` is the number of rows of a page."""
         await self._find_again()
         if not self._is_marking:
-            self._began = (self._began or self._place) if extends else None
+            self._began = (self._began or self._position) if extends else None
         match move:
             case "up" | "down":
                 await self._rows(_STEPS[move])
@@ -85,64 +85,64 @@ class Caret:
                 await self._along(move)
 
     async def _find_again(self) -> None:
-        """Make sure of its row, which may have gone to sleep or have become another."""
+        """Find the row again, which may have lost its painter or have changed."""
         index, offset = self.address
         await self._paint(index)
         offset = min(offset, max(self._height(index) - 1, 0))
         if not _holds_text(self._row_at((index, offset))):
-            found = await self._next(index, offset, -1) or await self._next(index, offset, 1)
-            index, offset = found or (index, offset)
+            near = await self._next(index, offset, -1) or await self._next(index, offset, 1)
+            index, offset = near or (index, offset)
         row = self._row_at((index, offset))
-        if (x := self._place.x) not in _places(row) or (index, offset) != self.address:
+        if (x := self._position.x) not in _positions(row) or (index, offset) != self.address:
             self._go((index, offset), x - MARGIN)
 
     # Along a row
 
     async def _along(self, move: CaretMove) -> None:
         self._cell = None
-        x, is_left = self._place.x, move in {"left", "word_left"}
-        places = _places(self._row)
+        x, is_left = self._position.x, move in {"left", "word_left"}
+        positions = _positions(self._row)
         match move:
             case "line_start":
-                x = places[0]
+                x = positions[0]
             case "line_end":
-                x = places[-1]
-            case "left" | "word_left" if x > places[0]:
-                stops = places if move == "left" else _word_starts(self._row, places)
-                x = max((place for place in stops if place < x), default=places[0])
-            case "right" | "word_right" if x < places[-1]:
-                stops = places if move == "right" else _word_starts(self._row, places)
-                x = min((place for place in stops if place > x), default=places[-1])
+                x = positions[-1]
+            case "left" | "word_left" if x > positions[0]:
+                stops = positions if move == "left" else _word_starts(self._row, positions)
+                x = max((position for position in stops if position < x), default=positions[0])
+            case "right" | "word_right" if x < positions[-1]:
+                stops = positions if move == "right" else _word_starts(self._row, positions)
+                x = min((position for position in stops if position > x), default=positions[-1])
             case _:
-                found = await self._next(*self.address, -1 if is_left else 1)
-                if found is not None:
-                    self._go(found, len(self._row_at(found).text) if is_left else 0)
+                target = await self._next(*self.address, -1 if is_left else 1)
+                if target is not None:
+                    self._go(target, len(self._row_at(target).text) if is_left else 0)
                 return
-        self._place = Offset(x, self._place.y)
+        self._position = Offset(x, self._position.y)
 
     # From row to row
 
     async def _rows(self, count: int) -> None:
         if self._cell is None:
-            self._cell = cell_len(self._row.text[: self._place.x - MARGIN])
+            self._cell = cell_len(self._row.text[: self._position.x - MARGIN])
         cell, at = self._cell, self.address
         for _ in range(abs(count)):
-            found = await self._next(*at, 1 if count > 0 else -1)
-            if found is None:
+            target = await self._next(*at, 1 if count > 0 else -1)
+            if target is None:
                 break
-            at = found
+            at = target
         self._go(at, _at_cell(self._row_at(at).text, cell))
         self._cell = cell
 
     async def _edge(self, index: int, offset: int, direction: int) -> None:
         self._cell = None
         await self._paint(index)
-        found = await self._next(index, min(offset, self._height(index)), direction)
-        if found is not None:
-            self._go(found, 0 if direction > 0 else len(self._row_at(found).text))
+        target = await self._next(index, min(offset, self._height(index)), direction)
+        if target is not None:
+            self._go(target, 0 if direction > 0 else len(self._row_at(target).text))
 
     async def _next(self, index: int, offset: int, direction: int) -> tuple[int, int] | None:
-        """The nearest row above or below that text can be in."""
+        """The nearest row above or below that can have text."""
         while True:
             offset += direction
             while not 0 <= offset < self._height(index):
@@ -154,22 +154,24 @@ class Caret:
             if _holds_text(self._row_at((index, offset))):
                 return index, offset
 
-    def _go(self, found: tuple[int, int], point: int) -> None:
-        places = _places(self._row_at(found))
-        x = max((place for place in places if place <= MARGIN + point), default=places[0])
-        self._place = Offset(x, address(*found))
+    def _go(self, row_address: tuple[int, int], point: int) -> None:
+        positions = _positions(self._row_at(row_address))
+        x = max(
+            (position for position in positions if position <= MARGIN + point), default=positions[0]
+        )
+        self._position = Offset(x, address(*row_address))
         self._cell = None
 
     @property
     def _row(self) -> Row:
         return self._row_at(self.address)
 
-    def _row_at(self, found: tuple[int, int]) -> Row:
-        index, offset = found
+    def _row_at(self, row_address: tuple[int, int]) -> Row:
+        index, offset = row_address
         return self._blocks[index].row(offset) if index < len(self._blocks) else BLANK
 
     def _height(self, index: int) -> int:
-        """How many rows of a block are there, not only expected."""
+        """The number of rows of a block that are painted, not only estimated."""
         if index >= len(self._blocks):  # it was taken away while another was painted
             return 0
         block = self._blocks[index]
@@ -178,27 +180,27 @@ class Caret:
         return min(block.lead + block.painter.row_count, block.height)
 
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
-        """Mark the character it stands before."""
+        """Mark the character after the caret."""
         del block
         if (index, offset) == self.address:
-            after = (place for place in _places(row) if place > self._place.x)
-            yield self._place.x, next(after, self._place.x + 1), CARET
+            after = (position for position in _positions(row) if position > self._position.x)
+            yield self._position.x, next(after, self._position.x + 1), CARET
 
 
 def _holds_text(row: Row) -> bool:
-    """Can text be in a row? What is nothing but decoration is passed over."""
+    """Whether a row can have text; rows of mere decoration are skipped."""
     return not row.aside and (not row.text or len(row.text) > row.gutter)
 
 
-def _places(row: Row) -> list[int]:
-    """All places in a row, from the end of its gutter to the end of its text."""
+def _positions(row: Row) -> list[int]:
+    """All positions in a row, from the end of its gutter to the end of its text."""
     starts = [start for start, _end, _size in split_graphemes(row.text)[0] if start >= row.gutter]
     return [MARGIN + start for start in (*starts, len(row.text))]
 
 
-def _word_starts(row: Row, places: Sequence[int]) -> list[int]:
-    starts = {MARGIN + found.start() for found in _WORD.finditer(row.text)}
-    return [place for place in places if place in starts]
+def _word_starts(row: Row, positions: Sequence[int]) -> list[int]:
+    starts = {MARGIN + word.start() for word in _WORD.finditer(row.text)}
+    return [position for position in positions if position in starts]
 
 
 def _at_cell(text: str, cell: int) -> int:

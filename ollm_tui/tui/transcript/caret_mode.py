@@ -68,7 +68,9 @@ class CaretMode:
     async def action_move(self, move: "CaretMove") -> None:
         """Move the caret; with Shift, or after a mark, this selects."""
         if (caret := self.caret) is not None:
-            await caret.move(move, extends=self.is_shifted, page=self.scroller.page)
+            top, bottom = self.scroller.in_view
+            page = max(bottom - top - 2, 1)
+            await caret.move(move, extends=self.is_shifted, page=page)
             if self.caret is not None:
                 self._show(self.caret)
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from typing import Final, TypeAlias
 
 from ollm_tui.tui.transcript.block import Block
 from ollm_tui.tui.transcript.painters.inline import parser
+from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.painters.plain import LineEnds
 from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painters.sections import Kind, Section
@@ -26,7 +27,7 @@ class CodeBlock:
 
 
 def code_blocks(sections: Iterable[Painted]) -> Iterator[CodeBlock]:
-    """Find them all, those inside items and quotations too."""
+    """Yield all code blocks, those inside items and quotations too."""
     for section, first, rows in sections:
         match section.kind:
             case Kind.FENCE | Kind.INDENTED:
@@ -54,7 +55,7 @@ def _filled(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
 
 
 def code_text(answer: str, block: CodeBlock) -> str:
-    """The code as it stands in an answer: tabs and spaces kept, without the last line's end."""
+    """The code as it is in an answer: tabs and spaces kept, without the last line's end."""
     section = block.section
     lines = LineEnds().feed(answer).split("\n")
     end = section.first_line + len(section.lines) if section.closed else len(lines)
@@ -72,7 +73,7 @@ def code_text(answer: str, block: CodeBlock) -> str:
 
 
 def _outdented(line: str, columns: int) -> str:
-    """Take away white space of as many columns, at most."""
+    """Remove white space of at most so many columns."""
     spaces = min(columns, len(line) - len(line.lstrip(" ")))
     is_tab = spaces < columns == _INDENTED and line[spaces : spaces + 1] == "\t"
     return line[spaces + is_tab :]
@@ -87,74 +88,69 @@ def _nested(source: str) -> list[str]:
     ]
 
 
-@runtime_checkable
-class _HasSections(Protocol):
-    def sections(self) -> Iterator[Painted]: ...
-
-
 class CodeSteps:
-    """The code block of one answer that is gone to; None before the first and after the last."""
+    """The current code block of an answer; None before the first and after the last."""
 
     def __init__(self, block: Block) -> None:
         self._block = block
-        self._seen: tuple[object, object, int] | None = None
-        self._found: list[CodeBlock] = []
+        self._painted_for: tuple[object, object, int] | None = None
+        self._code_blocks: list[CodeBlock] = []
         self._at: int | None = None
 
     @property
     def _blocks(self) -> list[CodeBlock]:
-        """All of them now: an answer may grow, or be painted again at another width."""
-        seen = self._block.painter, self._block.canvas, self._block.row_count
-        if seen != self._seen:
-            self._seen = seen
-            self._found = list(blocks_of(self._block))
-        return self._found
+        """The code blocks now: an answer may grow, or be painted again at another width."""
+        state = self._block.painter, self._block.canvas, self._block.row_count
+        if state != self._painted_for:
+            self._painted_for = state
+            self._code_blocks = list(blocks_of(self._block))
+        return self._code_blocks
 
     @property
     def count(self) -> int:
-        """How many the answer has."""
+        """The number of code blocks of the answer."""
         return len(self._blocks)
 
     @property
     def is_on(self) -> bool:
-        """Is it on a code block, whether or not that one is painted now?"""
+        """Whether a code block is current, painted or not."""
         return self._at is not None
 
     @property
     def current(self) -> CodeBlock | None:
-        """Where it is."""
+        """The current code block."""
         blocks, at = self._blocks, self._at
         return blocks[at] if at is not None and at < len(blocks) else None
 
     def step(self, direction: int) -> CodeBlock | None:
-        """Go to the next one; past the last, and before the first, to the whole answer again."""
-        places = [None, *range(self.count)]
+        """Go to the next one; past the last, and before the first, comes the whole answer."""
+        stops = [None, *range(self.count)]
         at = 0 if self.current is None or self._at is None else self._at + 1
-        self._at = places[(at + direction) % len(places)]
+        self._at = stops[(at + direction) % len(stops)]
         return self.current
 
     @property
     def text(self) -> str | None:
-        """Its source."""
-        found = self.current
-        return None if found is None else code_text(self._block.source.text, found)
+        """The source of the current code block."""
+        current = self.current
+        return None if current is None else code_text(self._block.source.text, current)
 
     def has_row(self, offset: int) -> bool:
-        """Does it have this row of the block?"""
-        found = self.current
-        return found is not None and found.first <= offset - self._block.lead < found.end
+        """Whether a row of the block belongs to the current code block."""
+        current = self.current
+        return current is not None and current.first <= offset - self._block.lead < current.end
 
 
 def blocks_of(block: Block) -> Iterator[CodeBlock]:
-    """The code blocks of what a block shows now."""
-    if isinstance(block.painter, _HasSections):
+    """The code blocks in the painted rows of a block."""
+    if isinstance(block.painter, MarkdownPainter):
         yield from code_blocks(block.painter.sections())
 
 
 def code_at(block: Block, offset: int) -> str | None:
     """The source of the code block that has a row of a block."""
-    place = offset - block.lead
-    for found in blocks_of(block):
-        if found.first <= place < found.end:
-            return code_text(block.source.text, found)
+    row = offset - block.lead
+    for code_block in blocks_of(block):
+        if code_block.first <= row < code_block.end:
+            return code_text(block.source.text, code_block)
     return None

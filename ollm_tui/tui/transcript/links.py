@@ -1,4 +1,4 @@
-"""Which link is at a place of painted rows, and which links rows have."""
+"""Which link is at a position in painted rows, and which links rows have."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painters.style_meta import address_of
 
 FARTHEST: Final = 16_000
-"""Characters to each side that are searched for the ends of an address."""
+"""Characters on each side that are searched for the ends of an address."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """A link as a list shows it; both are foreign, the address not even cleaned."""
+    """A link as a list shows it; both fields are untrusted, the address not even cleaned."""
 
     address: str
     text: str
-    """As it is painted, with its address where it says something else."""
+    """As it is painted, with its address if the text is not the address."""
 
 
 def address_at(row_at: Callable[[int], Row | None], number: int, position: int) -> str | None:
-    """The address at a code point of a row: the link's own, else one that stands there as text."""
+    """The address at a code point of a row: that of a link, else one that is there as text."""
     row = row_at(number)
     if row is None or not 0 <= position < len(row.text):
         return None
@@ -38,7 +38,7 @@ def address_at(row_at: Callable[[int], Row | None], number: int, position: int) 
 
 
 def _bare_at(row_at: Callable[[int], Row | None], number: int, position: int) -> str | None:
-    """The same for plain text, whose soft-wrapped rows are one line."""
+    """The address in plain text, whose soft-wrapped rows are one line."""
     before: list[str] = []
     first = number
     length = 0
@@ -73,7 +73,7 @@ def _rest(row_at: Callable[[int], Row | None], number: int) -> str:
 
 
 def links_of(rows: Iterable[Row]) -> Iterator[FoundLink]:
-    """Every link of rows that begin and end with whole lines, in order."""
+    """Yield every link of rows that begin and end with whole lines, in order."""
     line: list[Row] = []
     for row in rows:
         if row.join is None and line:

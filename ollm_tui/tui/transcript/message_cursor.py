@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 Mode: TypeAlias = Literal["cursor", "caret"]
 Typed: TypeAlias = events.Key | events.Paste
-STOPS = frozenset(
+_STOPS = frozenset(
     {BlockKind.USER, BlockKind.ANSWER, BlockKind.THINKING, BlockKind.TOOL, BlockKind.ERROR}
 )
 """The blocks that the cursor stops at; notes and figures are passed over."""
-BAR = "transcript--cursor"
-NO_CODE = "This message has no code block"
+_BAR = "transcript--cursor"
+_NO_CODE = "This message has no code block"
 
 
 class MessageCursor:
@@ -66,7 +66,7 @@ class MessageCursor:
     def _go_to_first(self, indexes: "range | Iterator[int]") -> bool:
         for index in indexes:
             block = self._block_list.blocks[index]
-            if block.kind in STOPS and block.height:
+            if block.kind in _STOPS and block.height:
                 self.block, self.code = block, None
                 return True
         return False
@@ -81,7 +81,7 @@ class MessageCursor:
         """Mark all rows of the block but the gap above, those of the code block more broadly."""
         del index, row
         if block is self.block and offset >= block.gap:
-            yield 0, MARGIN if self.code is not None and self.code.has_row(offset) else 1, BAR
+            yield 0, MARGIN if self.code is not None and self.code.has_row(offset) else 1, _BAR
 
 
 @dataclass(slots=True, kw_only=True)
@@ -140,8 +140,13 @@ class CursorMode:
 
     def _show(self) -> None:
         self.renderer.add_marks(self.cursor)
-        if (index := self.cursor.index) is not None:
-            self.scroller.show_block(index)
+        block, index = self.cursor.block, self.cursor.index
+        if block is not None and index is not None:
+            # the beginning of a block that is too high, or not painted
+            top, bottom = self.scroller.in_view
+            is_painted = block.hides_its_rows or block.painter is not None
+            end = block.height if is_painted else block.gap + bottom - top
+            self.scroller.show_rows(index, max(block.gap - 1, 0), end)
         self.post(CursorMoved(self._hints()))
 
     def _hints(self) -> str:
@@ -178,7 +183,7 @@ class CursorMode:
             self.scroller.show_rows(index, block.lead + first, block.lead + end)
         elif not self.cursor.code.count:
             is_drawn = not self.painting.lacks(index)
-            self.post(KeyRefused(NO_CODE if is_drawn else "This message is still being drawn"))
+            self.post(KeyRefused(_NO_CODE if is_drawn else "This message is still being drawn"))
         self.renderer.redraw()
 
     async def _painted_message(self) -> tuple[Block | None, int | None]:

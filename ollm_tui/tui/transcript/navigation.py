@@ -27,7 +27,7 @@ from ollm_tui.tui.widgets.chrome import FLASH_S
 
 
 class TranscriptKeys(Screen[None]):
-    """What the scroll keys do, whatever has the focus."""
+    """The scroll keys, which work whatever has the focus."""
 
     hints = getters.query_one(HintLine)
     transcript = getters.query_one(NavigableTranscript)
@@ -41,7 +41,7 @@ class TranscriptKeys(Screen[None]):
         self.hints.flash(f"Thinking {shown}", FLASH_S)
 
     def action_toggle_tools(self) -> None:
-        """Show what all tools gave, or fold it."""
+        """Show the output of all tools, or fold it."""
         if not self.transcript.folding.toggle_tools():
             self.hints.flash("No tool calls yet", FLASH_S)
 
@@ -64,7 +64,7 @@ class TranscriptKeys(Screen[None]):
 
 
 class TranscriptNavigation(TranscriptKeys):
-    """Gives the focus to the transcript and back, copies, and names the keys that count."""
+    """Gives the focus to the transcript and back, copies, and names the keys that matter."""
 
     composer = getters.query_one(Prompt)
     status = getters.query_one(StatusBar)
@@ -82,7 +82,7 @@ class TranscriptNavigation(TranscriptKeys):
     def make_reader(
         self, *, edit: Callable[[str], bool], streams_thinking: bool
     ) -> NavigableTranscript:
-        """Make the transcript; `edit` puts one of its questions into the input."""
+        """Make the transcript; `edit` puts one of its prompts into the input."""
         return NavigableTranscript(
             keys={mode: self.keymap.actions(mode) for mode in ("cursor", "caret")},
             leave=self._type_on,
@@ -91,7 +91,7 @@ class TranscriptNavigation(TranscriptKeys):
         )
 
     def yields(self, action: str) -> bool:
-        """Whether the key of an action of this screen means something else now."""
+        """Whether the key of an action of this screen has another meaning now."""
         mode = self.transcript.mode if self.focused is self.transcript else None
         return mode is not None and action in self._yielded[mode]
 
@@ -108,7 +108,7 @@ class TranscriptNavigation(TranscriptKeys):
             self.hints.flash("No messages yet", FLASH_S)
 
     def _type_on(self, event: Typed | None) -> None:
-        """Go on in the input, with what was typed."""
+        """Continue in the input, with what was typed."""
         self.set_focus(self.composer)
         if event is not None:
             self.composer.post_message(event)
@@ -163,17 +163,17 @@ class TranscriptNavigation(TranscriptKeys):
         self.copy_selected()
 
     def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
-        """Show where a copy is, so that it stays to be read."""
+        """Show where a copy is, in a note that stays."""
         self.transcript.add_note(
             f"copy-{next(self._numbers)}", words, "error" if is_error else "info"
         )
 
 
 class TranscriptSelection(Screen[ScreenResultType]):
-    """Answers the mouse look-up from the rows; offsets inside strips would cost every frame."""
+    """Finds positions under the mouse from the rows; offsets in strips would cost every frame."""
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
-        """The widget at a cell, and the place in its text."""
+        """The widget at a cell, and the position in its text."""
         view, region = self._view_at(x, y)
         if view is None:
             return super().get_widget_and_offset_at(x, y)

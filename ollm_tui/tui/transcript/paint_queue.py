@@ -1,4 +1,4 @@
-"""Which blocks wait to be painted, in what order, and which may let their rows go again."""
+"""Which blocks wait to be painted, in what order, and which may drop their rows again."""
 
 from time import monotonic
 
@@ -14,27 +14,27 @@ LONG_ROWS = 1000
 class PaintQueue:
     """Waiting blocks by index; the one put in last is painted first."""
 
-    def __init__(self, shelf: BlockList) -> None:
-        self._shelf = shelf
+    def __init__(self, block_list: BlockList) -> None:
+        self._block_list = block_list
         self._waiting: dict[int, None] = {}
         self._awake: dict[int, None] = {}
         self._grown: set[int] = set()
         self._slept_at = (0, 0)
         self.is_growing = False
-        """Has the newest work shown something new, not only what somebody looked at?"""
+        """Whether the last work showed something new, not only rows that came into view."""
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
     def put(self, index: int, *, is_new: bool = True) -> None:
-        """Let a block be painted before all others; `is_new` tells whether it says more now."""
+        """Let a block be painted before all others; `is_new` if its text has grown."""
         self._waiting.pop(index, None)
         self._waiting[index] = None
         if is_new:
             self._grown.add(index)
 
     def drop(self, index: int) -> None:
-        """Let a block wait until somebody looks at it."""
+        """Let a block wait until it comes into view."""
         self._waiting.pop(index, None)
         self._grown.discard(index)
 
@@ -47,29 +47,29 @@ class PaintQueue:
 
     @property
     def lowest(self) -> int:
-        """The first waiting block's index; beyond all when none waits."""
-        return min(self._waiting, default=len(self._shelf))
+        """The index of the first waiting block; the number of blocks if none waits."""
+        return min(self._waiting, default=len(self._block_list))
 
     def holds_any(self, low: int, high: int) -> bool:
-        """Does a block wait that has one of these rows?"""
+        """Whether a block that has one of these rows waits."""
         return any(
-            self._shelf.start(index) < high and self._shelf.start(index + 1) > low
+            self._block_list.start(index) < high and self._block_list.start(index + 1) > low
             for index in self._waiting
         )
 
     def want_around(self, canvas: Canvas, low: int, high: int, rows: int) -> None:
         """Queue what has no rows for the canvas: in view first, then within `rows` of it."""
-        waiting, blocks = self._waiting, self._shelf.blocks
+        waiting, blocks = self._waiting, self._block_list.blocks
         wanted = [
             index
-            for index in self._shelf.around(low, high, rows)
+            for index in self._block_list.around(low, high, rows)
             if index in waiting or _needs_paint(blocks[index], canvas)
         ]
         others = waiting.keys() - wanted
         self._waiting = dict.fromkeys([*sorted(others), *reversed(wanted)])
 
     def work(self, canvas: Canvas, view: tuple[int, int], deadline: float) -> Change | None:
-        """Let waiting blocks paint until the deadline; gives the rows that look different.
+        """Let waiting blocks paint until the deadline and return the rows that look different.
 
         Blocks that lack only the look of long pieces come after all others.
         """
@@ -77,35 +77,35 @@ class PaintQueue:
         self.is_growing = False
         newest_first = list(reversed(self._waiting))
         for index in sorted(newest_first, key=self._is_refining):
-            one = self.work_on(index, canvas, view, deadline)
-            if one is not None:
-                change = one if change is None else change.merge(one)
+            block_change = self.work_on(index, canvas, view, deadline)
+            if block_change is not None:
+                change = block_change if change is None else change.merge(block_change)
             if monotonic() > deadline:
                 break
         return change
 
     def _is_refining(self, index: int) -> bool:
-        painter = self._shelf.blocks[index].painter
+        painter = self._block_list.blocks[index].painter
         # most have no painter yet, and asking for the protocol costs more than that
         return painter is not None and isinstance(painter, Refining) and painter.refining
 
     def lacks(self, canvas: Canvas, index: int) -> bool:
-        """Has a block rows that are not painted yet?"""
+        """Whether a block has rows that are not painted yet."""
         is_waiting = index in self._waiting and not self._is_refining(index)
-        return is_waiting or _needs_paint(self._shelf.blocks[index], canvas)
+        return is_waiting or _needs_paint(self._block_list.blocks[index], canvas)
 
     def waits(self, index: int) -> bool:
-        """Has a block still to be worked on, if only on how it looks?"""
+        """Whether a block still needs work, if only on its look."""
         return index in self._waiting
 
     def work_on(
         self, index: int, canvas: Canvas, view: tuple[int, int], deadline: float
     ) -> Change | None:
-        """Let one block paint until the deadline; gives the rows that look different."""
-        block = self._shelf.blocks[index]
+        """Let one block paint until the deadline and return the rows that look different."""
+        block = self._block_list.blocks[index]
         self.is_growing |= index in self._grown
-        top, bottom = (row - self._shelf.start(index) for row in view)
-        at_end = view[1] >= self._shelf.total and bottom > 0 > top - block.height
+        top, bottom = (row - self._block_list.start(index) for row in view)
+        at_end = view[1] >= self._block_list.total and bottom > 0 > top - block.height
         if block.painter is None and at_end and block.row_count > LONG_ROWS:
             # Who looks at the end sees rows as they come, not the void where they are expected.
             block.settle()
@@ -119,22 +119,22 @@ class PaintQueue:
             self._grown.discard(index)
         if index not in self._waiting or self._is_refining(index):
             block.settle()
-        seen = painter.take_change()
-        difference = self._shelf.measure(index)
-        if seen is None and not difference:
+        painted = painter.take_change()
+        difference = self._block_list.measure(index)
+        if painted is None and not difference:
             return None
-        start, first = self._shelf.start(index), seen.first if seen else 0
-        if difference or seen is None or seen.end is None:
+        start, first = self._block_list.start(index), painted.first if painted else 0
+        if difference or painted is None or painted.end is None:
             return Change(start + (block.lead + first if first else 0), None)
-        return Change(start + block.lead + first, start + block.lead + seen.end)
+        return Change(start + block.lead + first, start + block.lead + painted.end)
 
     def let_sleep(self, low: int, high: int, rows: int) -> None:
-        """Let go the rows of finished blocks that are further away than `rows`."""
+        """Drop the rows of finished blocks that are further away than `rows`."""
         if abs(low - self._slept_at[0]) < rows // 4 and len(self._awake) < self._slept_at[1] + 100:
             return
         for index in list(self._awake):
-            start, end = self._shelf.start(index), self._shelf.start(index + 1)
-            block = self._shelf.blocks[index]
+            start, end = self._block_list.start(index), self._block_list.start(index + 1)
+            block = self._block_list.blocks[index]
             if (end < low - rows or start > high + rows) and block.finished:
                 block.sleep()
                 del self._awake[index]

@@ -112,7 +112,7 @@ class Painting:
         """Remove all but the first `count` blocks."""
         self._block_list.cut(count)
         self._queue.cut(count)
-        self._scroller.forget()
+        self._scroller.let_go(forced=True)
 
     # Frames
 
@@ -205,9 +205,9 @@ class Painting:
     def _look_around(self, canvas: Canvas) -> None:
         """Queue what is in view or near it and has no rows yet."""
         low, high = self._scroller.in_view
-        seen = self._surroundings
-        moved = seen is None or abs(low - seen[2]) > _LOOK_AGAIN or seen[3] != high - low
-        if moved or seen is None or seen[0] is not canvas or seen[1] != len(self._block_list):
+        last = self._surroundings
+        moved = last is None or abs(low - last[2]) > _LOOK_AGAIN or last[3] != high - low
+        if moved or last is None or last[0] is not canvas or last[1] != len(self._block_list):
             self._surroundings = canvas, len(self._block_list), low, high - low
             if self._block_list.blocks:
                 self._queue.want_around(canvas, low, high, NEAR_ROWS)

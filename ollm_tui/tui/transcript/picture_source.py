@@ -35,7 +35,7 @@ class _Wanted:
 
 
 class PictureSource:
-    """Keeps the newest thumbnail only: at most 12 kB beside the picture's own bytes."""
+    """The bytes of a picture, and its newest thumbnail only: at most 12 kB more."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class PictureSource:
         label: str,
         ask: Callable[["PictureSource"], None],
     ) -> None:
-        """Take a picture; `ask` is called when `decode` has something to do."""
+        """Take a picture; `request` is called when `decode` has something to do."""
         self._data: PictureData | None = picture_data(data, url)
         self._header: PictureHeader | None = None
         if self._data is not None:
@@ -64,26 +64,26 @@ class PictureSource:
 
     @property
     def size(self) -> int:
-        """No text of it ever changes."""
+        """Always 0: its text never changes."""
         return 0
 
     def painter(self, canvas: Canvas) -> PicturePainter:
-        """A painter of this picture, whatever of it is decoded."""
+        """A painter of this picture, decoded or not."""
         return PicturePainter(canvas, self)
 
     def estimate(self, canvas: Canvas) -> int:
-        """Exactly as many rows as it takes."""
+        """The exact number of rows."""
         return picture_rows(self, canvas)
 
     def space(self, canvas: Canvas) -> ThumbnailSize | None:
-        """Give its size on a canvas; None where nothing can be drawn."""
+        """Return its size on a canvas; None if nothing can be drawn."""
         header = self._header
         if header is None or self._is_too_large(header):
             return None
         return fitted(header, canvas.width) if canvas.has_colours and can_decode() else None
 
     def caption(self, *, is_broken: bool = False) -> str:
-        """Give the words below it: kind and size, or the link when there is nothing else."""
+        """Return the caption: kind and size, or the link if there is nothing else."""
         parts = [self._label]
         if self._header is not None:
             parts += [self._header.kind, f"{self._header.width} x {self._header.height}"]
@@ -103,7 +103,7 @@ class PictureSource:
         return header.width * header.height > MOST_PIXELS
 
     def look(self, size: ThumbnailSize, background: Rgb) -> Look:
-        """Give what was decoded for this size; ask for it when there is nothing."""
+        """Return what was decoded for this size, and request it if there is nothing."""
         wanted = _Wanted(size, background)
         made = self._made
         if made is not None and made[0] == wanted:
@@ -113,7 +113,7 @@ class PictureSource:
         return "coming"
 
     def decode(self) -> None:
-        """Make what was asked for last. Takes up to seconds: call it in a thread."""
+        """Make what was requested last. Takes up to seconds: call it in a thread."""
         wanted, data, header = self._wanted, self._data, self._header
         if self._made is not None and self._made[0] == wanted:
             return  # it was asked for again while it was made

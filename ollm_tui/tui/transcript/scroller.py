@@ -46,43 +46,30 @@ class Scroller:
         self._queue = queue
         self._anchor: Anchor | None = None
         self._is_placing = False
-        self._is_pinned = False
-        self._has_unseen = False
-
-    @property
-    def pinned(self) -> bool:
+        self.pinned = False
         """Whether the user has scrolled away from the end."""
-        return self._is_pinned
-
-    @property
-    def unseen(self) -> bool:
+        self.unseen = False
         """Whether something was added below while the view stays where it is."""
-        return self._has_unseen
 
     def _pin(self, pinned: bool) -> None:
-        if pinned != self._is_pinned:
-            self._is_pinned = pinned
+        if pinned != self.pinned:
+            self.pinned = pinned
             if not pinned:
                 self._mark_unseen(False)
-            self._view.post_message(PinnedChanged(pinned, self._has_unseen))
+            self._view.post_message(PinnedChanged(pinned, self.unseen))
 
     def _mark_unseen(self, unseen: bool) -> None:
-        if unseen != self._has_unseen:
-            self._has_unseen = unseen
+        if unseen != self.unseen:
+            self.unseen = unseen
             self._view.refresh_lines(self.in_view[1] - 1)
             if unseen:
-                self._view.post_message(PinnedChanged(self._is_pinned, unseen))
+                self._view.post_message(PinnedChanged(self.pinned, unseen))
 
     @property
     def in_view(self) -> tuple[int, int]:
         """Numbers of the first row in view and of the first one below it."""
         top = self._view.scroll_offset.y
         return top, top + self._view.size.height
-
-    @property
-    def page(self) -> int:
-        """How many rows a page key moves."""
-        return max(self._view.size.height - 2, 1)
 
     def show_change(self, first: int, end: int | None) -> None:
         """Repaint the changed rows that are in view; `end` is None for all rows below."""
@@ -96,7 +83,7 @@ class Scroller:
         low, high = max(first, top), min(end, bottom)
         if low < high:
             self._view.refresh_lines(low, high - low)
-        if self._is_pinned:
+        if self.pinned:
             if top >= self._view.max_scroll_y and not self.holds_row:
                 self._pin(False)
             elif end >= bottom and self._queue.is_growing:
@@ -121,14 +108,14 @@ class Scroller:
 
     def keep_place(self) -> None:
         """Remember what is at the top if the blocks about to be painted may move it."""
-        if self._is_pinned and self._anchor is None and self._block_list.blocks:
+        if self.pinned and self._anchor is None and self._block_list.blocks:
             index, _row = self._block_list.find(self._view.scroll_offset.y)
             if self._queue.lowest <= index:
                 self.keep_top()
 
     def keep_top(self) -> None:
         """Remember what is at the top of a pinned view."""
-        if self._is_pinned and self._anchor is None and self._block_list.blocks:
+        if self.pinned and self._anchor is None and self._block_list.blocks:
             index, row = self._block_list.find(self._view.scroll_offset.y)
             self._anchor = Anchor(index, self._block_list.blocks[index].anchor(row))
 
@@ -140,20 +127,16 @@ class Scroller:
 
     def place(self) -> None:
         """Scroll to the end, or to what was at the top."""
-        if not self._is_pinned:
+        if not self.pinned:
             self._scroll_rows(self._view.max_scroll_y)
         elif self._anchor is not None:
             row = self._anchor.top(self._block_list)
             self._scroll_rows(min(max(row, 0), self._view.max_scroll_y))
 
-    def let_go(self) -> None:
-        """Forget what was at the top; nothing moves any more by itself."""
-        if not self.holds_row:
+    def let_go(self, *, forced: bool = False) -> None:
+        """Forget what was at the top; a row that `hold_row` holds only if `forced`."""
+        if forced or not self.holds_row:
             self._anchor = None
-
-    def forget(self) -> None:
-        """Forget every anchor: blocks were removed."""
-        self._anchor = None
 
     def _scroll_rows(self, row: int) -> None:
         if row == self._view.scroll_y:
@@ -205,13 +188,6 @@ class Scroller:
         if self.holds_row:
             self._anchor = None
             self._pin(self._view.scroll_offset.y < self._view.max_scroll_y)
-
-    def show_block(self, index: int) -> None:
-        """Scroll a whole block into view, or its beginning if it is too high or not painted."""
-        block = self._block_list.blocks[index]
-        is_painted = block.hides_its_rows or block.painter is not None
-        end = block.height if is_painted else block.gap + self._view.size.height
-        self.show_rows(index, max(block.gap - 1, 0), end)
 
     def show_rows(self, index: int, first: int, end: int) -> None:
         """Scroll rows of a block into view, the first ones if not all fit."""

@@ -103,7 +103,7 @@ Transcript {
 
 
 def palette_from(full: Callable[[str], Style], partial: Callable[[str], Style]) -> Palette:
-    """Ask for every style by its component class: `full` with, `partial` without background."""
+    """Look every style up by its component class: `full` with, `partial` without background."""
     return Palette(
         **{
             field.name: (partial if field.name in _ON_BLOCK | {"quote", "link", "code"} else full)(

@@ -1,4 +1,4 @@
-"""Pictures decoded and scaled down to half cells of the screen, by Pillow where it is there."""
+"""Pictures decoded and scaled down to half cells of the screen, by Pillow if installed."""
 
 import math
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 Rgb: TypeAlias = tuple[int, int, int]
 
 MOST_PIXELS: Final = 50_000_000
-"""What is larger is not decoded; this much takes up to 200 MB of memory for a moment."""
+"""Larger pictures are not decoded; this size takes up to 200 MB of memory for a moment."""
 MOST_ROWS: Final = 20
 _DIRECT: Final = frozenset({"L", "LA", "RGB", "RGBA", "CMYK"})
 """Pillow's modes that can be scaled as they are."""
 _DEEP: Final = "I;16"
-"""How the names of its modes for 16 bits of grey begin."""
+"""Prefix of the names of Pillow's modes for 16 bits of grey."""
 _TURNS: Final[Mapping[int, str]] = MappingProxyType(
     {
         2: "FLIP_LEFT_RIGHT",
@@ -46,7 +46,7 @@ class ThumbnailSize:
 
     @property
     def rows(self) -> int:
-        """Screen rows it takes."""
+        """The number of screen rows."""
         return (self.lines + 1) // 2
 
 
@@ -59,7 +59,7 @@ class Thumbnail:
 
 
 def fitted(header: PictureHeader, width: int) -> ThumbnailSize:
-    """Give the size at which a picture fits `width` cells; a small one keeps its own pixels."""
+    """Return the size at which a picture fits `width` cells; a small one keeps its own pixels."""
     scale = min(1.0, width / header.width, MOST_ROWS * 2 / header.height)
     columns, lines = round(header.width * scale), round(header.height * scale)
     return ThumbnailSize(max(columns, 1), max(lines, 1))
@@ -67,7 +67,7 @@ def fitted(header: PictureHeader, width: int) -> ThumbnailSize:
 
 @cache
 def can_decode() -> bool:
-    """Is Pillow installed? It is not loaded to find out."""
+    """Whether Pillow is installed; it is not loaded to find out."""
     try:
         return find_spec("PIL") is not None
     except (ImportError, ValueError):
@@ -77,7 +77,7 @@ def can_decode() -> bool:
 def make_thumbnail(
     data: bytes, header: PictureHeader, size: ThumbnailSize, background: Rgb
 ) -> Thumbnail | None:
-    """Decode a picture's first frame; None when that cannot be done.
+    """Decode a picture's first frame; None if that fails.
 
     Takes up to seconds: call it in a thread. What shows through is laid on `background`.
     """

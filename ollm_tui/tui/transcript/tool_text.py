@@ -1,4 +1,4 @@
-"""What a line says of a tool call: its main argument, and how it ended."""
+"""What one line shows of a tool call: its main argument, and how it ended."""
 
 import json
 from typing import Final
@@ -9,17 +9,17 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolOutcome
 
 _NOT_ALLOWED: Final = "Not run: it was not allowed."
-"""How the result of a refused call begins."""
+"""Beginning of the result of a refused call."""
 _MAIN: Final = (
     *("path", "file_path", "file", "filename", "directory", "folder", "url", "uri"),
     *("command", "cmd", "expression", "query", "pattern", "name", "city"),
 )
-"""Arguments that say most of a call, the most telling first."""
+"""Arguments that tell most about a call, the most telling first."""
 _LONGEST: Final = 400
 
 
 def main_argument(args: JsonObject | None, raw_args: str = "") -> str:
-    """Choose what says most about a call: a path, an address, a command, else the first text.
+    """Return the argument that tells most: a path, an address, a command, else the first text.
 
     Without any of these it is the first argument, by its name: `limit: 3`.
     """
@@ -44,7 +44,7 @@ def _written(value: JsonValue) -> str:
 
 
 def saved_outcome(result: Message) -> ToolOutcome:
-    """Tell how the call of a saved result ended; older ones tell it by their text."""
+    """Return how the call of a saved result ended; older results tell it by their text."""
     match result.metadata.get("outcome"):
         case "done" | "failed" | "denied" | "stopped" as outcome:
             return outcome

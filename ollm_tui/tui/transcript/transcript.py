@@ -19,7 +19,7 @@ from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.painters.painter import Painter
 from ollm_tui.tui.transcript.painters.plain import PlainPainter
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
-from ollm_tui.tui.transcript.painters.tool_call import ToolOutcome, ToolPainter
+from ollm_tui.tui.transcript.painters.tool_call import ToolPainter
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.pictures import PictureDecoder
 from ollm_tui.tui.transcript.rendering import FinishedStrips, StripRenderer
@@ -29,6 +29,7 @@ from ollm_tui.tui.transcript.styles import COMPONENTS, CSS, palette_from
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
+    from ollm_tui.protocol.tools import ToolOutcome
     from ollm_tui.tui.chat.ports import NoteKind
 
 WIDEST = 100
@@ -132,7 +133,7 @@ class Transcript(ScrollView, can_focus=False):
         self._add(Block(block_id, BlockKind.TOOL, ToolSource(name, main_argument)))
 
     def end_tool(
-        self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
+        self, block_id: str, outcome: "ToolOutcome", seconds: float | None, output: str
     ) -> None:
         """Show how a tool ended; its output opens by itself only if it failed."""
         block = self.block_list.block(block_id)

@@ -25,16 +25,16 @@ class Piece:
 
     text: str
     look: str = ""
-    """The end of the component class: `title` is `header--title` in the header; empty is plain."""
+    """The end of the component class: `title` is `header--title` in the header; empty for none."""
 
     @property
     def width(self) -> int:
-        """The cells it takes."""
+        """The width in cells."""
         return cell_len(self.text)
 
 
 def cut(text: str, width: int) -> str:
-    """Give at most `width` cells of a text; an ellipsis stands for the rest."""
+    """Return at most `width` cells of a text; an ellipsis replaces the rest."""
     if width <= 0:
         return ""
     kept = text[: width * _LETTERS_PER_CELL]
@@ -44,29 +44,29 @@ def cut(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int) -> str:
-    """Give exactly `width` cells: cut, or filled with spaces."""
+    """Return exactly `width` cells: cut, or filled with spaces."""
     short = cut(text, width)
     return short + " " * max(0, width - cell_len(short))
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
-    """Add up the cells."""
+    """The width of all pieces in cells."""
     return sum(piece.width for piece in pieces)
 
 
 def plain(pieces: Iterable[Piece]) -> str:
-    """Give the text alone."""
+    """The text of all pieces."""
     return "".join(piece.text for piece in pieces)
 
 
 def spread(left: list[Piece], right: list[Piece], width: int) -> list[Piece]:
-    """Put what is left at the left edge and what is right at the right one."""
+    """Align pieces to the left and the right edge of a line."""
     gap = width - width_of(left) - width_of(right)
     return [*left, Piece(" " * max(0, gap)), *right]
 
 
 def paint(widget: Widget, prefix: str, pieces: Iterable[Piece], width: int) -> Strip:
-    """Draw pieces in the looks of a widget, exactly `width` cells."""
+    """Draw pieces in the component styles of a widget, exactly `width` cells."""
     base = widget.rich_style
     segments = [
         Segment(

@@ -1,4 +1,4 @@
-"""One line that names the keys that matter now; what matters least goes where it does not fit."""
+"""One line that names the keys that matter now; the least important are left out first."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -11,7 +11,7 @@ from ollm_tui.tui.widgets.chrome import Piece, paint, width_of
 
 
 def key_pieces(keys: Sequence[KeyHint], width: int) -> list[Piece]:
-    """Write as many keys as fit, the first ones first."""
+    """Return as many keys as fit, the first ones first."""
     line = [Piece(" ")]
     for key in keys:
         more = [Piece(key.label, "key"), Piece(f" {key.description}  ", "quiet")]
@@ -22,7 +22,7 @@ def key_pieces(keys: Sequence[KeyHint], width: int) -> list[Piece]:
 
 
 class KeyLine(Widget):
-    """Shows keys."""
+    """One line of keys with what they do."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-line--key", "key-line--quiet"}
     DEFAULT_CSS = """

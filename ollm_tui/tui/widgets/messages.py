@@ -4,8 +4,8 @@ from textual.message import Message
 
 
 class InputReady(Message):
-    """There is an input now that takes what is typed."""
+    """There is an input now that takes keys."""
 
 
 class ShownAgain(Message):
-    """The program was continued after it was suspended, by somebody who was typing."""
+    """The program was continued after it was suspended, by a user who was typing."""

@@ -21,11 +21,11 @@ _HELD: Final = tuple(
     if chr(code) not in _LINE_ENDS
 )
 _INTO: Final = MappingProxyType(
-    {code: _FIRST + place for place, code in enumerate(_HELD)}
+    {code: _FIRST + index for index, code in enumerate(_HELD)}
     # Half a character cannot be written down or sent.
     | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 )
-_BACK: Final = MappingProxyType({_FIRST + place: code for place, code in enumerate(_HELD)})
+_BACK: Final = MappingProxyType({_FIRST + index: code for index, code in enumerate(_HELD)})
 
 
 def _sign(code: int) -> str:
@@ -34,24 +34,24 @@ def _sign(code: int) -> str:
     return "␡" if code == 0x7F else "\ufffd"
 
 
-_SIGNS: Final = MappingProxyType({_FIRST + place: _sign(code) for place, code in enumerate(_HELD)})
+_SIGNS: Final = MappingProxyType({_FIRST + index: _sign(code) for index, code in enumerate(_HELD)})
 
 
 def to_editor(text: str) -> str:
-    """Give the text as an editor may hold it; line ends become line feeds."""
+    """Return the text as an editor may hold it; line ends become line feeds."""
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_INTO)
 
 
 def from_editor(text: str) -> str:
-    """Give back the characters that `to_editor` put away."""
+    """Return the text with the characters that `to_editor` replaced."""
     return text.translate(_BACK)
 
 
 def to_signs(text: str) -> str:
-    """Give what an editor holds as it is drawn: as many characters, each one cell."""
+    """Return what an editor holds as it is drawn: as many characters, each one cell."""
     return text.translate(_SIGNS)
 
 
 def cannot_be_held(text: str) -> bool:
-    """Whether the text itself contains a character that is used to hold others."""
+    """Whether the text contains a character that is used to hold others."""
     return any(_FIRST <= ord(letter) < _FIRST + len(_HELD) for letter in text)

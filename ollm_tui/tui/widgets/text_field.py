@@ -13,13 +13,13 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 LONGEST: Final = 4000
-"""Characters of a line: no name, reason, path or address that somebody gives is as long."""
+"""Characters of a line: no name, reason, path or address that a user types is as long."""
 
 
 def typed_run(
     widget: MessagePump, first: events.Key, is_more: Callable[[events.Key], bool]
 ) -> list[events.Key]:
-    """Take the printable keys that wait behind one out of a widget's queue, as far as wanted."""
+    """Take the printable keys behind one out of a widget's queue, while `is_more` holds."""
     run = [first]
     while (key := _waiting_key(widget)) is not None and key.is_printable and is_more(key):
         widget._pending_message = None
@@ -36,12 +36,12 @@ def _waiting_key(widget: MessagePump) -> events.Key | None:
 
 
 def letters(run: list[events.Key]) -> str:
-    """Give what the keys type."""
+    """The text that keys type."""
     return "".join(key.character or "" for key in run)
 
 
 async def obey_own_binding(widget: Widget, event: events.Key) -> None:
-    """Do at once what a key is bound to in the widget that has the focus.
+    """Run the action that a key is bound to in the focused widget at once.
 
     The app looks bindings up only after later letters may have been inserted.
     """
@@ -53,7 +53,7 @@ async def obey_own_binding(widget: Widget, event: events.Key) -> None:
 
 
 class TextField(Input):
-    """An `Input` that takes letters in runs, and of a text that is too long its beginning.
+    """An `Input` that takes letters in runs, and only the beginning of a text that is too long.
 
     Every key that it binds is obeyed in the order of typing, between the letters around it.
     """
@@ -68,7 +68,7 @@ class TextField(Input):
         self.replace(letters(typed_run(self, event, lambda _key: True)), *self.selection)
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Put a text in the place of another, as much of it as there is room for."""
+        """Replace a text by another, as much of it as there is room for."""
         most = self.max_length or LONGEST
         kept = len(self.value) - abs(end - start)
         if kept + len(text) > most:

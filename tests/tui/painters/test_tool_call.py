@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from ollm_tui.protocol.tools import ToolOutcome
 from ollm_tui.tui.transcript.painters.rows import row_cells
 from ollm_tui.tui.transcript.painters.tool_call import (
     OPEN_ROWS,
     PEEK_ROWS,
-    ToolOutcome,
     ToolPainter,
 )
 from tests.tui.painters.painting import canvas, settle, texts

@@ -56,7 +56,7 @@ async def test_code_is_found_in_an_answer_that_sleeps_or_is_still_painted(
             view.append(name, "\n\n" + CODE)
             view.finish(name)
         stage.chat.action_go_through(-1)
-        await view.run_action("cursor_code(1)")
+        await view.cursor_mode.action_code(1)
         await press(stage, "c")
         assert stage.app.clipboard == "one\n\tx  "
         assert view.block_list.blocks[0].painter is None

@@ -130,8 +130,8 @@ def check_place(caret: Caret, blocks: Sequence[Block]) -> None:
     index, offset = caret.address
     row = blocks[index].row(offset)
     assert not row.aside
-    assert MARGIN + row.gutter <= caret.place.x <= MARGIN + len(row.text)
-    assert not row.text[caret.place.x - MARGIN :].startswith(("\u0301", "\u200d"))
+    assert MARGIN + row.gutter <= caret.position.x <= MARGIN + len(row.text)
+    assert not row.text[caret.position.x - MARGIN :].startswith(("\u0301", "\u200d"))
 
 
 def check_selection(caret: Caret, blocks: Sequence[Block]) -> None:
@@ -149,7 +149,7 @@ async def test_words_ends_and_rows() -> None:
     seen = []
     for move in ("word_right", "word_right", "right", "right", "word_left", "line_end", "up"):
         await obey(caret, [(move, False)])
-        seen.append((*caret.address, caret.place.x - MARGIN))
+        seen.append((*caret.address, caret.position.x - MARGIN))
     assert seen == [(0, 0, 4), (0, 0, 7), (1, 0, 0), (1, 1, 2), (1, 0, 0), (1, 0, 0), (0, 0, 0)]
 
 
@@ -160,7 +160,7 @@ async def test_up_and_down_keep_to_their_column_over_wide_characters() -> None:
     columns = []
     for _ in range(3):
         await obey(caret, [("down", False)])
-        columns.append(caret.place.x - MARGIN)
+        columns.append(caret.position.x - MARGIN)
     assert columns == [2, 1, 5]
 
 

@@ -99,7 +99,7 @@ async def test_what_is_folded_is_searched_as_if_it_were_open() -> None:
         await settled(pilot, transcript)
         search = searched(transcript, "sky")
         assert search.tally.total == 3
-        assert search.place == (1, 20)
+        assert search.position == (1, 20)
         assert transcript.block_list.blocks[1].height == 2
 
 
@@ -133,7 +133,7 @@ async def test_blocks_that_were_taken_away_are_forgotten() -> None:
         finish(search)
         assert search.tally.total == 18
         search.step(OLDER)
-        assert search.place is not None
+        assert search.position is not None
 
 
 async def test_another_chat_in_the_place_of_the_one_searched_has_no_current_match() -> None:
@@ -145,7 +145,7 @@ async def test_another_chat_in_the_place_of_the_one_searched_has_no_current_matc
         transcript.clear()
         answer(transcript, "c", "a sky")
         answer(transcript, "d", "no\n\nsky\n\nsky")
-        assert search.place is None
+        assert search.position is None
         search.follow()
         finish(search)
         assert search.tally == Tally(None, 3, is_done=True)
@@ -272,7 +272,7 @@ def test_whatever_happens_to_the_chat_the_count_is_right_in_the_end(
     seen = set()
     for _ in range(search.tally.total):
         search.step(OLDER)
-        assert search.place is not None
+        assert search.position is not None
         seen.add((search.current, search.tally.rank))
     assert {rank for _match, rank in seen} == set(range(1, search.tally.total + 1))
 
@@ -373,10 +373,10 @@ async def test_the_words_below_a_picture_are_found_before_and_after_it_is_looked
         transcript.scroll_home(animate=False)
         await settled(pilot, transcript)
         (block, *_others) = transcript.block_list.blocks
-        assert asleep.place == searched(transcript, "sky").place
-        assert asleep.place is not None
-        row = block.row(asleep.place[1])
-        ((low, high, name),) = SearchMarks(asleep).spans(block, 0, asleep.place[1], row)
+        assert asleep.position == searched(transcript, "sky").position
+        assert asleep.position is not None
+        row = block.row(asleep.position[1])
+        ((low, high, name),) = SearchMarks(asleep).spans(block, 0, asleep.position[1], row)
         assert (row.text[low - 3 : high - 3], name) == ("sky", CURRENT)
 
 

@@ -25,7 +25,7 @@ from ollm_tui.tui.transcript.painters.section_rows import Growing, rough_rows, s
 from ollm_tui.tui.transcript.painters.sections import Kind, Section
 
 _COMPARED = 2000
-"""Rows beyond these are taken as new; to compare them would take as long as to show them."""
+"""Rows beyond these count as new; comparing them would take as long as showing them."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Part:
     """The canvas of the final rows, painted or under way."""
     growing: Growing | None = None
     shown: tuple[int, int] = (-1, -1)
-    """Source and partial characters the open rows stand for."""
+    """Source and partial characters that the open rows show."""
     gap: int = 0
 
     @property
@@ -80,14 +80,14 @@ class Parts:
             self.resized(index, 0)
 
     def drop_unbound(self) -> None:
-        """Take the last part away if it has no section."""
+        """Remove the last part if it has no section."""
         if self._parts and self._parts[-1].section is None:
             self._touch(Change(self._offsets.start(len(self._parts) - 1), None))
             self._parts.pop()
             self._offsets.pop()
 
     def forget_looks(self) -> None:
-        """The canvas is another: nothing that is still open can be gone on with."""
+        """Start open sections over, for another canvas."""
         for part in self._parts:
             part.shown = (-1, -1)
             part.growing = None
@@ -110,12 +110,12 @@ class Parts:
         self.resized(index, same, before)
 
     def changed(self, index: int, first: int, end: int) -> None:
-        """Rows of a part are new; there are as many as before."""
+        """Report that rows of a part are new; there are as many as before."""
         base = self._offsets.start(index) + self._parts[index].gap
         self._touch(Change(base + first, base + end))
 
     def resized(self, index: int, same: int, before: int = -1) -> None:
-        """Rows of a part from `same` on are new, perhaps more or fewer than before."""
+        """Report that rows of a part from `same` on are new, perhaps more or fewer than before."""
         part = self._parts[index]
         start = self._offsets.start(index)
         first = start + part.gap + same if same else start
@@ -164,7 +164,7 @@ class Parts:
         return (number, *line_anchor(part.rows, offset - part.gap))
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row of such a place."""
+        """The row that an anchor is in."""
         number, line, before = anchor
         if number >= len(self._parts):
             return 0
@@ -187,7 +187,7 @@ class _Job:
     index: int
     source: Iterator[Step]
     rows: list[Row]
-    """Those that are seen, or will be."""
+    """The rows that are shown, or will be."""
     mode: _Mode
     at: int
     """The next row."""
@@ -214,19 +214,19 @@ class Jobs:
 
     @property
     def hidden(self) -> bool:
-        """Is there a closed section that is not fully seen?"""
+        """Whether there is a closed section that is not fully shown."""
         return bool(self._unseen)
 
     @property
     def rough(self) -> bool:
-        """Is all text seen, but not all of it in its final look?"""
+        """Whether all text is shown, but not all of it in its final look."""
         return bool(self._refine) and not (self._unseen or self._shown)
 
     def __bool__(self) -> bool:
         return bool(self._unseen or self._shown or self._refine)
 
     def add(self, index: int) -> None:
-        """A part has closed."""
+        """Queue a part that has closed."""
         (self._shown if self._parts[index].rows else self._unseen).waiting.append(index)
 
     def restart(self, canvas: Canvas, order: Iterable[int]) -> None:
@@ -237,11 +237,11 @@ class Jobs:
         self._shown = _Queue(deque(order))
 
     def show(self, deadline: float) -> None:
-        """Paint what is not seen."""
+        """Paint what is not shown yet."""
         self._run(self._unseen, deadline)
 
     def improve(self, deadline: float) -> None:
-        """Paint what is seen in its final look, the long parts last."""
+        """Paint what is shown in its final look, the long parts last."""
         if not self._unseen:
             self._run(self._shown, deadline)
         if not (self._unseen or self._shown):
@@ -291,7 +291,7 @@ class Jobs:
         return _Job(index, source, [], _Mode.SWAP, 0)
 
     def _work(self, job: _Job, deadline: float) -> bool:
-        """Go on with a job; True when it is done."""
+        """Continue a job; True when it is done."""
         part = self._parts[job.index]
         first, before = job.at, part.height
         done = False
@@ -339,7 +339,7 @@ def _is_code(section: Section) -> bool:
 
 
 def _skipped(rows: Iterator[Row], count: int) -> Iterator[None]:
-    """Pass over rows, with a chance to stop at each."""
+    """Skip rows, with a chance to stop at each."""
     for _ in range(count):
         if next(rows, None) is None:
             return

@@ -108,7 +108,7 @@ def long_line_rows(line: str, canvas: Canvas) -> Iterator[Row]:
 
 
 def label_row(language: str, canvas: Canvas) -> Row:
-    """The language above the code, and the word that copies it; no part of a copy itself."""
+    """The language above the code, and the word that copies it; never part of a copy."""
     look = canvas.palette.block + canvas.palette.label
     left = f" {cut(language, canvas.width - len(_COPY) - 4)}"
     gap = " " * max(canvas.width - cell_len(left) - len(_COPY) - 1, 1)
@@ -154,13 +154,13 @@ def plain_code_rows(lines: Iterable[str], canvas: Canvas, *, at_least: bool) -> 
 
 
 def note_row(text: str, canvas: Canvas) -> Row:
-    """A remark of the app below a block that is too big to format; no part of a copy."""
+    """A remark of the app below a block that is too big to format; never part of a copy."""
     shown = f"· {text}"
     return Row((Segment(shown, canvas.palette.dim),), gutter=len(shown))
 
 
 class GrowingCode:
-    """A code block that is still written: finished lines are painted once, a chunk at a time.
+    """A code block that still grows: finished lines are painted once, a chunk at a time.
 
     Colours come from the chunk alone, so a string that spans chunks may look wrong until the
     block is closed and painted as a whole.
@@ -196,7 +196,7 @@ class GrowingCode:
         return False
 
     def _pass(self, count: int) -> None:
-        """Never look at these lines again."""
+        """Mark lines as painted for good."""
         self._start += count
         self._start_row = len(self.rows)
         self._tail = None

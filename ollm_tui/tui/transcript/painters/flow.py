@@ -26,7 +26,7 @@ _NARROWEST = 12
 
 
 def too_costly(source: str) -> bool:
-    """Would cutting this into blocks, which cannot be interrupted, hold up the screen?"""
+    """Whether cutting this into blocks, which cannot be interrupted, would hold up the screen."""
     cost = 0 if len(source) > LONGEST else sum(1 for _ in _COSTLY.finditer(source))
     return len(source) > LONGEST or cost > _MOST_COST
 
@@ -62,7 +62,7 @@ def _wrapped(lines: list[list[Span]], canvas: Canvas) -> Iterator[Row]:
 
 @dataclass(slots=True)
 class _Frame:
-    """What stands left of the rows of an item or a quotation."""
+    """The decoration left of the rows of an item or a quotation."""
 
     rest: str
     style: Style
@@ -87,10 +87,10 @@ class FlowPainter:
     _lists: list[_List] = field(default_factory=list)
     _styles: list[Style] = field(default_factory=list)
     _gap: int | None = None
-    """How many frames reach across the gap that is due; None when none is."""
+    """How many frames reach across the gap before the next row; None for no gap."""
 
     def paint(self, source: str) -> Iterator[Step] | None:
-        """The rows of the source; None when it is nested too deep to be shown this way."""
+        """The rows of the source; None if it is nested too deeply."""
         markdown = parser()
         tokens: list[Token] = []
         # Blocks only: the text inside them is parsed when its turn comes.
@@ -178,7 +178,7 @@ class FlowPainter:
 
     @property
     def _room(self) -> Canvas:
-        """What is left of the width inside the frames."""
+        """The canvas inside the frames."""
         used = sum(len(frame.rest) for frame in self._frames)
         return Canvas(max(self.canvas.width - used, _NARROWEST), self.canvas.palette)
 
@@ -230,7 +230,7 @@ def _closes_table(token: "Token") -> bool:
 
 
 def _table_source(tokens: Sequence["Token"]) -> list[str]:
-    """A nested table's lines again, so that one painter draws all tables."""
+    """The source lines of a nested table, so that one painter draws all tables."""
     rows: list[list[str]] = []
     aligns: list[str] = []
     for token in tokens:

@@ -41,7 +41,7 @@ def parser() -> "MarkdownIt":
 
 
 def too_costly(text: str) -> bool:
-    """Is this text shown as it is? Parsing it would take seconds; brackets cost most."""
+    """Whether parsing this text would take seconds, so that it is shown as it is."""
     return len(text) > LONGEST or text.count("[") > MOST_BRACKETS + len(text) // 20
 
 
@@ -66,7 +66,7 @@ def token_spans(tokens: Sequence["Token"], base: Style, palette: Palette) -> lis
 
 
 def _shown(text: str) -> str:
-    """Clean a text once more that was cleaned: `&#13;` stands for any character, `&Tab;` too."""
+    """Clean decoded text once more: an entity such as `&#13;` can be any character."""
     return clean_line(text).replace("\t", " ")
 
 
@@ -138,7 +138,7 @@ OPEN_COST = 80_000
 """The same for a text that is formatted again for every frame."""
 _CANDIDATES = 100
 _REACH = 4
-"""How many pieces long one may become whose marks or last word are not ended earlier."""
+"""The most pieces' length of a piece whose marks or last word do not end earlier."""
 _SPACE = re.compile(r"\s+(?=\S)")
 
 
@@ -159,7 +159,7 @@ def formatted_at_once(text: str, base: Style, palette: Palette) -> list[list[Spa
 
 
 def costs_too_much_open(text: str) -> bool:
-    """Would formatting this for every frame hold up the screen?"""
+    """Whether formatting this for every frame would hold up the screen."""
     return len(text) * text.count("[") > OPEN_COST
 
 
@@ -176,32 +176,32 @@ def pieces(text: str) -> Iterator[str]:
 
 def _limit(text: str, start: int) -> int:
     end = min(start + PIECE, len(text))
-    place = text.find("[", start, end)
+    bracket = text.find("[", start, end)
     count = 0
-    while place >= 0:
+    while bracket >= 0:
         count += 1
         end = min(end, start + max(PIECE_COST // count, 1))
-        place = text.find("[", place + 1, end)
+        bracket = text.find("[", bracket + 1, end)
     return end
 
 
 def _good_end(text: str, start: int, end: int) -> int:
     """The last place up to `end` to cut at, or the first one after it."""
     middle = start + (end - start) // 2
-    places = [found.end() for found in _SPACE.finditer(text, middle, end)][-_CANDIDATES:]
-    closed = (place for place in reversed(places) if _all_closed(text, start, place))
+    ends = [space.end() for space in _SPACE.finditer(text, middle, end)][-_CANDIDATES:]
+    closed = (each for each in reversed(ends) if _all_closed(text, start, each))
     best = next(closed, None) or _later_end(text, start, end)
-    return best or (places[-1] if places else end)
+    return best or (ends[-1] if ends else end)
 
 
 def _later_end(text: str, start: int, end: int) -> int | None:
-    """Where what is open at `end` is closed; None when that is too far away or costs too much."""
+    """Where marks open at `end` are closed; None if that is too far away or costs too much."""
     last = min(start + _REACH * PIECE, len(text))
     if (last - start) * text.count("[", start, last) > PIECE_COST:
         return None
     later = islice(_SPACE.finditer(text, end, last), _CANDIDATES)
-    places = [*(found.end() for found in later), *([last] if last == len(text) else [])]
-    return next((place for place in places if _all_closed(text, start, place)), None)
+    ends = [*(space.end() for space in later), *([last] if last == len(text) else [])]
+    return next((each for each in ends if _all_closed(text, start, each)), None)
 
 
 def _all_closed(text: str, start: int, end: int) -> bool:

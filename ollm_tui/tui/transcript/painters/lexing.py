@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 Token = tuple[str, ...]
 Match = Callable[..., "re.Match[str] | None"]
-"""Takes the text, a position and the end of what may be looked at."""
+"""Takes the text, a position and the end of the window."""
 Rule = tuple[Match, object, object]
 
 
 class Lexer(Protocol):
-    """What is used of a Pygments lexer, which has no types of its own."""
+    """The part of a Pygments lexer that is used; Pygments has no types."""
 
     def get_tokens(self, text: str) -> Iterable[tuple[Token, str]]:
         """Cut code into typed pieces."""
@@ -35,14 +35,14 @@ _MOST_WINDOWS = 64
 EAGER_PIECE = 1024
 """Characters at once for lexers that cannot be stopped; each piece begins anew."""
 _SLOW = ("Evoque", "Mason", "Myghty", "Pug")
-"""In the names of lexers whose rules take seconds at one place of a hostile text."""
+"""Parts of names of lexers whose rules take seconds at one position of a hostile text."""
 _MOST_LOOKS = 200
-"""Times that rules may match at one place: some go round in circles there."""
+"""Times that rules may match at one position: some loop there."""
 
 
 @lru_cache(maxsize=64)
 def find_lexer(language: str) -> Lexer | None:
-    """The lexer of a language name, None when there is none."""
+    """The lexer of a language name, or None."""
     if not language or len(language) > 40:
         return None
     # Imported with the first code block: the lexer table costs 15 ms no first screen needs.
@@ -83,7 +83,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _steps(lexer: Lexer) -> bool:
-    """Does it give its pieces as it finds them?"""
+    """Whether a lexer yields its pieces as it finds them."""
     # As above: only code needs them, and a lexer has loaded them already.
     from pygments.lexer import DelegatingLexer, RegexLexer  # type: ignore[import-untyped]  # no types
     from pygments.lexers import JsonLexer
@@ -106,14 +106,14 @@ class _Progress:
     looks: int = 0
 
     def is_stuck_at(self, position: int) -> bool:
-        """Has it matched at this place again and again?"""
+        """Count a match; True if the lexer matches at this position again and again."""
         self.looks = self.looks + 1 if position == self.position else 0
         self.position = position
         return self.looks > _MOST_LOOKS
 
 
 class _Windowed:
-    """The rules of one state: gives Pygments a rule that only looks, then the one that matched."""
+    """The rules of one state: yields Pygments a rule that only looks, then the one that matched."""
 
     def __init__(self, rules: list[Rule], progress: _Progress) -> None:
         self._rules = rules
@@ -130,21 +130,21 @@ class _Windowed:
         yield from hits
 
     def _first(self, text: str, position: int, limit: int) -> Iterator[Rule]:
-        """The first rule that matches, as one that has done so; nothing if none does."""
+        """The first rule that matches, with its match; nothing if none does."""
         window = WINDOW
         while True:
             end = min(position + window, limit)
-            found = None
-            for match, action, state in self._rules:
-                if (found := match(text, position, end)) is not None:
-                    if found.end() < end or end == limit or window >= WINDOW * _MOST_WINDOWS:
-                        yield partial(_found, found), action, state
+            match = None
+            for rule, action, state in self._rules:
+                if (match := rule(text, position, end)) is not None:
+                    if match.end() < end or end == limit or window >= WINDOW * _MOST_WINDOWS:
+                        yield partial(_already_matched, match), action, state
                         return
                     break
-            if found is None:
+            if match is None:
                 return
             window *= 2
 
 
-def _found(found: "re.Match[str]", *_where: object) -> "re.Match[str]":
-    return found
+def _already_matched(match: "re.Match[str]", *_where: object) -> "re.Match[str]":
+    return match

@@ -59,7 +59,7 @@ class MarkdownPainter:
 
     @property
     def refining(self) -> bool:
-        """Is all text shown, and only the formatting of long sections missing?"""
+        """Whether all text is shown, and only the formatting of long sections is missing."""
         waits = self._text_waits() or (self._finished and not self._ended) or self._open_waits()
         return self._jobs.rough and not waits
 
@@ -89,7 +89,7 @@ class MarkdownPainter:
         return bool(self._incoming or self._lines)
 
     def _open_waits(self) -> bool:
-        """Was the open section passed over in favour of closed ones?"""
+        """Whether the open section was skipped in favour of closed ones."""
         part = self._parts[-1] if self._parts else None
         if part is None or self._ended or part.section is None or part.section.closed:
             return False
@@ -153,7 +153,7 @@ class MarkdownPainter:
         """Show the open section with the unfinished line."""
         partial = "" if undecided(self._partial) else _expand(self._partial)
         index = len(self._sectioner.sections) - 1
-        move = self._sectioner.place(partial) if partial else None
+        move = self._sectioner.move_for(partial) if partial else None
         starts = move in {Move.START, Move.SPLIT}
         if not starts:
             self._parts.drop_unbound()
@@ -246,7 +246,7 @@ class MarkdownPainter:
         return self._parts.anchor(row)
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row of such a place."""
+        """The row that an anchor is in."""
         return self._parts.locate(anchor)
 
 

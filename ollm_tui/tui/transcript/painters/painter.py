@@ -1,4 +1,4 @@
-"""What a transcript block asks of its painter, and the bookkeeping every painter needs."""
+"""The interface of the painters of blocks, and the bookkeeping that they share."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
 
 class Offsets:
-    """Where each of many runs of rows starts; recomputed from the first changed run only."""
+    """The start of each of many runs of rows, recomputed from the first changed run only."""
 
     def __init__(self) -> None:
         self._lengths: list[int] = []
@@ -27,7 +27,7 @@ class Offsets:
         self._total += length
 
     def pop(self) -> None:
-        """Drop the last run."""
+        """Remove the last run."""
         self._total -= self._lengths.pop()
         self._starts.pop()
         self._valid = min(self._valid, len(self._lengths))
@@ -57,7 +57,7 @@ class Offsets:
         return self._total
 
     def find(self, row: int) -> tuple[int, int]:
-        """The run a row is in, and the row's place there."""
+        """The run that a row is in, and the row's offset there."""
         starts, last = self._starts, len(self._lengths)
         # Only as far as the row: what follows may change many times before anyone asks for it.
         while self._valid < last and starts[self._valid] <= row:
@@ -112,21 +112,24 @@ class Painter(Protocol):
         ...
 
     def anchor(self, row: int) -> tuple[int, int, int]:
-        """A place in the text that outlives painting at another width: run, line, characters."""
+        """A position in the text that survives painting at another width: run, line, characters."""
         ...
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row where such a place is now."""
+        """The row that an anchor is in now."""
         ...
 
 
 @runtime_checkable
 class Refining(Protocol):
-    """A painter that may have all rows in place while it still works on how they look."""
+    """A painter that may have all rows in place while it still works on their look.
+
+    Only the Markdown painter is one; it is loaded with the first answer, this module before.
+    """
 
     @property
     def refining(self) -> bool:
-        """Is everything shown, and only the formatting of long pieces missing?"""
+        """Whether everything is shown, and only the formatting of long pieces is missing."""
         ...
 
 
@@ -142,19 +145,19 @@ def line_anchor(rows: Sequence[Row], index: int) -> tuple[int, int]:
 
 
 def locate_line(rows: Sequence[Row], line: int, before: int) -> int:
-    """The row that holds such a place."""
-    found = 0
-    seen = -1
+    """The row that has such a position."""
+    row_index = 0
+    current = -1
     chars = 0
     for index, row in enumerate(rows):
         if row.join is None:
-            seen += 1
+            current += 1
             chars = 0
-            if seen > line:
+            if current > line:
                 break
-        if seen == line:
+        if current == line:
             if chars > before and row.join is not None:
                 break
-            found = index
+            row_index = index
             chars += len(row.text) - row.gutter + len(row.join or "")
-    return found
+    return row_index

@@ -24,18 +24,18 @@ _LEAST_FRAME: Final = (4, 3)
 
 
 class Picture(Protocol):
-    """What the painter asks of a picture."""
+    """The interface of pictures: painters know nothing of the sources of blocks."""
 
     def space(self, canvas: Canvas) -> ThumbnailSize | None:
-        """Give its size on a canvas; None when there is only a caption."""
+        """Return its size on a canvas; None if there is only a caption."""
         ...
 
     def caption(self, *, is_broken: bool = False) -> str:
-        """Give the words below it, clean."""
+        """Return the caption, clean."""
         ...
 
     def look(self, size: ThumbnailSize, background: Rgb) -> Look:
-        """Give what is there to show; what is not is asked for, and is there at a later call."""
+        """Return what there is to show; what is missing is requested, and there at a later call."""
         ...
 
 
@@ -46,7 +46,7 @@ def picture_rows(picture: Picture, canvas: Canvas) -> int:
 
 
 class PicturePainter:
-    """Always as many rows as `picture_rows` says: what stands below never moves."""
+    """Always has as many rows as `picture_rows` says, so that rows below never move."""
 
     def __init__(self, canvas: Canvas, picture: Picture) -> None:
         self._picture = picture
@@ -67,7 +67,7 @@ class PicturePainter:
         """Nothing is held back."""
 
     def work(self, deadline: float) -> bool:
-        """Show what there is by now; the picture's own rows are painted as they are looked at."""
+        """Show what there is by now; the picture's own rows are painted as they come into view."""
         del deadline
         look = self._look
         if self._size is not None:
@@ -117,7 +117,7 @@ class PicturePainter:
         return half_block_row(upper, lower, "" if index else None)
 
     def anchor(self, row: int) -> tuple[int, int, int]:
-        """A row, and of how many."""
+        """The row and the number of rows."""
         return 0, row, self._count
 
     def locate(self, anchor: tuple[int, int, int]) -> int:

@@ -44,7 +44,7 @@ class GrowingText:
         return bool(self._waiting)
 
     def _next_piece(self) -> str:
-        """Some of what waits, however it was cut."""
+        """The next piece of the waiting text."""
         parts: list[str] = []
         room = PIECE
         while self._waiting and room:
@@ -98,7 +98,7 @@ def plain_rows(text: str, width: int, style: Style, *, words: bool = True) -> It
 
 
 class GrowingTail:
-    """One endless line at the end of other rows: goes on without looking at its beginning again."""
+    """One endless line at the end of other rows, which grows without being wrapped again."""
 
     def __init__(self, rows: list[Row], text: GrowingText, dress: Callable[[Row], Row]) -> None:
         self._rows = rows
@@ -110,7 +110,7 @@ class GrowingTail:
         """Rows before this one were not touched by the last update."""
 
     def update(self, line: str) -> bool:
-        """Show the line as it is now, a piece of it at most; True when there is more."""
+        """Show at most one more piece of the line; True when there is more."""
         text = self._text
         text.grow(line[self._chars :])
         self._chars = len(line)
@@ -223,5 +223,5 @@ class PlainPainter:
         return (0, *line_anchor(self._growing.rows, row)) if self._growing.rows else (0, 0, 0)
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row of such a place."""
+        """The row that an anchor is in."""
         return locate_line(self._growing.rows, anchor[1], anchor[2])

@@ -56,7 +56,7 @@ class Canvas:
     width: int
     palette: Palette
     has_colours: bool = True
-    """May rows show colours of their own? Not where a person wants none, or the terminal's."""
+    """Whether rows may have colours of their own: not with `NO_COLOR` or a terminal theme."""
     highlights: bool = True
     """Whether code gets colours; they are most of its cost, and change no text."""
 
@@ -80,11 +80,11 @@ class Row:
 
     @property
     def text(self) -> str:
-        """What stands in the row, decoration included."""
+        """The text of the row, decoration included."""
         return "".join(segment.text for segment in self.segments)
 
     def same_as(self, other: "Row") -> bool:
-        """Would both look and copy the same?"""
+        """Whether both look and copy the same."""
         return self is other or (
             self.segments == other.segments
             and self.gutter == other.gutter
@@ -94,7 +94,7 @@ class Row:
 
 
 Step = Row | None
-"""What painting gives at a time: a row, or None where it could stop before it has another row."""
+"""One step of painting: a row, or None where it could stop before it has another row."""
 
 BLANK = Row()
 
@@ -107,7 +107,7 @@ def row_cells(segments: Iterable[Segment]) -> int:
 
 
 def common_prefix(old: Sequence[Row], new: Sequence[Row], limit: int) -> int:
-    """How many rows at the start are the same in both, at most `limit`."""
+    """The number of rows at the start that are the same in both, at most `limit`."""
     for index, (before, after) in enumerate(zip(old, new, strict=False)):
         if index == limit or not before.same_as(after):
             return index
@@ -115,7 +115,7 @@ def common_prefix(old: Sequence[Row], new: Sequence[Row], limit: int) -> int:
 
 
 def common_suffix(old: Sequence[Row], new: Sequence[Row], limit: int) -> int:
-    """How many rows at the end are the same in both, at most `limit`."""
+    """The number of rows at the end that are the same in both, at most `limit`."""
     count = 0
     while count < limit and old[-1 - count].same_as(new[-1 - count]):
         count += 1

@@ -67,7 +67,7 @@ def _closed_code(section: Section) -> Iterator[str]:
 
 
 def rough_rows(section: Section, canvas: Canvas) -> Iterator[Row] | None:
-    """What is shown first of a section that takes long to format; None for all others."""
+    """The first rows of a section that takes long to format; None for all others."""
     match section.kind:
         case Kind.FENCE | Kind.INDENTED:
             if section.chars <= CODE_PLAIN_FIRST or find_lexer(section.language) is None:
@@ -85,14 +85,14 @@ def rough_rows(section: Section, canvas: Canvas) -> Iterator[Row] | None:
 
 
 def _stays_rough(section: Section) -> bool:
-    """Is this text too much to be formatted at all?"""
+    """Whether a section is too much to be formatted at all."""
     if section.kind in {Kind.ITEM, Kind.QUOTE}:
         return flow_too_costly(section.source) or too_costly(section.source)
     return too_costly(section.source)
 
 
 def section_rows(section: Section, canvas: Canvas) -> Iterator[Step]:
-    """Paint one section; rows come one by one so that the caller can stop and go on."""
+    """Paint one section row by row, so that the caller can stop and go on."""
     match section.kind:
         case Kind.RULE:
             yield rule_row(canvas)
@@ -133,7 +133,7 @@ _LINES_AT_ONCE = 1024
 
 
 class Growing(Protocol):
-    """Rows of a section that is still written; those before `settled` are as they were."""
+    """Rows of a section that still grows; those before `settled` are as they were."""
 
     rows: list[Row]
     settled: int
@@ -232,7 +232,7 @@ class GrowingTable:
         self._done += 1
 
     def _fits(self, lines: list[str]) -> bool:
-        """Does the next line leave the columns as they are?"""
+        """Whether the next line leaves the columns as they are."""
         count = len(self._columns.aligns)
         self._is_measured = self._is_measured or self._done >= measured_end(lines, count)
         if self._is_measured or not self._columns.widths:

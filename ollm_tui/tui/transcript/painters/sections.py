@@ -15,7 +15,7 @@ from enum import Enum, StrEnum, auto
 
 
 class Kind(StrEnum):
-    """What a section is."""
+    """The kind of a section."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -61,7 +61,7 @@ class Section:
     """The number of its first line in the text, from 0."""
 
     def add(self, line: str) -> None:
-        """Put a line in."""
+        """Add a line."""
         self.lines.append(line)
         self.chars += len(line) + 1
 
@@ -72,7 +72,7 @@ class Section:
 
 
 LONGEST_HEAD = 4000
-"""A line with more characters is not looked at as the head of a table."""
+"""A line with more characters is never the head of a table."""
 _LONGEST_SYNTAX = 2000
 _MOST_COLUMNS = 100
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)")
@@ -86,7 +86,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 
 
 def undecided(line: str) -> bool:
-    """Is the start of a line too short to tell what it will be?"""
+    """Whether the start of a line is too short to tell what it will be."""
     return len(line) < 10 and _UNDECIDED.match(line) is not None
 
 
@@ -104,8 +104,8 @@ def _indent(line: str) -> int:
 
 
 def _fence_of(line: str) -> re.Match[str] | None:
-    found = _FENCE.match(line)
-    return None if found and found[2][0] == "`" and "`" in found[3] else found
+    match = _FENCE.match(line)
+    return None if match and match[2][0] == "`" and "`" in match[3] else match
 
 
 def _closes(fence: str, line: str) -> bool:
@@ -122,7 +122,7 @@ def _heads_table(line: str, delimiter: str) -> bool:
 
 
 def classify(line: str) -> Section:
-    """The section that a line which is not blank begins."""
+    """The section that begins with a line, which is not blank."""
     if _indent(line) >= 4:
         return Section(Kind.INDENTED)
     if (fence := _fence_of(line)) is not None:
@@ -144,14 +144,14 @@ def _simple(line: str) -> Section:
     return Section(Kind.QUOTE if line.lstrip(" ").startswith(">") else Kind.PARAGRAPH)
 
 
-def _code(found: re.Match[str]) -> Section:
-    words = found[3].split(maxsplit=1)
+def _code(match: re.Match[str]) -> Section:
+    words = match[3].split(maxsplit=1)
     language = words[0] if words else ""
-    return Section(Kind.FENCE, fence=found[2], indent=len(found[1]), language=language)
+    return Section(Kind.FENCE, fence=match[2], indent=len(match[1]), language=language)
 
 
-def _item(found: re.Match[str]) -> Section:
-    before, marker, after = found.groups()
+def _item(match: re.Match[str]) -> Section:
+    before, marker, after = match.groups()
     space = len(after) if 1 <= len(after) <= 4 else 1
     number = int(marker[:-1]) if len(marker) > 1 else None
     return Section(
@@ -160,7 +160,7 @@ def _item(found: re.Match[str]) -> Section:
 
 
 def _interrupts(line: str) -> bool:
-    """Can this line end a paragraph above it without a blank line?"""
+    """Whether a line can end the paragraph above it without a blank line."""
     started = classify(line)
     if started.kind is Kind.ITEM:
         return line.strip() != line.strip()[:1] and started.number in {None, 1}
@@ -181,8 +181,8 @@ class Sectioner:
         last = self.sections[-1] if self.sections else None
         return None if last is None or last.closed else last
 
-    def place(self, line: str) -> Move:
-        """What the line would do, without doing it."""
+    def move_for(self, line: str) -> Move:
+        """What a line would do, without doing it."""
         section = self.open
         blank = not line.strip(" ")
         if section is None:
@@ -194,33 +194,33 @@ class Sectioner:
             return Move.JOIN if blank or _indent(line) >= 4 else Move.START
         if blank and section.kind is not Kind.ITEM:
             return Move.CLOSE
-        return self._place_text(section, line)
+        return self._move_text(section, line)
 
-    def _place_text(self, section: Section, line: str) -> Move:
+    def _move_text(self, section: Section, line: str) -> Move:
         match section.kind:
             case Kind.ITEM:
-                return self._place_in_item(section, line)
+                return self._move_in_item(section, line)
             case Kind.QUOTE:
-                return self._place_in_quote(section, line)
+                return self._move_in_quote(section, line)
             case Kind.TABLE:
                 return Move.START if _interrupts(line) else Move.JOIN
             case _:
-                return self._place_in_paragraph(section, line)
+                return self._move_in_paragraph(section, line)
 
-    def _place_in_paragraph(self, section: Section, line: str) -> Move:
+    def _move_in_paragraph(self, section: Section, line: str) -> Move:
         if _heads_table(section.lines[-1], line):
             return Move.SPLIT
         if _SETEXT.match(line):
             return Move.JOIN_LAST
         return Move.START if _interrupts(line) else Move.JOIN
 
-    def _place_in_item(self, section: Section, line: str) -> Move:
+    def _move_in_item(self, section: Section, line: str) -> Move:
         if not line.strip(" ") or _indent(line) >= section.indent:
             return Move.JOIN
         lazy = not section.fence and section.lines[-1].strip(" ")
         return Move.JOIN if lazy and not _starts_in_list(line) else Move.START
 
-    def _place_in_quote(self, section: Section, line: str) -> Move:
+    def _move_in_quote(self, section: Section, line: str) -> Move:
         if line.lstrip(" ").startswith(">"):
             return Move.JOIN
         lazy = not section.fence and section.lines[-1].strip(" >")
@@ -229,7 +229,7 @@ class Sectioner:
     def feed(self, line: str) -> None:
         """Take one whole line (no tabs, no line end)."""
         section = self.open
-        match self.place(line):
+        match self.move_for(line):
             case Move.JOIN if section is not None:
                 self._join(section, line)
             case Move.JOIN_LAST if section is not None:
@@ -305,5 +305,5 @@ def _track_fence(section: Section, line: str) -> None:
     if section.fence:
         if _closes(section.fence, inner):
             section.fence = ""
-    elif (found := _fence_of(inner)) is not None:
-        section.fence = found[2]
+    elif (match := _fence_of(inner)) is not None:
+        section.fence = match[2]

@@ -12,7 +12,7 @@ _KEY: Final = "link"
 
 
 def linked(style: Style, address: str) -> Style:
-    """The style of a text that leads to an address.
+    """The style of text that links to an address.
 
     Not Rich's own `link`: with that the terminal would open what nobody was asked about.
     """
@@ -20,13 +20,13 @@ def linked(style: Style, address: str) -> Style:
 
 
 def address_of(style: Style | None) -> str | None:
-    """Where a text in this style leads."""
+    """The address that text in this style links to, or None."""
     address = None if style is None else style.meta.get(_KEY)
     return address if isinstance(address, str) else None
 
 
 def with_links(text: str, base: Style, palette: Palette) -> list[Span]:
-    """A text in one style, except for the addresses that stand in it."""
+    """A text in one style, except for the addresses in it."""
     spans: list[Span] = []
     done = 0
     for start, end in bare_links(text):
@@ -41,12 +41,12 @@ _META: Final = "copy"
 
 
 def copying(style: Style) -> Style:
-    """The style of such a word: what it does never goes to the terminal."""
+    """The style of the word that copies a code block; its meaning never goes to the terminal."""
     return style + Style.from_meta({_META: True})
 
 
 def copies(row: Row, cell: int) -> bool:
-    """Is there such a word at a cell of a row?"""
+    """Whether the word that copies is at a cell of a row."""
     for text, style, _control in row.segments:
         cell -= cell_len(text)
         if cell < 0:

@@ -64,7 +64,7 @@ def natural_widths(rows: Sequence[list[Cell]], count: int) -> list[int]:
 
 
 def fit(natural: Sequence[int], aligns: tuple[str, ...], width: int) -> Columns:
-    """Share the width out: thin columns get what they need, wide ones the same rest."""
+    """Share the width out: narrow columns get what they need, wide ones an equal share."""
     room = width - len(_BETWEEN) * (len(natural) - 1)
     if sum(natural) <= room:
         return Columns(tuple(natural), aligns)
@@ -136,7 +136,7 @@ def _stacked(cells: list[Cell], head: list[Cell], canvas: Canvas) -> Iterator[Ro
 
 
 def measured_end(lines: Sequence[str], columns: int) -> int:
-    """Lines from this one on do not widen a column, so that a growing table settles."""
+    """The first line that does not widen a column any more, so that a growing table settles."""
     last = 2 + max(min(_MEASURED_ROWS, _MEASURED_CELLS // columns), 2)
     room = _MEASURED_CHARS
     for number, line in enumerate(islice(lines, 2, last), 2):

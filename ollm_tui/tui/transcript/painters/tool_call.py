@@ -1,9 +1,9 @@
-"""Paints one call of a tool: a line with its outcome, and what came of it below when unfolded."""
+"""Paints one call of a tool: a line with its outcome, and its output below when unfolded."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -17,20 +17,22 @@ from ollm_tui.tui.transcript.painters.plain import LineEnds, plain_rows
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.widgets.chrome import cut
 
-ToolOutcome: TypeAlias = Literal["done", "failed", "denied", "stopped"]
+if TYPE_CHECKING:
+    from ollm_tui.protocol.tools import ToolOutcome
+
 Fold: TypeAlias = Literal["folded", "peek", "open"]
-"""Nothing of the output, its first rows, or all that is ever shown."""
+"""No output, its first rows, or all that is ever shown."""
 
 PEEK_ROWS: Final = 8
 OPEN_ROWS: Final = 400
 MOST_OUTPUT: Final = 200_000
-"""Characters of an output that are looked at."""
+"""Characters of an output that are read."""
 _SIGN: Final = "⚙ "
 _COLUMN: Final = 52
-"""Where the outcomes stand below each other, if there is room."""
+"""The column in which outcomes are aligned, if there is room."""
 _LONGEST: Final = 400
-"""Characters of a name or an argument that are looked at; no line shows as many."""
-_MARKS: Final[Mapping[ToolOutcome, str]] = MappingProxyType(
+"""Characters of a name or an argument that are read; no line shows as many."""
+_MARKS: Final["Mapping[ToolOutcome, str]"] = MappingProxyType(
     {"done": "✓", "failed": "✗ failed", "denied": "⊘ denied", "stopped": "■ stopped"}
 )
 
@@ -50,8 +52,8 @@ class ToolPainter:
         self._change: Change | None = None
         self.fold: Fold = "folded"
 
-    def end(self, outcome: ToolOutcome, seconds: float | None, output: str) -> None:
-        """Say how it ended and what came of it; None where the time is not known."""
+    def end(self, outcome: "ToolOutcome", seconds: float | None, output: str) -> None:
+        """Show how the call ended; `seconds` is None if the time is not known."""
         self._outcome, self._seconds = outcome, seconds
         self.append(output)
         if outcome == "failed":
@@ -63,7 +65,7 @@ class ToolPainter:
         self._is_stale = True
 
     def next_fold(self) -> Fold:
-        """Give what a further click shows: all of it, or nothing once all is shown."""
+        """What a further click shows: all of the output, or nothing once all is shown."""
         is_all_shown = self.fold == "open" or (self.fold == "peek" and self._fits_a_peek())
         return "folded" if is_all_shown else "open"
 
@@ -112,7 +114,7 @@ class ToolPainter:
         return (0, *line_anchor(self._rows, row)) if self._rows else (0, 0, 0)
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row of such a place."""
+        """The row that an anchor is in."""
         return locate_line(self._rows, anchor[1], anchor[2])
 
     def _header(self) -> Row:

@@ -16,13 +16,13 @@ _NOT_SINGLE = re.compile(
     "[^\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc\u2800-\u28ff]"
 )
 _JOINERS = re.compile("[\u200d\ufe0f]+")
-"""With nothing to join they get a row of their own: their width is measured differently."""
+"""With nothing to join they get a row of their own, as their width differs then."""
 _SPACES = re.compile(" *")
 _WIDE = 2
 
 
 def next_break(text: str, start: int, width: int, *, words: bool = True) -> tuple[int, int]:
-    """Where the row that starts at `start` ends, and where the next one begins."""
+    """The end of the row that starts at `start`, and the start of the next one."""
     limit = start + width
     head = text[start : limit + 1]
     if head.isascii() or _NOT_SINGLE.search(head) is None:
@@ -33,8 +33,8 @@ def next_break(text: str, start: int, width: int, *, words: bool = True) -> tupl
 
 
 def _skip_spaces(text: str, position: int) -> int:
-    found = _SPACES.match(text, position)
-    return position if found is None else found.end()
+    spaces = _SPACES.match(text, position)
+    return position if spaces is None else spaces.end()
 
 
 def _word_break(text: str, start: int, limit: int) -> tuple[int, int]:
@@ -52,8 +52,8 @@ def _cell_break(text: str, start: int, width: int, *, words: bool) -> tuple[int,
         return joiners.end(), joiners.end()
     for window in (width + 8, longest):
         head = text[start : start + window]
-        if (found := _overflow(head, width, words=words)) is not None:
-            end, following = found
+        if (overflow := _overflow(head, width, words=words)) is not None:
+            end, following = overflow
             if words and head[end:following].isspace():
                 return start + len(head[:end].rstrip(" ")), _skip_spaces(text, start + following)
             return start + end, start + following
@@ -106,7 +106,7 @@ def wrap_spans(
 
 
 class _Cutter:
-    """Cuts ever later ranges out of spans without looking at a span twice."""
+    """Cuts ever later ranges out of spans without visiting a span twice."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self._spans = spans

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 LONGEST: Final = 200
 """Characters of a needle."""
 _NARROW: Final = 60
-"""In fewer cells the keys are left out."""
+"""In fewer cells the keys are not shown."""
 
 
 def tally_line(tally: "Tally") -> str:
-    """Say which match is the current one, and how many there are: `3 of 17+` while looking."""
+    """Name the current match and the number of matches: `3 of 17+` while searching."""
     more = "" if tally.is_done else "+"
     if tally.rank is not None:
         return f"{tally.rank:,} of {tally.total:,}{more}"
@@ -35,7 +35,7 @@ def tally_line(tally: "Tally") -> str:
 
 
 class SearchBar(Horizontal):
-    """Takes the needle; what it means is up to the screen.
+    """Takes the text to search for; the screen does the searching.
 
     It is there from the start and hidden: so it can have the focus at once, and no key that comes
     with the one that opens it goes anywhere else.
@@ -66,14 +66,14 @@ class SearchBar(Horizontal):
     """
 
     class Changed(Message):
-        """There is another needle."""
+        """The text has changed."""
 
         def __init__(self, text: str) -> None:
             self.text = text
             super().__init__()
 
     class Sought(Message):
-        """Somebody pressed Enter, where no key of the screen means something else."""
+        """Enter was pressed, on a screen that does not bind it."""
 
     def __init__(self, keys: Sequence[KeyHint]) -> None:
         super().__init__()
@@ -91,11 +91,11 @@ class SearchBar(Horizontal):
 
     @property
     def text(self) -> str:
-        """What is written."""
+        """The text in the field."""
         return self._field.value
 
     def ask(self, text: str | None = None) -> None:
-        """Take keys at once; what is there, or another text, is replaced by what is typed."""
+        """Take keys at once; the current text, or the one given, is selected for replacement."""
         self.add_class("-open")
         if text is not None:
             self._field.value = clean_line(text)[:LONGEST]
@@ -103,16 +103,16 @@ class SearchBar(Horizontal):
         self._field.action_select_all()
 
     def hide(self) -> None:
-        """Take no room; the focus must be elsewhere before."""
+        """Hide the line; the focus must be elsewhere by now."""
         self.remove_class("-open")
         self.say("")
 
     def say(self, text: str) -> None:
-        """Write how the search stands."""
+        """Show the state of the search."""
         self._tally.update(Content(text))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Leave out what has no room."""
+        """Hide the keys on a narrow screen."""
         self.set_class(event.size.width < _NARROW, "-narrow")
 
     @on(Input.Changed)

@@ -15,7 +15,7 @@ _KEYS: Final = ("find.older", "find.newer", "find.close")
 
 
 class Searching(TranscriptKeys):
-    """Opens one search at a time; the words of the last one are kept for the next."""
+    """Opens one search at a time; the text of the last one is kept for the next."""
 
     search_bar = getters.query_one(SearchBar)
 
@@ -24,26 +24,26 @@ class Searching(TranscriptKeys):
     _searched_for = ""
 
     def make_search_bar(self) -> SearchBar:
-        """Make the line; nobody sees it before the first search."""
+        """Make the line, which is hidden until the first search."""
         return SearchBar(self.keymap.hints_of(*_KEYS))
 
     @property
     def is_searching(self) -> bool:
-        """Do keys go to a search?"""
+        """Whether keys go to a search."""
         return self.finder is not None and self.finder.has_focus
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the keys of a search to others while there is none."""
+        """Give up the keys of a search while there is none."""
         if action in {"find_older", "find_newer"}:
             return self.is_searching
         return super().check_action(action, parameters)
 
     def action_find(self) -> None:
-        """Open the search, or begin to write another needle."""
+        """Open the search, or select its text for another one."""
         self.find()
 
     def find(self, text: str = "") -> None:
-        """Search for a text; an empty one is asked for."""
+        """Search for a text; an empty one lets the user type it."""
         if self.finder is None:
             # loaded with the first search: the first screen needs nothing of it
             from ollm_tui.tui.transcript.search.session import TranscriptSearch
@@ -65,7 +65,7 @@ class Searching(TranscriptKeys):
 
     @on(SearchBar.Changed)
     def _seek(self, event: SearchBar.Changed) -> None:
-        """Search for what is written."""
+        """Search for the text in the field."""
         if self.finder is not None:
             self.finder.seek(event.text)
 

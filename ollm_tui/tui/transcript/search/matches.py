@@ -1,4 +1,4 @@
-"""What is searched for and where it is in painted rows, searched as lines were before wrapping.
+"""What is searched for, and where it is in painted rows, as if their lines were not wrapped.
 
 Upper and lower case are one unless the needle has an upper case letter. Comparing keeps every code
 point in its place, so what is found in the folded text is a span of the text itself.
@@ -21,17 +21,17 @@ _MARKS = "*_~\\[]!<>"
 _LINK_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 _ENTITY = re.compile(r"&#?\w{1,31};")
 _NUMBERED = re.compile(r"^[ >*+-]*\d{1,9}[.)]", re.MULTILINE)
-"""A list that is counted anew when it is painted."""
+"""A list that is numbered anew when it is painted."""
 _WORD = re.compile(r"[^\W_]+")
 _LABEL = "copy"
-"""Stands above code that is painted, in a list on the row of its number, and in no source."""
+"""Painted above code, in a list on the row of its number, and in no source."""
 _COMBINING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _SPELLED_OUT = "⟦"
-"""Begins what stands for a character that is not shown; the source has the character itself."""
+"""Begins the name of a character that is not shown; the source has the character itself."""
 
 
 def folded(text: str) -> str:
-    """The text without the difference of upper and lower case, as many code points as before."""
+    """The text with upper and lower case folded, as many code points as before."""
     whole = text.casefold()
     if len(whole) == len(text):
         return whole
@@ -47,7 +47,7 @@ def _folded_one(character: str) -> str:
 
 @dataclass(frozen=True)
 class Needle:
-    """A text to look for; a blank one is found nowhere."""
+    """A text to search for; a blank one is found nowhere."""
 
     text: str
 
@@ -56,16 +56,16 @@ class Needle:
 
     @cached_property
     def is_exact(self) -> bool:
-        """Does upper and lower case matter?"""
+        """Whether upper and lower case matter."""
         return any(character.isupper() for character in self.text)
 
     def comparable(self, text: str) -> str:
-        """A painted text as `pattern` wants it, as many code points as before."""
+        """A painted text in the form that `pattern` matches, as many code points as before."""
         return text if self.is_exact else folded(text)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Finds it in comparable text, written with composed letters or with combining marks.
+        """Matches the text in comparable text, with composed letters or with combining marks.
 
         What goes on with a combining mark is another letter.
         """
@@ -83,7 +83,7 @@ class Needle:
         return {text, *(unicodedata.normalize(form, text) for form in ("NFC", "NFD"))}
 
     def may_be_in(self, source: str) -> bool:
-        """False only where painting the source would show no match.
+        """False only if painting the source would show no match.
 
         All words of the needle must be there, wherever; marks inside a word do not count.
         """
@@ -109,7 +109,7 @@ class Needle:
 
 
 def _bare(source: str) -> str:
-    """Without what may not be painted, so that what it divides is one word again."""
+    """The source without marks that may not be painted, so that words they divide are whole."""
     if "](" in source:
         source = _LINK_TARGET.sub("", source)
     for mark in _MARKS:
@@ -147,16 +147,16 @@ class Matches:
         return _unpacked(self._starts[number]), _unpacked(self._ends[number])
 
     def add(self, start: Position, end: Position) -> None:
-        """Take the next match."""
+        """Add the next match."""
         self._starts.append(start[0] << _BITS | start[1])
         self._ends.append(end[0] << _BITS | end[1])
 
     def before_row(self, row: int) -> int:
-        """How many begin above a row."""
+        """The number of matches that begin above a row."""
         return bisect_left(self._starts, row << _BITS)
 
     def in_row(self, row: int, gutter: int, length: int) -> Iterator[tuple[int, int, int]]:
-        """Number and code points of what is in one row of that length."""
+        """Yield number, start and end of the matches in one row of that length."""
         number = bisect_right(self._ends, row << _BITS)
         while number < len(self._starts) and self._starts[number] < (row + 1) << _BITS:
             (first, low), (last, high) = self[number]
@@ -172,17 +172,17 @@ def _unpacked(packed: int) -> Position:
 
 
 class _Line:
-    """The end of a line that is not decided yet, and where its rows begin."""
+    """The end of a line that is not searched yet, and where its rows begin."""
 
-    def __init__(self, needle: Needle, found: Matches) -> None:
+    def __init__(self, needle: Needle, matches: Matches) -> None:
         self._needle = needle
-        self._found = found
+        self._matches = matches
         self._text = ""
         self._starts: list[int] = []
         self._rows: list[tuple[int, int, int]] = []
 
     def take(self, row: int, text: str, gutter: int, join: str) -> None:
-        """Take one more row; `text` comes without its gutter."""
+        """Add a row; `text` is without its gutter."""
         self._text += self._needle.comparable(join)
         self._starts.append(len(self._text))
         self._rows.append((row, gutter, len(text)))
@@ -190,18 +190,18 @@ class _Line:
 
     @property
     def waits(self) -> bool:
-        """Is there enough to be searched?"""
+        """Whether there is enough to search."""
         return len(self._text) >= _WINDOW
 
     def search(self, *, to_end: bool) -> Iterator[None]:
-        """Find what begins where the next row can change nothing; None now and then."""
+        """Find matches that the next row cannot change, with a chance to stop now and then."""
         limit = len(self._text) if to_end else len(self._text) - self._needle.reach
         done = max(limit, 0)
         for count, match in enumerate(self._needle.pattern.finditer(self._text), 1):
             start, end = match.span()
             if start >= limit:
                 break
-            self._found.add(self._place(start, is_end=False), self._place(end, is_end=True))
+            self._matches.add(self._place(start, is_end=False), self._place(end, is_end=True))
             done = max(done, end)
             if count % _MATCHES_AT_ONCE == 0:
                 yield
@@ -219,7 +219,7 @@ class _Line:
         return row, gutter + min(position - self._starts[index], length)
 
     def _drop(self, count: int) -> None:
-        """Let go what is decided; the row it ends in stays."""
+        """Drop the text that is searched; the row it ends in stays."""
         index = max(bisect_right(self._starts, count) - 1, 0)
         self._text = self._text[count:]
         self._starts = [start - count for start in self._starts[index:]]
@@ -227,28 +227,28 @@ class _Line:
 
 
 def search_rows(painter: Painter, needle: Needle) -> Iterator[Matches | None]:
-    """Search all rows there are; None now and then, then the matches.
+    """Search all rows: yields None now and then, and the matches at the end.
 
     The painter has to keep its rows as they are until the last step.
     """
-    found = Matches()
-    line = _Line(needle, found)
+    matches = Matches()
+    line = _Line(needle, matches)
     for index in range(painter.row_count):
         row = painter.row(index)
         if row.join is None:
             yield from line.search(to_end=True)
-            line = _Line(needle, found)
+            line = _Line(needle, matches)
         elif line.waits:
             yield from line.search(to_end=False)
         line.take(index, row.text[row.gutter :], row.gutter, row.join or "")
         if index % _ROWS_AT_ONCE == 0:
             yield None
     yield from line.search(to_end=True)
-    yield found
+    yield matches
 
 
 class Letters:
-    """Where the letters of a row begin: none may be drawn in two looks."""
+    """Where the graphemes of a row begin: none may be drawn in two styles."""
 
     def __init__(self, text: str) -> None:
         self._starts = (
@@ -258,6 +258,6 @@ class Letters:
         )
 
     def whole(self, start: int, end: int) -> tuple[int, int]:
-        """The span with the rest of the letters it begins and ends in."""
+        """The span widened to whole graphemes."""
         first = bisect_right(self._starts, start) - 1
         return self._starts[max(first, 0)], self._starts[bisect_left(self._starts, end)]

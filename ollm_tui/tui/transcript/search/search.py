@@ -14,17 +14,17 @@ from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource, ToolSour
 from ollm_tui.tui.transcript.painters.painter import Painter
 from ollm_tui.tui.transcript.painters.rows import Canvas
 from ollm_tui.tui.transcript.painters.tool_call import MOST_OUTPUT, ToolPainter
-from ollm_tui.tui.transcript.search.index import Looked, SearchIndex
+from ollm_tui.tui.transcript.search.index import SearchedBlock, SearchIndex
 from ollm_tui.tui.transcript.search.matches import Needle, search_rows
 
 _MOST_SIFTED: Final = 262_144
-"""A source longer than this is painted without asking whether that can be of use."""
+"""A source longer than this is painted without a look at its text."""
 _AS_GIVEN: Final = frozenset({BlockKind.USER, BlockKind.THINKING, BlockKind.ANSWER})
-"""What shows its source and nothing else."""
+"""Blocks that show their source and nothing else."""
 
 
 class SearchPainters:
-    """Lends a block's own painter only when that has nothing left to do.
+    """Painters whose rows stay as they are while they are searched.
 
     A block that grows gets one of the search's own, which is given what is new each time: the
     block's may gain and lose rows between two slices, and what it paints is the transcript's to
@@ -41,7 +41,7 @@ class SearchPainters:
             del self._growing[index]
 
     def may_show(self, block: Block, needle: Needle) -> bool:
-        """False only where painting the block would be of no use."""
+        """False only if the painted block cannot have a match."""
         if not needle:
             return False
         source = block.source
@@ -56,7 +56,7 @@ class SearchPainters:
         return needle.may_be_in(source.text)
 
     def painter(self, index: int, block: Block) -> Painter:
-        """A painter that was given all the block says now, which it may still have to paint."""
+        """A painter that was given all the text of the block, which it may still have to paint."""
         kept = self._growing.pop(index, None)
         if isinstance(block.source, TextSource) and not block.finished:
             return self._grown(index, block, block.source, kept)
@@ -92,27 +92,27 @@ _STEP_S = 0.004
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What is known of the matches."""
+    """The number of matches found so far."""
 
     rank: int | None
-    """Which one is the current, 1 is the newest; None when there is none."""
+    """The rank of the current match, 1 for the newest; None without one."""
     total: int
     is_done: bool
-    """Has everything been looked at?"""
+    """Whether everything has been searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """On the way to a match: the block that is asked next."""
+    """On the way to a match: the block to look in next."""
 
     direction: Direction
     index: int
     number: int | None
-    """The match of that block that is meant if it has so many; None: its nearest."""
+    """The match of that block to go to, if it has so many; None for the nearest."""
     row: int | None = None
-    """The nearest is one that begins above this row."""
+    """The nearest match is one that begins above this row."""
     left: int = 0
-    """Blocks that may still be asked."""
+    """Blocks that may still be searched in."""
 
 
 class Search:
@@ -127,46 +127,46 @@ class Search:
         self._canvas = replace(canvas, highlights=False)
         self._painters = SearchPainters(self._canvas)
         self._todo: deque[int] = deque()
-        self._looking: dict[int, tuple[Block, Iterator[Looked | None]]] = {}
+        self._running: dict[int, tuple[Block, Iterator[SearchedBlock | None]]] = {}
         self._move: _Move | None = None
 
     # What is asked
 
     @property
     def tally(self) -> Tally:
-        """How it stands."""
+        """The number of matches and the current one."""
         current = self.current
-        rank = None if current is None or self.place is None else self.index.rank(*current)
-        is_done = not self._todo and not self._looking
+        rank = None if current is None or self.position is None else self.index.rank(*current)
+        is_done = not self._todo and not self._running
         return Tally(rank, self.index.total, is_done)
 
     @property
-    def place(self) -> tuple[int, int] | None:
-        """Block and row, without what is above the painter's, of the current match."""
+    def position(self) -> tuple[int, int] | None:
+        """The current match: index of the block, and row of its painter."""
         if self.current is None or self.current[0] >= len(self._blocks):
             return None
         index, number = self.current
-        looked = self.index.get(index)
-        if looked is None or looked.block is not self._blocks[index]:
+        searched = self.index.get(index)
+        if searched is None or searched.block is not self._blocks[index]:
             return None
-        if looked.matches is None or number >= len(looked.matches):
+        if searched.matches is None or number >= len(searched.matches):
             return None
-        return index, looked.matches[number][0][0]
+        return index, searched.matches[number][0][0]
 
     # What is wanted
 
     def begin(self, index: int, row: int) -> None:
-        """Go to the newest match above a row; go on looking from there to the oldest."""
+        """Go to the newest match above a row, and search on from there to the oldest."""
         self.index.follow(self._blocks)
         count = len(self._blocks)
         index = min(index, count - 1)
         self._todo = deque([*range(index, -1, -1), *range(count - 1, index, -1)])
-        self._looking.clear()
+        self._running.clear()
         self.current = None
         self._move = _Move(OLDER, index, None, row, count) if count else None
 
     def step(self, direction: Direction) -> None:
-        """Go to the next match that is older or newer, round the ends."""
+        """Go to the next older or newer match, wrapping around the ends."""
         self.follow()
         count = len(self._blocks)
         if self._move is not None or not count:
@@ -179,7 +179,7 @@ class Search:
         self._follow_move()
 
     def repaint(self, canvas: Canvas) -> None:
-        """Look at everything again for another canvas, the current match first."""
+        """Search everything again for another canvas, the current match first."""
         self.follow()
         current = self.current
         self._canvas = replace(canvas, highlights=False)
@@ -190,27 +190,27 @@ class Search:
             self._move = replace(self._move, number=current[1])
 
     def is_for(self, canvas: Canvas) -> bool:
-        """Is what it knows of this canvas?"""
+        """Whether the results are for this canvas."""
         return self._canvas == replace(canvas, highlights=False)
 
     @property
     def width(self) -> int:
-        """The width it is done for."""
+        """The width of the canvas of the results."""
         return self._canvas.width
 
     def follow(self) -> None:
-        """Take note of blocks that are new, have changed or are gone."""
+        """Adopt blocks that were added, changed or removed."""
         there = self.index.kept(self._blocks)
         changed = self.index.follow(self._blocks)
         self._painters.cut(there)
         count = len(self._blocks)
-        self._looking = {
-            index: looking
-            for index, looking in self._looking.items()
-            if index < count and self._blocks[index] is looking[0]
+        self._running = {
+            index: running
+            for index, running in self._running.items()
+            if index < count and self._blocks[index] is running[0]
         }
         kept = [index for index in self._todo if index < count]
-        waiting = {*kept, *self._looking}
+        waiting = {*kept, *self._running}
         new = [index for index in changed if index not in waiting]
         self._todo = deque([*reversed(new), *kept])
         if self.current is not None and self.current[0] >= there:
@@ -221,71 +221,71 @@ class Search:
     # Looking
 
     def work(self, deadline: float) -> bool:
-        """Look on until the deadline (of `time.monotonic`); True when there is more to do."""
+        """Search until the deadline (of `time.monotonic`); True when there is more to do."""
         if len(self._blocks) != len(self.index):
             self.follow()
         while True:
             index = self._next()
             if index is None:
                 return False
-            self._look_on(index, min(monotonic() + _STEP_S, deadline))
+            self._search_on(index, min(monotonic() + _STEP_S, deadline))
             if monotonic() >= deadline:
                 return True
 
     def _next(self) -> int | None:
-        """The block to look at now."""
+        """The index of the block to search now."""
         index = self._follow_move()
         if index is not None:
             return index
-        if self._looking:
-            return next(iter(self._looking))
+        if self._running:
+            return next(iter(self._running))
         while self._todo:
             index = self._todo.popleft()
-            looked = self.index.get(index)
-            if looked is None or looked.is_stale:
+            searched = self.index.get(index)
+            if searched is None or searched.is_stale:
                 return index
         return None
 
-    def _look_on(self, index: int, deadline: float) -> None:
+    def _search_on(self, index: int, deadline: float) -> None:
         block = self._blocks[index]
-        if index not in self._looking:
-            self._looking[index] = block, self._look_at(index, block)
-        for looked in self._looking[index][1]:
-            if looked is not None:
-                del self._looking[index]
-                if not self.index.put(index, looked):
+        if index not in self._running:
+            self._running[index] = block, self._search_block(index, block)
+        for searched in self._running[index][1]:
+            if searched is not None:
+                del self._running[index]
+                if not self.index.put(index, searched):
                     self.follow()
                 return
             if monotonic() >= deadline:
                 return
 
-    def _look_at(self, index: int, block: Block) -> Iterator[Looked | None]:
+    def _search_block(self, index: int, block: Block) -> Iterator[SearchedBlock | None]:
         size, finished = block.source.size, block.finished
         if not self._painters.may_show(block, self.needle):
-            yield Looked(block, size, finished, None)
+            yield SearchedBlock(block, size, finished, None)
             return
         painter = self._painters.painter(index, block)
         while painter.work(monotonic() + _STEP_S):
             yield None
-        for found in search_rows(painter, self.needle):
-            if found is not None:
-                yield Looked(block, size, finished, found if len(found) else None)
+        for matches in search_rows(painter, self.needle):
+            if matches is not None:
+                yield SearchedBlock(block, size, finished, matches if len(matches) else None)
                 return
             yield None
 
     # Moving
 
     def _follow_move(self) -> int | None:
-        """Go on to the match that is wanted; gives a block that must be looked at before."""
+        """Go on to the wanted match; returns a block that must be searched first."""
         while self._move is not None:
             move = self._move
             if move.index >= len(self._blocks):
                 self._move = None
                 break
-            looked = self.index.get(move.index)
-            if looked is None:
+            searched = self.index.get(move.index)
+            if searched is None:
                 return move.index
-            number = _chosen(move, looked)
+            number = _chosen(move, searched)
             if number is not None:
                 self.current, self._move = (move.index, number), None
             elif move.left:
@@ -296,9 +296,9 @@ class Search:
         return None
 
 
-def _chosen(move: _Move, looked: Looked) -> int | None:
-    """The match of a block that a move ends at."""
-    matches = looked.matches
+def _chosen(move: _Move, searched: SearchedBlock) -> int | None:
+    """The match of a block at which a move ends; None if it goes on."""
+    matches = searched.matches
     if matches is None:
         return None
     if move.row is not None:

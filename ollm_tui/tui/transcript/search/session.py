@@ -11,7 +11,7 @@ from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painters.tool_call import PEEK_ROWS
 from ollm_tui.tui.transcript.rendering import Span
 from ollm_tui.tui.transcript.search.bar import tally_line
-from ollm_tui.tui.transcript.search.index import Looked
+from ollm_tui.tui.transcript.search.index import SearchedBlock
 from ollm_tui.tui.transcript.search.matches import Letters, Needle
 from ollm_tui.tui.transcript.search.search import ANYWHERE, Direction, Search, Tally
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 SLICE_S: Final = 0.008
-"""Most time that looking may take before keys get their turn."""
+"""Most time that searching may take before keys get their turn."""
 PAUSE_S: Final = 0.002
 LOOK_AGAIN_S: Final = 0.2
-"""How often an open search looks whether the chat has changed."""
+"""How often an open search checks whether the chat has changed."""
 SAID_S: Final = 0.1
-"""How often a number that only grows is written."""
+"""How often a number that only grows is shown."""
 
 
 class TranscriptSearch:
-    """From the key that opens the line to the one that closes it."""
+    """A search from the key that opens the line to the one that closes it."""
 
     def __init__(self, transcript: "Transcript", bar: "SearchBar") -> None:
-        """Search in a transcript; the widget that has the focus gets it back in the end."""
+        """Search in a transcript; `close` gives the focus back to the widget that has it now."""
         self._view = transcript
         self._blocks = transcript.block_list
         self._scroller = transcript.scroller
@@ -56,17 +56,17 @@ class TranscriptSearch:
 
     @property
     def has_focus(self) -> bool:
-        """Do keys go to the line?"""
+        """Whether keys go to the line."""
         return self._bar.has_focus_within
 
     @property
     def text(self) -> str:
-        """What is searched for."""
+        """The text that is searched for."""
         return self._search.needle.text if self._search is not None else ""
 
     @property
     def tally(self) -> Tally | None:
-        """How the search stands; None while there is nothing to look for."""
+        """The state of the search; None while there is nothing to search for."""
         return self._search.tally if self._search is not None else None
 
     def open(self, text: str) -> None:
@@ -76,11 +76,11 @@ class TranscriptSearch:
         self._worker = self._bar.run_worker(self._run, group="search", exclusive=True)
 
     def ask(self, text: str) -> None:
-        """Let another needle be written."""
+        """Let the user type another text."""
         self._bar.ask(text or None)
 
     def close(self) -> None:
-        """Take the line and the marks away; the view stays where it is."""
+        """Hide the line and remove the marks; the view stays where it is."""
         if self._worker is not None:
             self._worker.cancel()
         self._set_search(None)
@@ -94,7 +94,7 @@ class TranscriptSearch:
     # The needle
 
     def seek(self, text: str) -> None:
-        """Search for another text, from where the person left the view."""
+        """Search for another text, from where the user left the view."""
         if text == self.text and self._search is not None:
             return
         if not (self._scroller.holds_row and self._has_origin):
@@ -160,7 +160,7 @@ class TranscriptSearch:
         search = self._search
         if search is None:
             return
-        shown = search.tally, search.current if search.place else None
+        shown = search.tally, search.current if search.position else None
         if shown == self._shown:
             return
         before, now = self._shown, monotonic()
@@ -176,24 +176,24 @@ class TranscriptSearch:
     # The view
 
     def _go(self) -> None:
-        place = self._search.place if self._search is not None else None
-        if place is None or place[0] >= len(self._blocks):
+        current = self._search.position if self._search is not None else None
+        if current is None or current[0] >= len(self._blocks):
             return
-        index, row = place
+        index, row = current
         block = self._blocks.blocks[index]
         if not shows_row(block, row):
             self._view.folding.toggle(block.id, only_open=True)
         self._view.painting.show_row(index, block.lead + row)
 
-    def _begin_at(self, place: tuple[int, int]) -> None:
-        """Let the next needle be looked for from there."""
+    def _begin_at(self, origin: tuple[int, int]) -> None:
+        """Start the next search there."""
         blocks = self._blocks.blocks
-        self._origin = place
-        self._origin_block = blocks[place[0]] if place[0] < len(blocks) else None
+        self._origin = origin
+        self._origin_block = blocks[origin[0]] if origin[0] < len(blocks) else None
 
     @property
     def _has_origin(self) -> bool:
-        """Is the block still there that the next needle is looked for from?"""
+        """Whether the block where the next search starts is still there."""
         blocks, index = self._blocks.blocks, self._origin[0]
         return index < len(blocks) and blocks[index] is self._origin_block
 
@@ -205,10 +205,10 @@ class TranscriptSearch:
         return index, _row_below(self._blocks.blocks[index], offset)
 
     def _here(self) -> tuple[int, int]:
-        """The current match, as a place to begin at; it is found again itself."""
-        place = self._search.place if self._search is not None else None
-        if place is not None:
-            return place[0], place[1] + 1
+        """The current match as a start for the next search, which finds it again."""
+        current = self._search.position if self._search is not None else None
+        if current is not None:
+            return current[0], current[1] + 1
         return self._origin if self._has_origin else self._lowest_in_view()
 
 
@@ -222,32 +222,37 @@ CURRENT: Final = "transcript--found-current"
 
 
 class SearchMarks:
-    """All matches in one look, the current one in another."""
+    """Marks all matches in one style, and the current one in another."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
 
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
-        """The matches in a row, as far as they are known."""
-        looked = self._search.index.get(index)
-        place = offset - block.lead
-        if looked is None or looked.matches is None or looked.block is not block or place < 0:
+        """The known matches in a row."""
+        searched = self._search.index.get(index)
+        painter_row = offset - block.lead
+        if (
+            searched is None
+            or searched.matches is None
+            or searched.block is not block
+            or painter_row < 0
+        ):
             return
         if block.canvas is None or block.canvas.width != self._search.width:
             return
-        if not shows_row(block, place):
+        if not shows_row(block, painter_row):
             return
         text, letters = row.text, Letters(row.text)
-        for number, start, end in looked.matches.in_row(place, row.gutter, len(text)):
-            if looked.is_stale and not self._still_there(looked, number, text[start:end]):
+        for number, start, end in searched.matches.in_row(painter_row, row.gutter, len(text)):
+            if searched.is_stale and not self._still_there(searched, number, text[start:end]):
                 continue
             start, end = letters.whole(start, end)
             name = CURRENT if self._search.current == (index, number) else FOUND
             yield MARGIN + start, MARGIN + end, name
 
-    def _still_there(self, looked: Looked, number: int, text: str) -> bool:
-        """In a row of a block that grows, is this a match, or may it be a part of one?"""
-        matches, needle = looked.matches, self._search.needle
+    def _still_there(self, searched: SearchedBlock, number: int, text: str) -> bool:
+        """Whether a match in a row of a growing block is still one, or may be part of one."""
+        matches, needle = searched.matches, self._search.needle
         if matches is None:
             return False
         (first, _low), (last, _high) = matches[number]
@@ -257,7 +262,7 @@ class SearchMarks:
 
 
 def shows_row(block: Block, row: int) -> bool:
-    """Is this row of the open block shown as it is now?"""
+    """Whether a row of the unfolded block is shown as the block is folded now."""
     source = block.source
     if not isinstance(source, ToolSource):
         return not block.hides_its_rows
