@@ -54,7 +54,7 @@ def painted(painter: Painter, parts: list[str]) -> list[str]:
         painter.work(float("inf"))
     painter.finish()
     painter.work(float("inf"))
-    return [painter.row(number).text for number in range(painter.row_count)]
+    return [painter.rows.row(number).text for number in range(painter.rows.row_count)]
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda p: p.name)

@@ -23,11 +23,11 @@ async def links_in(markdown: str) -> list[FoundLink]:
         await anyio.lowlevel.checkpoint()
     found: dict[str, FoundLink] = {}
     first = 0
-    while first < painter.row_count:
-        end = min(first + _ROWS_AT_ONCE, painter.row_count)
-        while end < painter.row_count and painter.row(end).join is not None:
+    while first < painter.rows.row_count:
+        end = min(first + _ROWS_AT_ONCE, painter.rows.row_count)
+        while end < painter.rows.row_count and painter.rows.row(end).join is not None:
             end += 1
-        for link in links_of(painter.row(number) for number in range(first, end)):
+        for link in links_of(painter.rows.row(number) for number in range(first, end)):
             found.setdefault(link.address, link)
         first = end
         await anyio.lowlevel.checkpoint()

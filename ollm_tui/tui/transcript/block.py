@@ -190,7 +190,7 @@ class Block:
     @property
     def row_count(self) -> int:
         """The painter's rows, or the estimate if that is higher while it still paints."""
-        return self._rows if self.painter is None else max(self._rows, self.painter.row_count)
+        return self._rows if self.painter is None else max(self._rows, self.painter.rows.row_count)
 
     @property
     def height(self) -> int:
@@ -212,9 +212,10 @@ class Block:
         if index < self.lead:
             return self.header()
         index -= self.lead
-        if self.painter is None or index >= self.painter.row_count:
+        if self.painter is None:
             return BLANK
-        return self.painter.row(index)
+        rows = self.painter.rows
+        return rows.row(index) if index < rows.row_count else BLANK
 
     def header(self) -> Row:
         """The line that folds and unfolds."""
@@ -275,9 +276,9 @@ class Block:
         if row < self.lead or not self.row_count:
             return exact_row(row)
         painter_row = min(row - self.lead, self.row_count - 1)
-        if self.painter is None or painter_row >= self.painter.row_count:
+        if self.painter is None or painter_row >= self.painter.rows.row_count:
             return _ESTIMATED, painter_row, self.row_count
-        return self.painter.anchor(painter_row)
+        return self.painter.rows.anchor(painter_row)
 
     def locate(self, anchor: tuple[int, int, int]) -> int:
         """The row that an anchor is in now."""
@@ -288,4 +289,4 @@ class Block:
             return 0
         if kind == _ESTIMATED or self.painter is None:
             return self.lead + (row * self.row_count // of if kind == _ESTIMATED and of else 0)
-        return self.lead + self.painter.locate(anchor)
+        return self.lead + self.painter.rows.locate(anchor)

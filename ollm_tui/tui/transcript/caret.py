@@ -177,7 +177,7 @@ class Caret:
         block = self._blocks[index]
         if block.hides_its_rows or block.painter is None:
             return block.lead
-        return min(block.lead + block.painter.row_count, block.height)
+        return min(block.lead + block.painter.rows.row_count, block.height)
 
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
         """Mark the character after the caret."""

@@ -144,7 +144,7 @@ class CodeSteps:
 def blocks_of(block: Block) -> Iterator[CodeBlock]:
     """The code blocks in the painted rows of a block."""
     if isinstance(block.painter, MarkdownPainter):
-        yield from code_blocks(block.painter.sections())
+        yield from code_blocks(block.painter.rows.painted())
 
 
 def code_at(block: Block, offset: int) -> str | None:

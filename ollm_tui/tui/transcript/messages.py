@@ -1,64 +1,59 @@
 """The messages that a transcript posts to its screen."""
 
+from dataclasses import dataclass
+
 from textual.message import Message
 from textual.selection import Selection
 
 
+@dataclass(eq=False, repr=False)
 class CursorMoved(Message):
     """The cursor went to another message, on or off, or the caret came or went."""
 
-    def __init__(self, hints: str | None) -> None:
-        self.hints = hints
-        """The set of key hints to show; None when the cursor is off."""
-        super().__init__()
+    hints: str | None
+    """The set of key hints to show; None when the cursor is off."""
 
 
+@dataclass(eq=False, repr=False)
 class RetryRequested(Message):
     """The user wants a question answered once more."""
 
-    def __init__(self, block_id: str) -> None:
-        self.block_id = block_id
-        """The block of the question."""
-        super().__init__()
+    block_id: str
+    """The block of the question."""
 
 
+@dataclass(eq=False, repr=False)
 class CopyRequested(Message):
     """The user wants a text on the clipboard."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        super().__init__()
+    text: str
 
 
+@dataclass(eq=False, repr=False)
 class SelectionCopyRequested(Message):
     """The user wants the selected text on the clipboard."""
 
-    def __init__(self, selection: Selection) -> None:
-        self.selection = selection
-        super().__init__()
+    selection: Selection
 
 
+@dataclass(eq=False, repr=False)
 class KeyRefused(Message):
     """A key could do nothing."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__()
+    reason: str
 
 
+@dataclass(eq=False, repr=False)
 class PinnedChanged(Message):
     """The view has left or reached the end, or there is new text below it."""
 
-    def __init__(self, pinned: bool, unseen: bool) -> None:
-        self.pinned = pinned
-        self.unseen = unseen
-        super().__init__()
+    pinned: bool
+    unseen: bool
 
 
+@dataclass(eq=False, repr=False)
 class LinkClicked(Message):
     """The user clicked a link."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
-        """As it is in the text: neither checked nor cleaned."""
-        super().__init__()
+    address: str
+    """As it is in the text: neither checked nor cleaned."""

@@ -119,7 +119,7 @@ class PaintQueue:
             self._grown.discard(index)
         if index not in self._waiting or self._is_refining(index):
             block.settle()
-        painted = painter.take_change()
+        painted = painter.rows.take_change()
         difference = self._block_list.measure(index)
         if painted is None and not difference:
             return None

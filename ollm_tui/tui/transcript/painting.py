@@ -80,7 +80,8 @@ class Painting:
         else:
             self._queue.drop(index)
             self.estimate(block)
-        self.wake()
+        if self._frame_timer is None:
+            self.wake()
 
     def refresh_look(self, index: int) -> None:
         """Paint a block that says nothing new, but looks different."""

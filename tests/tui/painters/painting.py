@@ -39,7 +39,7 @@ def paint_pieces(pieces: Iterable[str], width: int = 40, *, live: bool = True) -
 
 
 def rows(painter: Painter) -> list[Row]:
-    return [painter.row(index) for index in range(painter.row_count)]
+    return [painter.rows.row(index) for index in range(painter.rows.row_count)]
 
 
 def texts(painter: Painter) -> list[str]:

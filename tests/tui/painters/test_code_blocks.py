@@ -11,7 +11,7 @@ from tests.tui.painters.painting import canvas, paint, rows, settle, texts
 
 def copied(answer: str, painter: MarkdownPainter | None = None) -> list[str]:
     painter = painter or paint(answer)
-    return [code_text(answer, block) for block in code_blocks(painter.sections())]
+    return [code_text(answer, block) for block in code_blocks(painter.rows.painted())]
 
 
 CODE_LINES = st.lists(
@@ -52,7 +52,7 @@ def test_the_rows_of_a_block_are_its_label_and_its_lines() -> None:
     answer = "text\n\n```py\none\ntwo\n```\n\n- item\n  ```\n  three\n  ```\n"
     painter = paint(answer)
     shown = texts(painter)
-    found = list(code_blocks(painter.sections()))
+    found = list(code_blocks(painter.rows.painted()))
     assert [shown[block.first : block.end] for block in found] == [
         [" py", " one", " two"],
         ["", "   three"],
@@ -63,7 +63,7 @@ def test_the_rows_of_a_block_are_its_label_and_its_lines() -> None:
 def test_wrapped_lines_belong_to_their_block(width: int) -> None:
     answer = "```\n" + "x" * 100 + "\n```\nafter"
     painter = paint(answer, width)
-    (block,) = code_blocks(painter.sections())
+    (block,) = code_blocks(painter.rows.painted())
     assert block.end == len(rows(painter)) - 2
     assert copied(answer, painter) == ["x" * 100]
 

@@ -117,7 +117,7 @@ def _check_changes(pieces: list[str]) -> None:
         more = True
         while more:
             more = painter.work(0.0)
-            change = painter.take_change()
+            change = painter.rows.take_change()
             now = looks(painter)
             first, last = (len(now), len(now)) if change is None else (change.first, change.end)
             assert now[:first] == before[:first]
@@ -314,7 +314,7 @@ def _stream(text: str, step: int) -> MarkdownPainter:
     for start in range(0, len(text), step):
         painter.append(text[start : start + step])
         painter.work(monotonic() + 1)
-        painter.take_change()
+        painter.rows.take_change()
     painter.finish()
     settle(painter)
     return painter
@@ -336,8 +336,8 @@ def _stream(text: str, step: int) -> MarkdownPainter:
 )
 def test_the_work_for_a_growing_block_is_linear(name: str, text: str) -> None:
     # One formatted painting per piece may go up to the open budget, never with the whole text.
-    small = _stream(text[: len(text) // 4], 64).painted_chars
-    large = _stream(text, 64).painted_chars
+    small = _stream(text[: len(text) // 4], 64).rows.painted_chars
+    large = _stream(text, 64).rows.painted_chars
     assert large <= 4 * small + OPEN_BUDGET * 80, name
 
 

@@ -32,7 +32,7 @@ def test_the_space_is_there_before_the_picture() -> None:
     picture, asked = source(halves(size=(40, 16)))
     assert picture.estimate(canvas(60)) == 9
     painter = picture.painter(canvas(60))
-    assert painter.row_count == 9
+    assert painter.rows.row_count == 9
     assert not painter.work(monotonic() + 1)
     size = len(halves(size=(40, 16)))
     assert texts(painter) == [
@@ -49,18 +49,18 @@ def test_the_picture_takes_its_space_and_nothing_else_changes() -> None:
     painter = picture.painter(canvas(60))
     painter.work(0.0)
     caption = texts(painter)[-1]
-    painter.take_change()
+    painter.rows.take_change()
     picture.decode()
     assert not painter.work(0.0)
-    assert painter.take_change() == Change(0, 10)
-    assert painter.row_count == 10
+    assert painter.rows.take_change() == Change(0, 10)
+    assert painter.rows.row_count == 10
     assert texts(painter) == ["▀" * 40] * 9 + [caption]
     painted = [row.segments[0].style for row in rows(painter)[:9]]
     assert painted[0] == Style.parse("#ff0000 on #ff0000")
     assert painted[4] == Style.parse("#ff0000 on #0000ff")
     assert painted[8] == Style.parse("#0000ff on #0000ff")
     painter.work(0.0)
-    assert painter.take_change() is None
+    assert painter.rows.take_change() is None
 
 
 def test_a_second_painter_needs_no_second_decoding() -> None:
@@ -79,13 +79,13 @@ def test_another_width_and_another_background_are_decoded_anew() -> None:
     painter.work(0.0)
     picture.decode()
     painter.work(0.0)
-    place = painter.anchor(5)
+    place = painter.rows.anchor(5)
     painter.restyle(canvas(20), 0, 10)
-    assert painter.row_count == picture.estimate(canvas(20)) == 6
-    assert painter.row(0).text == ""
+    assert painter.rows.row_count == picture.estimate(canvas(20)) == 6
+    assert painter.rows.row(0).text == ""
     painter.work(0.0)
     assert texts(painter)[0] == "╭" + "─" * 18 + "╮"
-    assert painter.locate(place) == 5 * 6 // 16
+    assert painter.rows.locate(place) == 5 * 6 // 16
     picture.decode()
     painter.work(0.0)
     assert texts(painter)[0] == "▀" * 20
@@ -142,7 +142,7 @@ def test_a_link_is_shown_whole_and_cleaned() -> None:
     painter.work(0.0)
     assert "".join(texts(painter)) == picture.text
     assert "⟦U+202E⟧gnp.exe⟦U+001B⟧[2J" in picture.text
-    assert painter.row_count == picture.estimate(canvas(40)) > 2
+    assert painter.rows.row_count == picture.estimate(canvas(40)) > 2
     assert copied((row, (0, -1)) for row in rows(painter)) == picture.text
     assert asked == []
 
@@ -152,10 +152,10 @@ def test_a_broken_picture_keeps_its_space_and_says_so(data: bytes) -> None:
     picture, _asked = source(data + bytes(40))
     painter = picture.painter(canvas())
     painter.work(0.0)
-    count, before = painter.row_count, texts(painter)
+    count, before = painter.rows.row_count, texts(painter)
     picture.decode()
     painter.work(0.0)
-    assert painter.row_count == count
+    assert painter.rows.row_count == count
     assert texts(painter)[:-1] == before[:-1]
     assert texts(painter)[-1].endswith(" · 64 x 48 · cannot be shown")
 
@@ -169,7 +169,7 @@ def test_without_colours_or_pillow_there_is_one_row(
     bare = Canvas(60, Palette(), has_colours=not has_pillow)
     painter = picture.painter(bare)
     painter.work(0.0)
-    assert painter.row_count == picture.estimate(bare) == 1
+    assert painter.rows.row_count == picture.estimate(bare) == 1
     assert texts(painter)[0].startswith("png · 64 x 48 · ")
     assert asked == []
 
@@ -201,9 +201,11 @@ def test_the_number_of_rows_depends_on_the_width_alone(
         painter.restyle(canvas(measure), 0, 5)
         expected = picture.estimate(canvas(measure))
         for _ in range(2):
-            assert painter.row_count == expected <= 21 or picture.space(canvas(measure)) is None
+            assert (
+                painter.rows.row_count == expected <= 21 or picture.space(canvas(measure)) is None
+            )
             painter.work(0.0)
-            assert painter.row_count == len(looks(painter)) == expected
+            assert painter.rows.row_count == len(looks(painter)) == expected
             assert max(row_cells(row.segments) for row in rows(painter)) <= max(measure, 2)
             picture.decode()
 

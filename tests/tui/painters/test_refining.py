@@ -102,7 +102,7 @@ def test_every_change_is_reported_while_blocks_are_refined(text: str, cuts: list
             more = True
             while more:
                 more = painter.work(0.0)
-                change = painter.take_change()
+                change = painter.rows.take_change()
                 now = looks(painter)
                 first, last = (len(now),) * 2 if change is None else (change.first, change.end)
                 assert now[:first] == before[:first]
@@ -129,7 +129,7 @@ def test_long_code_is_there_before_its_colours() -> None:
     assert len(rough) == lines + 3
     assert rough[-1] == "end bold"
     assert styled(painter, "return") == ["none"] * lines
-    painter.take_change()
+    painter.rows.take_change()
     settle(painter)
     assert texts(painter) == rough
     assert styled(painter, "return") == ["bold"] * lines
@@ -208,12 +208,12 @@ def _work_off(pieces: list[str]) -> MarkdownPainter:
             painter.append(piece)
         more = True
         while more:
-            before = painter.painted_chars
+            before = painter.rows.painted_chars
             more = painter.work(0.0) and piece is None
-            assert painter.painted_chars - before <= MOST_AT_ONCE
+            assert painter.rows.painted_chars - before <= MOST_AT_ONCE
             calls += 1
     # Each row is painted twice at most after the last piece: plain, then formatted.
-    assert calls <= 4 * painter.row_count + sum(map(len, pieces)) // 4 + 1000
+    assert calls <= 4 * painter.rows.row_count + sum(map(len, pieces)) // 4 + 1000
     return painter
 
 
@@ -227,7 +227,7 @@ def test_the_work_for_a_hostile_document_is_linear(name: str) -> None:
             painter.work(monotonic() + 1)
         painter.finish()
         settle(painter)
-        return painter.painted_chars, len(text)
+        return painter.rows.painted_chars, len(text)
 
     (small, little), (large, much) = work(0.05), work(0.2)
     # What is open is painted again for each piece until it reaches its budget.

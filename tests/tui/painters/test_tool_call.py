@@ -59,7 +59,7 @@ def test_outcomes_stand_below_each_other() -> None:
     ("outcome", "rows"), [("done", 1), ("denied", 1), ("stopped", 1), ("failed", 3)]
 )
 def test_only_a_failure_opens_by_itself(outcome: ToolOutcome, rows: int) -> None:
-    assert painted(outcome, "one\ntwo").row_count == rows
+    assert painted(outcome, "one\ntwo").rows.row_count == rows
 
 
 def test_a_failure_shows_its_first_rows_and_how_many_lines_follow() -> None:
@@ -75,7 +75,7 @@ def test_unfolded_it_shows_all_up_to_a_limit() -> None:
     painter = painted("done", "\n".join(str(n) for n in range(OPEN_ROWS + 1)))
     painter.set_fold("open")
     settle(painter)
-    assert painter.row_count == 1 + OPEN_ROWS + 1
+    assert painter.rows.row_count == 1 + OPEN_ROWS + 1
     assert texts(painter)[-1] == "  … 1 more line"
     assert painter.next_fold() == "folded"
 
@@ -105,7 +105,7 @@ def test_a_running_call_shows_no_output_however_it_is_folded() -> None:
     painter = painted(None)
     painter.set_fold("open")
     settle(painter)
-    assert painter.row_count == 1
+    assert painter.rows.row_count == 1
 
 
 @given(
@@ -122,17 +122,17 @@ def test_no_row_is_wider_than_the_measure(
     for fold in ("open", "folded"):
         painter.set_fold(fold)
         settle(painter)
-        for number in range(painter.row_count):
-            assert row_cells(painter.row(number).segments) <= max(width, 24)
+        for number in range(painter.rows.row_count):
+            assert row_cells(painter.rows.row(number).segments) <= max(width, 24)
 
 
 def test_painting_for_another_width_keeps_the_fold() -> None:
     painter = painted("failed", "word " * 30, width=100)
-    rows = painter.row_count
-    painter.take_change()
+    rows = painter.rows.row_count
+    painter.rows.take_change()
     painter.restyle(canvas(40), 0, 10)
     settle(painter)
-    assert painter.row_count > rows
-    assert painter.take_change() is not None
+    assert painter.rows.row_count > rows
+    assert painter.rows.take_change() is not None
     assert max(cell_len(line) for line in texts(painter)) <= 40
-    assert painter.locate(painter.anchor(2)) == 2
+    assert painter.rows.locate(painter.rows.anchor(2)) == 2

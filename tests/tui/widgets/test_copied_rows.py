@@ -25,7 +25,7 @@ def add_answer(transcript: Transcript, name: str, text: str) -> None:
 async def half_painted(pilot: Pilot[None], transcript: Transcript) -> None:
     """Wait until there are some rows and not all."""
     block = transcript.block_list.blocks[0]
-    while block.painter is None or not block.painter.row_count:
+    while block.painter is None or not block.painter.rows.row_count:
         await pilot.pause()
     assert transcript.busy
 

@@ -43,9 +43,9 @@ async def test_a_long_answer_that_comes_at_once_is_seen_while_it_is_painted() ->
         transcript.finish("a")
         transcript.add_note("n", "a note below", "stats")
         block = transcript.block_list.block("a")
-        while block.painter is None or block.painter.row_count < 50:
+        while block.painter is None or block.painter.rows.row_count < 50:
             await asyncio.sleep(0)
-        assert block.painter.row_count < 6000
+        assert block.painter.rows.row_count < 6000
         assert any("return 1" in line for line in lines(transcript))
         await settled(pilot, transcript)
 

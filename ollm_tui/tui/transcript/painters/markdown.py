@@ -1,16 +1,15 @@
 """Paints a streamed Markdown answer: closed sections once, the open one at most once a frame."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
 
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.tui.transcript.painters.answer_parts import Jobs, Parts
 from ollm_tui.tui.transcript.painters.inline import costs_too_much_open
-from ollm_tui.tui.transcript.painters.painter import Change
 from ollm_tui.tui.transcript.painters.plain import LineEnds
-from ollm_tui.tui.transcript.painters.rows import Canvas, Row
+from ollm_tui.tui.transcript.painters.rows import Canvas
 from ollm_tui.tui.transcript.painters.section_rows import growing, section_rows
 from ollm_tui.tui.transcript.painters.sections import (
     Kind,
@@ -41,8 +40,8 @@ class MarkdownPainter:
     def __init__(self, canvas: Canvas) -> None:
         self._canvas = canvas
         self._sectioner = Sectioner()
-        self._parts = Parts()
-        self._jobs = Jobs(self._parts, canvas)
+        self.rows = Parts()
+        self._jobs = Jobs(self.rows, canvas)
         self._queued = 0
         self._incoming: deque[str] = deque()
         self._lines: deque[str] = deque()
@@ -51,11 +50,6 @@ class MarkdownPainter:
         self._cleaner = Cleaner()
         self._finished = False
         self._ended = False
-
-    @property
-    def painted_chars(self) -> int:
-        """Characters painted so far, repeats included: a measure of the work done."""
-        return self._parts.painted_chars
 
     @property
     def refining(self) -> bool:
@@ -90,7 +84,7 @@ class MarkdownPainter:
 
     def _open_waits(self) -> bool:
         """Whether the open section was skipped in favour of closed ones."""
-        part = self._parts[-1] if self._parts else None
+        part = self.rows[-1] if self.rows else None
         if part is None or self._ended or part.section is None or part.section.closed:
             return False
         return part.shown != (part.section.chars, len(self._partial))
@@ -121,7 +115,7 @@ class MarkdownPainter:
             self._feed(last)
         self._sectioner.finish()
         self._match_parts()
-        self._parts.drop_unbound()
+        self.rows.drop_unbound()
         self._ended = True
 
     def _take_text(self, text: str) -> None:
@@ -139,10 +133,10 @@ class MarkdownPainter:
         """One part per section; what has closed is queued for its final painting."""
         sections = self._sectioner.sections
         for index in range(max(self._queued - 1, 0), len(sections)):
-            if index == len(self._parts):
-                self._parts.add(sections[index], int(sections[index].gap))
-            if self._parts[index].section is None:
-                self._parts.bind(index, sections[index])
+            if index == len(self.rows):
+                self.rows.add(sections[index], int(sections[index].gap))
+            if self.rows[index].section is None:
+                self.rows.bind(index, sections[index])
         while self._queued < len(sections) and sections[self._queued].closed:
             self._jobs.add(self._queued)
             self._queued += 1
@@ -156,7 +150,7 @@ class MarkdownPainter:
         move = self._sectioner.move_for(partial) if partial else None
         starts = move in {Move.START, Move.SPLIT}
         if not starts:
-            self._parts.drop_unbound()
+            self.rows.drop_unbound()
         if self._sectioner.open is not None:
             joined = partial if move is Move.JOIN else ""
             more = self._show(index, self._sectioner.sections[index], joined, deadline)
@@ -168,12 +162,12 @@ class MarkdownPainter:
         section = classify(partial)
         if section.kind is Kind.FENCE:
             return False
-        if len(self._parts) == len(self._sectioner.sections):
-            self._parts.add(None, gap=int(bool(self._parts)))
-        return self._show(len(self._parts) - 1, section, partial, deadline)
+        if len(self.rows) == len(self._sectioner.sections):
+            self.rows.add(None, gap=int(bool(self.rows)))
+        return self._show(len(self.rows) - 1, section, partial, deadline)
 
     def _show(self, index: int, section: Section, partial: str, deadline: float) -> bool:
-        part = self._parts[index]
+        part = self.rows[index]
         size = (section.chars, len(self._partial))
         if part.shown == size and part.rows:
             return False
@@ -192,14 +186,14 @@ class MarkdownPainter:
         whole = replace(section, lines=[*section.lines, partial] if partial else section.lines)
         if costs_too_much_open(whole.source):
             return False
-        self._parts.painted_chars += section.chars + len(partial)
+        self.rows.painted_chars += section.chars + len(partial)
         rows = [row for row in section_rows(whole, self._canvas) if row is not None]
-        self._parts.set_rows(index, rows)
-        self._parts[index].rows_for = self._canvas
+        self.rows.set_rows(index, rows)
+        self.rows[index].rows_for = self._canvas
         return True
 
     def _grow(self, index: int, section: Section, partial: str, deadline: float) -> bool:
-        part = self._parts[index]
+        part = self.rows[index]
         fresh = part.growing is None
         if part.growing is None:
             part.growing = growing(section, self._canvas)
@@ -210,44 +204,17 @@ class MarkdownPainter:
         more = part.growing.update(section, partial, deadline)
         part.rows, part.rows_for = part.growing.rows, self._canvas
         new = part.rows[part.growing.settled :]
-        self._parts.painted_chars += sum(len(row.text) for row in new)
-        self._parts.resized(index, part.growing.settled, before)
+        self.rows.painted_chars += sum(len(row.text) for row in new)
+        self.rows.resized(index, part.growing.settled, before)
         return more
 
     def restyle(self, canvas: Canvas, first: int, end: int) -> None:
         """Paint everything again, the rows between `first` and `end` before the others."""
         self._canvas = canvas
-        low = self._parts.find(first) if self._parts else 0
-        high = self._parts.find(end) + 1 if self._parts else 0
+        low = self.rows.find(first) if self.rows else 0
+        high = self.rows.find(end) + 1 if self.rows else 0
         self._jobs.restart(canvas, _visible_first(low, high, self._queued))
-        self._parts.forget_looks()
-
-    # What the transcript asks
-
-    def take_change(self) -> Change | None:
-        """What has changed since the last call."""
-        return self._parts.take_change()
-
-    @property
-    def row_count(self) -> int:
-        """How many rows there are now."""
-        return self._parts.row_count
-
-    def row(self, index: int) -> Row:
-        """One row; the gaps between sections are rows too."""
-        return self._parts.row(index)
-
-    def sections(self) -> Iterator[tuple[Section, int, Sequence[Row]]]:
-        """The sections that are painted, each with the number of its first row."""
-        return self._parts.painted()
-
-    def anchor(self, row: int) -> tuple[int, int, int]:
-        """Section, line and characters before a row."""
-        return self._parts.anchor(row)
-
-    def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row that an anchor is in."""
-        return self._parts.locate(anchor)
+        self.rows.forget_looks()
 
 
 def _visible_first(low: int, high: int, count: int) -> Iterable[int]:

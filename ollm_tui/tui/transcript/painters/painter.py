@@ -79,24 +79,8 @@ class Change:
         return Change(min(self.first, other.first), end)
 
 
-class Painter(Protocol):
-    """Turns the text of one block into rows, in slices."""
-
-    def append(self, text: str) -> None:
-        """Take text; nothing is painted yet."""
-        ...
-
-    def finish(self) -> None:
-        """No more text will come."""
-        ...
-
-    def work(self, deadline: float) -> bool:
-        """Paint until the deadline (of `time.monotonic`); True when there is more to do."""
-        ...
-
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
-        """Paint everything again, the rows between `first` and `end` before the others."""
-        ...
+class PaintedRows(Protocol):
+    """The rows that a painter has painted so far."""
 
     def take_change(self) -> Change | None:
         """What has changed since the last call."""
@@ -120,6 +104,31 @@ class Painter(Protocol):
         ...
 
 
+class Painter(Protocol):
+    """Turns the text of one block into rows, in slices."""
+
+    @property
+    def rows(self) -> PaintedRows:
+        """The rows so far."""
+        ...
+
+    def append(self, text: str) -> None:
+        """Take text; nothing is painted yet."""
+        ...
+
+    def finish(self) -> None:
+        """No more text will come."""
+        ...
+
+    def work(self, deadline: float) -> bool:
+        """Paint until the deadline (of `time.monotonic`); True when there is more to do."""
+        ...
+
+    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+        """Paint everything again, the rows between `first` and `end` before the others."""
+        ...
+
+
 @runtime_checkable
 class Refining(Protocol):
     """A painter that may have all rows in place while it still works on their look.
@@ -131,6 +140,40 @@ class Refining(Protocol):
     def refining(self) -> bool:
         """Whether everything is shown, and only the formatting of long pieces is missing."""
         ...
+
+
+class RowList:
+    """Painted rows in a list, for painters whose rows are one run."""
+
+    def __init__(self) -> None:
+        self.items: list[Row] = []
+        self._change: Change | None = None
+
+    def touch(self, change: Change) -> None:
+        """Add to what has changed since it was last taken."""
+        self._change = change if self._change is None else self._change.merge(change)
+
+    def take_change(self) -> Change | None:
+        """What has changed since the last call."""
+        change, self._change = self._change, None
+        return change
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are now."""
+        return len(self.items)
+
+    def row(self, index: int) -> Row:
+        """One row."""
+        return self.items[index]
+
+    def anchor(self, row: int) -> tuple[int, int, int]:
+        """The line and the characters before a row."""
+        return (0, *line_anchor(self.items, row)) if self.items else (0, 0, 0)
+
+    def locate(self, anchor: tuple[int, int, int]) -> int:
+        """The row that an anchor is in."""
+        return locate_line(self.items, anchor[1], anchor[2])
 
 
 def line_anchor(rows: Sequence[Row], index: int) -> tuple[int, int]:

@@ -60,6 +60,11 @@ class PicturePainter:
         self._rows: list[Row] = []
         self._change: Change | None = None
 
+    @property
+    def rows(self) -> "PicturePainter":
+        """The painter itself, which draws its rows when they come into view."""
+        return self
+
     def append(self, text: str) -> None:
         """Nothing comes after a picture."""
 

@@ -8,7 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ollm_tui.decode.clean import Cleaner
-from ollm_tui.tui.transcript.painters.painter import Change, line_anchor, locate_line
+from ollm_tui.tui.transcript.painters.painter import Change, RowList
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.transcript.painters.wrap import wrap, wrap_spans
 
@@ -151,11 +151,13 @@ class PlainPainter:
         self._cleaner = Cleaner()
         self._finished = False
         self._hinted = 0
-        self._change: Change | None = None
+        self.rows = RowList()
         self._growing = self._fresh()
 
     def _fresh(self) -> GrowingText:
-        return GrowingText(self._canvas.width, self._pick(self._canvas.palette))
+        growing = GrowingText(self._canvas.width, self._pick(self._canvas.palette))
+        self.rows.items = growing.rows
+        return growing
 
     def append(self, text: str) -> None:
         """Take text as it came."""
@@ -182,7 +184,7 @@ class PlainPainter:
             self._add_hint()
         same = len(growing.rows) == before
         if growing.settled < len(growing.rows) or not same:
-            self._touch(Change(growing.settled, len(growing.rows) if same else None))
+            self.rows.touch(Change(growing.settled, len(growing.rows) if same else None))
         growing.settled = len(growing.rows)
         return more
 
@@ -192,9 +194,6 @@ class PlainPainter:
             self._growing.rows.append(Row(tuple(segments), join=join))
             self._hinted += 1
 
-    def _touch(self, change: Change) -> None:
-        self._change = change if self._change is None else self._change.merge(change)
-
     def restyle(self, canvas: Canvas, first: int, end: int) -> None:
         """Wrap all of it again."""
         del first, end
@@ -202,26 +201,4 @@ class PlainPainter:
         self._hinted = 0
         self._growing = self._fresh()
         self._growing.grow("".join(self._text))
-        self._touch(Change(0, None))
-
-    def take_change(self) -> Change | None:
-        """What has changed since the last call."""
-        change, self._change = self._change, None
-        return change
-
-    @property
-    def row_count(self) -> int:
-        """How many rows there are now."""
-        return len(self._growing.rows)
-
-    def row(self, index: int) -> Row:
-        """One row."""
-        return self._growing.rows[index]
-
-    def anchor(self, row: int) -> tuple[int, int, int]:
-        """The line and the characters before a row."""
-        return (0, *line_anchor(self._growing.rows, row)) if self._growing.rows else (0, 0, 0)
-
-    def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row that an anchor is in."""
-        return locate_line(self._growing.rows, anchor[1], anchor[2])
+        self.rows.touch(Change(0, None))

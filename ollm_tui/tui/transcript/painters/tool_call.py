@@ -12,7 +12,7 @@ from rich.style import Style
 from ollm_tui.decode.clean import clean, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.figures import seconds as written_seconds
-from ollm_tui.tui.transcript.painters.painter import Change, line_anchor, locate_line
+from ollm_tui.tui.transcript.painters.painter import Change, RowList
 from ollm_tui.tui.transcript.painters.plain import LineEnds, plain_rows
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.widgets.chrome import cut
@@ -47,9 +47,8 @@ class ToolPainter:
         self._outcome: ToolOutcome | None = None
         self._seconds: float | None = None
         self._output: list[str] = []
-        self._rows: list[Row] = []
+        self.rows = RowList()
         self._is_stale = True
-        self._change: Change | None = None
         self.fold: Fold = "folded"
 
     def end(self, outcome: "ToolOutcome", seconds: float | None, output: str) -> None:
@@ -70,7 +69,7 @@ class ToolPainter:
         return "folded" if is_all_shown else "open"
 
     def _fits_a_peek(self) -> bool:
-        return len(self._rows) <= PEEK_ROWS + 1
+        return self.rows.row_count <= PEEK_ROWS + 1
 
     def append(self, text: str) -> None:
         """Take more of the output."""
@@ -85,8 +84,8 @@ class ToolPainter:
         del deadline
         if self._is_stale:
             self._is_stale = False
-            self._rows = [self._header(), *self._below()]
-            self._change = Change(0, None)
+            self.rows.items = [self._header(), *self._below()]
+            self.rows.touch(Change(0, None))
         return False
 
     def restyle(self, canvas: Canvas, first: int, end: int) -> None:
@@ -94,28 +93,6 @@ class ToolPainter:
         del first, end
         self._canvas = canvas
         self._is_stale = True
-
-    def take_change(self) -> Change | None:
-        """What has changed since the last call."""
-        change, self._change = self._change, None
-        return change
-
-    @property
-    def row_count(self) -> int:
-        """How many rows there are now."""
-        return len(self._rows)
-
-    def row(self, index: int) -> Row:
-        """One row."""
-        return self._rows[index]
-
-    def anchor(self, row: int) -> tuple[int, int, int]:
-        """The line and the characters before a row."""
-        return (0, *line_anchor(self._rows, row)) if self._rows else (0, 0, 0)
-
-    def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row that an anchor is in."""
-        return locate_line(self._rows, anchor[1], anchor[2])
 
     def _header(self) -> Row:
         palette, width = self._canvas.palette, self._canvas.width

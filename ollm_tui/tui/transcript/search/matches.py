@@ -233,8 +233,9 @@ def search_rows(painter: Painter, needle: Needle) -> Iterator[Matches | None]:
     """
     matches = Matches()
     line = _Line(needle, matches)
-    for index in range(painter.row_count):
-        row = painter.row(index)
+    rows = painter.rows
+    for index in range(rows.row_count):
+        row = rows.row(index)
         if row.join is None:
             yield from line.search(to_end=True)
             line = _Line(needle, matches)

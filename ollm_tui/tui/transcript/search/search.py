@@ -50,7 +50,7 @@ class SearchPainters:
             if isinstance(painter, ToolPainter):
                 painter.set_fold("folded")
             painter.work(0.0)
-            return needle.may_be_in(f"{painter.row(0).text}\n{source.output[:MOST_OUTPUT]}")
+            return needle.may_be_in(f"{painter.rows.row(0).text}\n{source.output[:MOST_OUTPUT]}")
         if block.kind not in _AS_GIVEN or source.size > _MOST_SIFTED:
             return True
         return needle.may_be_in(source.text)
