@@ -4,7 +4,7 @@ from time import monotonic
 
 import anyio.lowlevel
 
-from ollm_tui.tui.transcript.links import FoundLink, links_of
+from ollm_tui.tui.transcript.painters.links import FoundLink, links_of
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
 

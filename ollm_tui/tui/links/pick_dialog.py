@@ -11,7 +11,7 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.dialogs.filter_list import FilterList
-from ollm_tui.tui.transcript.links import FoundLink
+from ollm_tui.tui.transcript.painters.links import FoundLink
 from ollm_tui.tui.widgets.chrome import cut
 
 MOST: Final = 300

@@ -10,7 +10,7 @@ from ollm_tui.tui.transcript.block import MARGIN
 from ollm_tui.tui.transcript.caret_mode import CaretMode
 from ollm_tui.tui.transcript.message_cursor import CursorMode, MessageCursor, Mode, Typed
 from ollm_tui.tui.transcript.messages import CopyRequested
-from ollm_tui.tui.transcript.painters.style_meta import copies
+from ollm_tui.tui.transcript.painters.rows import has_copy_word
 from ollm_tui.tui.transcript.transcript import Transcript
 
 
@@ -113,7 +113,7 @@ class NavigableTranscript(Transcript):
         """Copy a code block at its word `copy`."""
         number = self.scroll_offset.y + event.y
         shown = self.block_list.row_at(number)
-        if event.chain > 1 or shown is None or not copies(shown[0], event.x - MARGIN):
+        if event.chain > 1 or shown is None or not has_copy_word(shown[0], event.x - MARGIN):
             return
         # Brings the Markdown painters; there are some already, or there would be no such word.
         from ollm_tui.tui.transcript.code_blocks import code_at

@@ -1,8 +1,9 @@
-"""What a screen does for its transcript: scrolling, going through the messages, copying."""
+"""What a screen does for its transcript: scrolling, going through messages, copying, searching."""
 
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from textual import getters, on
 from textual.geometry import Offset
@@ -22,8 +23,12 @@ from ollm_tui.tui.transcript.messages import (
     SelectionCopyRequested,
 )
 from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
+from ollm_tui.tui.transcript.search.bar import SearchBar
 from ollm_tui.tui.transcript.transcript import Transcript
 from ollm_tui.tui.widgets.chrome import FLASH_S
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.transcript.search.session import TranscriptSearch
 
 
 class TranscriptKeys(Screen[None]):
@@ -79,7 +84,7 @@ class TranscriptNavigation(TranscriptKeys):
         self._hints: str | None = None
         self._yielded = {mode: keymap.yielded_to(mode) for mode in ("cursor", "caret")}
 
-    def make_reader(
+    def make_transcript(
         self, *, edit: Callable[[str], bool], streams_thinking: bool
     ) -> NavigableTranscript:
         """Make the transcript; `edit` puts one of its prompts into the input."""
@@ -185,3 +190,69 @@ class TranscriptSelection(Screen[ScreenResultType]):
             if view.is_on_screen and region.contains(x, y):
                 return view, region.offset
         return None, Offset()
+
+
+_KEYS: Final = ("find.older", "find.newer", "find.close")
+
+
+class Searching(TranscriptKeys):
+    """Opens one search at a time; the text of the last one is kept for the next."""
+
+    search_bar = getters.query_one(SearchBar)
+
+    keymap: Keymap
+    finder: "TranscriptSearch | None" = None
+    _searched_for = ""
+
+    def make_search_bar(self) -> SearchBar:
+        """Make the line, which is hidden until the first search."""
+        return SearchBar(self.keymap.hints_of(*_KEYS))
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether keys go to a search."""
+        return self.finder is not None and self.finder.has_focus
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Give up the keys of a search while there is none."""
+        if action in {"find_older", "find_newer"}:
+            return self.is_searching
+        return super().check_action(action, parameters)
+
+    def action_find(self) -> None:
+        """Open the search, or select its text for another one."""
+        self.find()
+
+    def find(self, text: str = "") -> None:
+        """Search for a text; an empty one lets the user type it."""
+        if self.finder is None:
+            # loaded with the first search: the first screen needs nothing of it
+            from ollm_tui.tui.transcript.search.session import TranscriptSearch
+
+            self.finder = TranscriptSearch(self.transcript, self.search_bar)
+            self.finder.open(text or self._searched_for)
+        else:
+            self.finder.ask(text)
+
+    def action_find_older(self) -> None:
+        """Go to the match before this one."""
+        if self.finder is not None:
+            self.finder.step(-1)
+
+    def action_find_newer(self) -> None:
+        """Go to the match after this one."""
+        if self.finder is not None:
+            self.finder.step(1)
+
+    @on(SearchBar.Changed)
+    def _seek(self, event: SearchBar.Changed) -> None:
+        """Search for the text in the field."""
+        if self.finder is not None:
+            self.finder.seek(event.text)
+
+    def action_find_close(self) -> None:
+        """End the search where it is; the input has the focus again."""
+        finder, self.finder = self.finder, None
+        if finder is not None:
+            self._searched_for = finder.text
+            finder.close()

@@ -12,8 +12,8 @@ from textual.selection import Selection
 
 from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import BlockList, address, unpacked
-from ollm_tui.tui.transcript.links import address_at
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
+from ollm_tui.tui.transcript.painters.links import address_at
 from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
 Selected: TypeAlias = tuple[Row, tuple[int, int]]

@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.style import Style
 
 from ollm_tui.tui.links.collect import links_in
-from ollm_tui.tui.transcript.links import address_at
+from ollm_tui.tui.transcript.painters.links import address_at, address_of, linked
 from ollm_tui.tui.transcript.painters.rows import Row
-from ollm_tui.tui.transcript.painters.style_meta import address_of, linked
 from tests.tui.painters.painting import paint, paint_pieces, rows
 
 TEXT = "A [link to the docs of it](https://a.example/b) and https://c.example/d then *end*."

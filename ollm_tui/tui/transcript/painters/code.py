@@ -10,8 +10,7 @@ from rich.style import Style
 
 from ollm_tui.tui.transcript.painters.lexing import find_lexer, tokens
 from ollm_tui.tui.transcript.painters.plain import GrowingTail, GrowingText, plain_rows
-from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row, Span, Step
-from ollm_tui.tui.transcript.painters.style_meta import copying
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row, Span, Step, copy_style
 from ollm_tui.tui.transcript.painters.wrap import wrap_spans
 from ollm_tui.tui.widgets.chrome import cut
 
@@ -112,7 +111,7 @@ def label_row(language: str, canvas: Canvas) -> Row:
     look = canvas.palette.block + canvas.palette.label
     left = f" {cut(language, canvas.width - len(_COPY) - 4)}"
     gap = " " * max(canvas.width - cell_len(left) - len(_COPY) - 1, 1)
-    text = (Segment(left + gap, look), Segment(_COPY, copying(look)), Segment(" ", look))
+    text = (Segment(left + gap, look), Segment(_COPY, copy_style(look)), Segment(" ", look))
     gutter = len(left + gap) + len(_COPY) + 1
     return Row(text, gutter=gutter, fill=canvas.palette.block, aside=True)
 

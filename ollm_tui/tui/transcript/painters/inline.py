@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.tui.transcript.painters.links import linked, with_links
 from ollm_tui.tui.transcript.painters.rows import BOLD, ITALIC, STRIKE, Palette, Span
-from ollm_tui.tui.transcript.painters.style_meta import linked, with_links
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -61,6 +62,7 @@ class Canvas:
     """Whether code gets colours; they are most of its cost, and change no text."""
 
 
+_COPY_META: Final = "copy"
 Span = tuple[str, Style]
 
 
@@ -120,3 +122,17 @@ def common_suffix(old: Sequence[Row], new: Sequence[Row], limit: int) -> int:
     while count < limit and old[-1 - count].same_as(new[-1 - count]):
         count += 1
     return count
+
+
+def copy_style(style: Style) -> Style:
+    """The style of the word that copies a code block; its meaning never goes to the terminal."""
+    return style + Style.from_meta({_COPY_META: True})
+
+
+def has_copy_word(row: Row, cell: int) -> bool:
+    """Whether the word that copies is at a cell of a row."""
+    for text, style, _control in row.segments:
+        cell -= cell_len(text)
+        if cell < 0:
+            return style is not None and bool(style.meta.get(_COPY_META))
+    return False

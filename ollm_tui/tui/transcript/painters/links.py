@@ -1,13 +1,46 @@
-"""Which link is at a position in painted rows, and which links rows have."""
+"""Links in painted text: how a style carries an address, and which links are where.
+
+The address travels as metadata of the style, never to the terminal.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from rich.style import Style
+
 from ollm_tui.decode.bare_links import bare_links
-from ollm_tui.tui.transcript.painters.rows import Row
-from ollm_tui.tui.transcript.painters.style_meta import address_of
+from ollm_tui.tui.transcript.painters.rows import Palette, Row, Span
+
+_KEY: Final = "link"
+
+
+def linked(style: Style, address: str) -> Style:
+    """The style of text that links to an address.
+
+    Not Rich's own `link`: with that the terminal would open addresses without asking.
+    """
+    return style + Style.from_meta({_KEY: address})
+
+
+def address_of(style: Style | None) -> str | None:
+    """The address that text in this style links to, or None."""
+    address = None if style is None else style.meta.get(_KEY)
+    return address if isinstance(address, str) else None
+
+
+def with_links(text: str, base: Style, palette: Palette) -> list[Span]:
+    """A text in one style, except for the addresses in it."""
+    spans: list[Span] = []
+    done = 0
+    for start, end in bare_links(text):
+        address = text[start:end]
+        spans += [(text[done:start], base), (address, linked(base + palette.link, address))]
+        done = end
+    spans.append((text[done:], base))
+    return [span for span in spans if span[0]] or [("", base)]
+
 
 FARTHEST: Final = 16_000
 """Characters on each side that are searched for the ends of an address."""
