@@ -20,6 +20,12 @@ from ollm_tui.tui.transcript.painters.tool_call import (
 if TYPE_CHECKING:
     from ollm_tui.protocol.tools import ToolOutcome
 
+MARGIN = 3
+"""Code points (and cells) left of every row: untrusted text never reaches column 0."""
+_AROUND = -1
+_ESTIMATED = -2
+"""First numbers of anchors that are not a position in the text."""
+
 
 class Source(Protocol):
     """What a block shows; it can make a painter at any time, so painters need not be kept."""
@@ -124,13 +130,6 @@ class ToolSource:
         del canvas
         most = {"folded": 0, "peek": PEEK_ROWS, "open": OPEN_ROWS}[self.fold]
         return 1 + min(most, self.output.count("\n", 0, 100_000) + 1)
-
-
-MARGIN = 3
-"""Code points (and cells) left of every row: untrusted text never reaches column 0."""
-_AROUND = -1
-_ESTIMATED = -2
-"""First numbers of anchors that are not a position in the text."""
 
 
 def exact_row(row: int) -> tuple[int, int, int]:

@@ -30,6 +30,8 @@ from ollm_tui.tui.widgets.chrome import FLASH_S
 if TYPE_CHECKING:
     from ollm_tui.tui.transcript.search.session import TranscriptSearch
 
+_KEYS: Final = ("find.older", "find.newer", "find.close")
+
 
 class TranscriptKeys(Screen[None]):
     """The scroll keys, which work whatever has the focus."""
@@ -190,9 +192,6 @@ class TranscriptSelection(Screen[ScreenResultType]):
             if view.is_on_screen and region.contains(x, y):
                 return view, region.offset
         return None, Offset()
-
-
-_KEYS: Final = ("find.older", "find.newer", "find.close")
 
 
 class Searching(TranscriptKeys):

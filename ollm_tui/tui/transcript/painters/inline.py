@@ -21,13 +21,21 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-
 MAX_NESTING = 60
 LONGEST = 100_000
 MOST_BRACKETS = 500
 """Brackets of a short text; a long one may have one in twenty characters more."""
 _MARKS = re.compile(r"[\\`*_~\[!<&]")
 _NEWLINE = re.compile(r" *\n *")
+PIECE = 2000
+PIECE_COST = 40_000
+"""Most characters times opening brackets in a piece: each one may look through all of it."""
+OPEN_COST = 80_000
+"""The same for a text that is formatted again for every frame."""
+_CANDIDATES = 100
+_REACH = 4
+"""The most pieces' length of a piece whose marks or last word do not end earlier."""
+_SPACE = re.compile(r"\s+(?=\S)")
 
 
 @cache
@@ -129,17 +137,6 @@ class _Walk:
         if address and address.removeprefix("mailto:") != shown:
             # The address is always seen: a link's text may say anything.
             self._put(f" ({address})", linked(self._styles[-1] + self._palette.dim, address))
-
-
-PIECE = 2000
-PIECE_COST = 40_000
-"""Most characters times opening brackets in a piece: each one may look through all of it."""
-OPEN_COST = 80_000
-"""The same for a text that is formatted again for every frame."""
-_CANDIDATES = 100
-_REACH = 4
-"""The most pieces' length of a piece whose marks or last word do not end earlier."""
-_SPACE = re.compile(r"\s+(?=\S)")
 
 
 def formatted(text: str, base: Style, palette: Palette) -> Generator[None, None, list[list[Span]]]:

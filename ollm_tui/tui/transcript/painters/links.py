@@ -14,6 +14,8 @@ from ollm_tui.decode.bare_links import bare_links
 from ollm_tui.tui.transcript.painters.rows import Palette, Row, Span
 
 _KEY: Final = "link"
+FARTHEST: Final = 16_000
+"""Characters on each side that are searched for the ends of an address."""
 
 
 def linked(style: Style, address: str) -> Style:
@@ -40,10 +42,6 @@ def with_links(text: str, base: Style, palette: Palette) -> list[Span]:
         done = end
     spans.append((text[done:], base))
     return [span for span in spans if span[0]] or [("", base)]
-
-
-FARTHEST: Final = 16_000
-"""Characters on each side that are searched for the ends of an address."""
 
 
 @dataclass(frozen=True, slots=True)

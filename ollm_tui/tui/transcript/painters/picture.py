@@ -21,6 +21,10 @@ Look: TypeAlias = Thumbnail | Literal["coming", "broken"]
 
 _LEAST_FRAME: Final = (4, 3)
 """Columns and rows of the smallest space that gets a frame."""
+_UPPER: Final = "▀"
+_SEEN_ROWS: Final = 512
+"""Rows that are kept ready: a few screens full, each up to 50 kB."""
+_SEEN_COLOURS: Final = 8192
 
 
 class Picture(Protocol):
@@ -155,12 +159,6 @@ def frame_rows(size: ThumbnailSize, palette: Palette) -> Iterator[Row]:
 def _words(picture: Picture, canvas: Canvas) -> list[Row]:
     spans = [(picture.caption(), canvas.palette.dim)]
     return [Row(tuple(line), join=join) for line, join in wrap_spans(spans, canvas.width)]
-
-
-_UPPER: Final = "▀"
-_SEEN_ROWS: Final = 512
-"""Rows that are kept ready: a few screens full, each up to 50 kB."""
-_SEEN_COLOURS: Final = 8192
 
 
 @lru_cache(maxsize=_SEEN_ROWS)

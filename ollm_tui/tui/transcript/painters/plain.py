@@ -13,6 +13,7 @@ from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.transcript.painters.wrap import wrap, wrap_spans
 
 PIECE = 4096
+Pick = Callable[[Palette], Style]
 
 
 class GrowingText:
@@ -119,9 +120,6 @@ class GrowingTail:
         self.settled = self._at + text.settled
         self._rows[self.settled :] = [self._dress(row) for row in text.rows[text.settled :]]
         return more
-
-
-Pick = Callable[[Palette], Style]
 
 
 class LineEnds:

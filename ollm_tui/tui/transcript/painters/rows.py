@@ -8,6 +8,12 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
+BOLD = Style(bold=True)
+ITALIC = Style(italic=True)
+STRIKE = Style(strike=True)
+_COPY_META: Final = "copy"
+Span = tuple[str, Style]
+
 
 def _style(text: str = "") -> Style:
     return Style.parse(text)
@@ -45,11 +51,6 @@ class Palette:
     deleted: Style = field(default_factory=_style)
 
 
-BOLD = Style(bold=True)
-ITALIC = Style(italic=True)
-STRIKE = Style(strike=True)
-
-
 @dataclass(frozen=True, slots=True)
 class Canvas:
     """What rows are painted for: a width in cells and a palette."""
@@ -60,10 +61,6 @@ class Canvas:
     """Whether rows may have colours of their own: not with `NO_COLOR` or a terminal theme."""
     highlights: bool = True
     """Whether code gets colours; they are most of its cost, and change no text."""
-
-
-_COPY_META: Final = "copy"
-Span = tuple[str, Style]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

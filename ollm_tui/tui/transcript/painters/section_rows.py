@@ -44,6 +44,7 @@ from ollm_tui.tui.transcript.painters.table import (
 PLAIN_FIRST = 8_000
 CODE_PLAIN_FIRST = 20_000
 """A section with more characters is shown without formatting first, and refined when idle."""
+_LINES_AT_ONCE = 1024
 
 
 def code_lines(section: Section, start: int = 0) -> Iterator[str]:
@@ -127,9 +128,6 @@ def _heading(section: Section, canvas: Canvas) -> Iterator[Step]:
 def _unformatted(section: Section, why: str, canvas: Canvas) -> Iterator[Row]:
     yield from plain_rows(section.source, canvas.width, canvas.palette.text)
     yield note_row(why, canvas)
-
-
-_LINES_AT_ONCE = 1024
 
 
 class Growing(Protocol):

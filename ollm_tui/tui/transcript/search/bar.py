@@ -17,7 +17,6 @@ from ollm_tui.tui.widgets.text_field import TextField
 if TYPE_CHECKING:
     from ollm_tui.tui.transcript.search.search import Tally
 
-
 LONGEST: Final = 200
 """Characters of a needle."""
 _NARROW: Final = 60

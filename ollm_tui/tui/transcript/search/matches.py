@@ -28,6 +28,14 @@ _LABEL = "copy"
 _COMBINING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _SPELLED_OUT = "⟦"
 """Begins the name of a character that is not shown; the source has the character itself."""
+_BITS = 32
+_LOW = (1 << _BITS) - 1
+_WINDOW = 16_384
+"""Code points of a line that are searched at once."""
+_ROWS_AT_ONCE = 32
+_MATCHES_AT_ONCE = 500
+Position = tuple[int, int]
+"""A row of the painter, and a code point in it."""
 
 
 def folded(text: str) -> str:
@@ -119,17 +127,6 @@ def _bare(source: str) -> str:
             source = source.replace(tick, "`")
         source = source.replace("`", "")
     return source
-
-
-_BITS = 32
-_LOW = (1 << _BITS) - 1
-_WINDOW = 16_384
-"""Code points of a line that are searched at once."""
-_ROWS_AT_ONCE = 32
-_MATCHES_AT_ONCE = 500
-
-Position = tuple[int, int]
-"""A row of the painter, and a code point in it."""
 
 
 @dataclass(slots=True)

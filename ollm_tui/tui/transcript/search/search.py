@@ -21,6 +21,12 @@ _MOST_SIFTED: Final = 262_144
 """A source longer than this is painted without a look at its text."""
 _AS_GIVEN: Final = frozenset({BlockKind.USER, BlockKind.THINKING, BlockKind.ANSWER})
 """Blocks that show their source and nothing else."""
+Direction: TypeAlias = Literal[-1, 1]
+OLDER: Final[Direction] = -1
+NEWER: Final[Direction] = 1
+ANYWHERE: Final = 1 << 31
+"""A row below all others."""
+_STEP_S = 0.004
 
 
 class SearchPainters:
@@ -80,14 +86,6 @@ class SearchPainters:
             painter.append(source.text[size:])
         self._growing[index] = block, painter, source.size
         return painter
-
-
-Direction: TypeAlias = Literal[-1, 1]
-OLDER: Final[Direction] = -1
-NEWER: Final[Direction] = 1
-ANYWHERE: Final = 1 << 31
-"""A row below all others."""
-_STEP_S = 0.004
 
 
 @dataclass(frozen=True, slots=True)

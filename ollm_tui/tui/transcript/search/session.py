@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ollm_tui.tui.transcript.search.bar import SearchBar
     from ollm_tui.tui.transcript.transcript import Transcript
 
-
 SLICE_S: Final = 0.008
 """Most time that searching may take before keys get their turn."""
 PAUSE_S: Final = 0.002
@@ -30,6 +29,8 @@ LOOK_AGAIN_S: Final = 0.2
 """How often an open search checks whether the chat has changed."""
 SAID_S: Final = 0.1
 """How often a number that only grows is shown."""
+FOUND: Final = "transcript--found"
+CURRENT: Final = "transcript--found-current"
 
 
 class TranscriptSearch:
@@ -215,10 +216,6 @@ class TranscriptSearch:
 def _row_below(block: Block, offset: int) -> int:
     is_last = offset >= block.height - 1
     return ANYWHERE if is_last else max(offset - block.lead + 1, 0)
-
-
-FOUND: Final = "transcript--found"
-CURRENT: Final = "transcript--found-current"
 
 
 class SearchMarks:
