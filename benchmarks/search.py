@@ -19,7 +19,7 @@ from benchmarks.stalls import BEAT_S, Stalls, watched_loop
 from ollm_tui.tui.chat.hint_line import HintLine
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.transcript.navigation import Searching
+from ollm_tui.tui.transcript.search.keys import Searching
 from ollm_tui.tui.transcript.transcript import Transcript
 
 MESSAGES = 5000

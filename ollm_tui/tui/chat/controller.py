@@ -33,7 +33,7 @@ from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.models.unlisted import unlisted_words
 from ollm_tui.tui.models.views import ModelViews
 from ollm_tui.tui.services import Client, Runtime
-from ollm_tui.tui.widgets.chrome import FLASH_S
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 
 if TYPE_CHECKING:
     from ollm_tui.tui.chat.screen import ChatScreen

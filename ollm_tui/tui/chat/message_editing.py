@@ -11,7 +11,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.prompt_words import drafted
 from ollm_tui.tui.composer.pictures import PictureShelf
-from ollm_tui.tui.widgets.chrome import FLASH_S
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 
 if TYPE_CHECKING:
     from ollm_tui.tui.chat.controller import ChatController

@@ -23,9 +23,11 @@ from ollm_tui.tui.keys.overrides import with_overrides
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.transcript.messages import LinkClicked, RetryRequested
-from ollm_tui.tui.transcript.navigation import Searching, TranscriptNavigation, TranscriptSelection
-from ollm_tui.tui.widgets.chrome import FLASH_S
-from ollm_tui.tui.widgets.text_field import InputReady
+from ollm_tui.tui.transcript.navigation import TranscriptNavigation
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
+from ollm_tui.tui.transcript.search.keys import Searching
+from ollm_tui.tui.widgets.messages import InputReady
+from ollm_tui.tui.widgets.selection import TranscriptSelection
 
 if TYPE_CHECKING:
     from ollm_tui.commands.complete import Suggestions
@@ -77,7 +79,7 @@ class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSele
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield ChatHeader()
-        yield self.make_transcript(
+        yield self.make_reader(
             edit=self._edit_message, streams_thinking=self.services.show_thinking
         )
         yield self.make_search_bar()

@@ -3,7 +3,7 @@
 from textual import events, on
 from textual.widgets import TextArea
 
-from ollm_tui.tui.transcript.navigation import TranscriptKeys
+from ollm_tui.tui.transcript.navigation_keys import TranscriptKeys
 
 
 class TypingPriority(TranscriptKeys):

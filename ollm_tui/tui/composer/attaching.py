@@ -9,7 +9,7 @@ from ollm_tui.attachments.attachment import AttachedPicture, AttachedText
 from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal, shown_path
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.composer.attachment_lines import attachment_line
-from ollm_tui.tui.widgets.chrome import FLASH_S
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 
 if TYPE_CHECKING:
     from ollm_tui.tui.chat.screen import ChatScreen

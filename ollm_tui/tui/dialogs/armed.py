@@ -17,7 +17,7 @@ from textual.widgets import Static
 from ollm_tui.tui.dialogs.arming import Arming
 from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.dialogs.reading import Reading, is_whole
-from ollm_tui.tui.widgets.text_field import ShownAgain
+from ollm_tui.tui.widgets.messages import ShownAgain
 
 if TYPE_CHECKING:
     from textual.timer import Timer

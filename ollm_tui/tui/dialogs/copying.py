@@ -18,8 +18,8 @@ from ollm_tui.tui.terminal.clipboard import (
     pieces,
     write_copy,
 )
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 from ollm_tui.tui.transcript.selection import Selected, copied_lines
-from ollm_tui.tui.widgets.chrome import FLASH_S
 
 if TYPE_CHECKING:
     from textual.app import App

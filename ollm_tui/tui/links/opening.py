@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
 from ollm_tui.tui.links.target import LinkTarget, read_link
-from ollm_tui.tui.widgets.chrome import FLASH_S
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 
 if TYPE_CHECKING:
     from ollm_tui.tui.chat.controller import ChatController

@@ -18,8 +18,8 @@ from ollm_tui.tui.dialogs.dialog import LeftOnce
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.models.sections import section_number, sections_of
 from ollm_tui.tui.models.sheet import Sheet
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 from ollm_tui.tui.transcript.search.bar import SearchBar
-from ollm_tui.tui.widgets.chrome import FLASH_S
 from ollm_tui.tui.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:

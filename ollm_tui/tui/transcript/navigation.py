@@ -1,16 +1,11 @@
-"""What a screen does for its transcript: scrolling, going through messages, copying, searching."""
+"""Going through the chat by keys: what the screen does for its transcript."""
 
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
 from textual import getters, on
-from textual.geometry import Offset
-from textual.screen import Screen, ScreenResultType
-from textual.widget import Widget
 
-from ollm_tui.tui.chat.hint_line import HintLine
 from ollm_tui.tui.chat.prompt import Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.dialogs.copying import Copying
@@ -23,55 +18,11 @@ from ollm_tui.tui.transcript.messages import (
     SelectionCopyRequested,
 )
 from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.transcript.search.bar import SearchBar
-from ollm_tui.tui.transcript.transcript import Transcript
-from ollm_tui.tui.widgets.chrome import FLASH_S
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.transcript.search.session import TranscriptSearch
-
-_KEYS: Final = ("find.older", "find.newer", "find.close")
-
-
-class TranscriptKeys(Screen[None]):
-    """The scroll keys, which work whatever has the focus."""
-
-    hints = getters.query_one(HintLine)
-    transcript = getters.query_one(NavigableTranscript)
-
-    def action_toggle_thinking(self) -> None:
-        """Show or fold all thinking."""
-        self.transcript.folding.toggle_thinking()
-        shown = (
-            "is shown" if self.transcript.folding.show_thinking else "folds when the answer starts"
-        )
-        self.hints.flash(f"Thinking {shown}", FLASH_S)
-
-    def action_toggle_tools(self) -> None:
-        """Show the output of all tools, or fold it."""
-        if not self.transcript.folding.toggle_tools():
-            self.hints.flash("No tool calls yet", FLASH_S)
-
-    def action_scroll_page(self, direction: int) -> None:
-        """Scroll by a page."""
-        self.transcript.scroll_relative(
-            y=direction * max(1, self.transcript.size.height - 2), animate=False
-        )
-
-    def action_scroll_line(self, direction: int) -> None:
-        """Scroll by a line."""
-        self.transcript.scroll_relative(y=direction, animate=False)
-
-    def action_scroll_edge(self, direction: int) -> None:
-        """Scroll to the top, or to the end to follow it."""
-        if direction < 0:
-            self.transcript.scroll_home(animate=False)
-        else:
-            self.transcript.scroll_end(animate=False)
+from ollm_tui.tui.transcript.navigation_keys import FLASH_S, TranscriptKeys
 
 
 class TranscriptNavigation(TranscriptKeys):
-    """Gives the focus to the transcript and back, copies, and names the keys that matter."""
+    """Gives the focus to the transcript and back, copies, and names the keys that count."""
 
     composer = getters.query_one(Prompt)
     status = getters.query_one(StatusBar)
@@ -86,10 +37,10 @@ class TranscriptNavigation(TranscriptKeys):
         self._hints: str | None = None
         self._yielded = {mode: keymap.yielded_to(mode) for mode in ("cursor", "caret")}
 
-    def make_transcript(
+    def make_reader(
         self, *, edit: Callable[[str], bool], streams_thinking: bool
     ) -> NavigableTranscript:
-        """Make the transcript; `edit` puts one of its prompts into the input."""
+        """Make the transcript; `edit` puts one of its questions into the input."""
         return NavigableTranscript(
             keys={mode: self.keymap.actions(mode) for mode in ("cursor", "caret")},
             leave=self._type_on,
@@ -98,7 +49,7 @@ class TranscriptNavigation(TranscriptKeys):
         )
 
     def yields(self, action: str) -> bool:
-        """Whether the key of an action of this screen has another meaning now."""
+        """Whether the key of an action of this screen means something else now."""
         mode = self.transcript.mode if self.focused is self.transcript else None
         return mode is not None and action in self._yielded[mode]
 
@@ -115,7 +66,7 @@ class TranscriptNavigation(TranscriptKeys):
             self.hints.flash("No messages yet", FLASH_S)
 
     def _type_on(self, event: Typed | None) -> None:
-        """Continue in the input, with what was typed."""
+        """Go on in the input, with what was typed."""
         self.set_focus(self.composer)
         if event is not None:
             self.composer.post_message(event)
@@ -170,88 +121,7 @@ class TranscriptNavigation(TranscriptKeys):
         self.copy_selected()
 
     def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
-        """Show where a copy is, in a note that stays."""
+        """Show where a copy is, so that it stays to be read."""
         self.transcript.add_note(
             f"copy-{next(self._numbers)}", words, "error" if is_error else "info"
         )
-
-
-class TranscriptSelection(Screen[ScreenResultType]):
-    """Finds positions under the mouse from the rows; offsets in strips would cost every frame."""
-
-    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
-        """The widget at a cell, and the position in its text."""
-        view, region = self._view_at(x, y)
-        if view is None:
-            return super().get_widget_and_offset_at(x, y)
-        return view, view.selection.position_at(x - region.x, y - region.y)
-
-    def _view_at(self, x: int, y: int) -> tuple[Transcript | None, Offset]:
-        for view in self.query(Transcript):
-            region = view.scrollable_content_region
-            if view.is_on_screen and region.contains(x, y):
-                return view, region.offset
-        return None, Offset()
-
-
-class Searching(TranscriptKeys):
-    """Opens one search at a time; the text of the last one is kept for the next."""
-
-    search_bar = getters.query_one(SearchBar)
-
-    keymap: Keymap
-    finder: "TranscriptSearch | None" = None
-    _searched_for = ""
-
-    def make_search_bar(self) -> SearchBar:
-        """Make the line, which is hidden until the first search."""
-        return SearchBar(self.keymap.hints_of(*_KEYS))
-
-    @property
-    def is_searching(self) -> bool:
-        """Whether keys go to a search."""
-        return self.finder is not None and self.finder.has_focus
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Give up the keys of a search while there is none."""
-        if action in {"find_older", "find_newer"}:
-            return self.is_searching
-        return super().check_action(action, parameters)
-
-    def action_find(self) -> None:
-        """Open the search, or select its text for another one."""
-        self.find()
-
-    def find(self, text: str = "") -> None:
-        """Search for a text; an empty one lets the user type it."""
-        if self.finder is None:
-            # loaded with the first search: the first screen needs nothing of it
-            from ollm_tui.tui.transcript.search.session import TranscriptSearch
-
-            self.finder = TranscriptSearch(self.transcript, self.search_bar)
-            self.finder.open(text or self._searched_for)
-        else:
-            self.finder.ask(text)
-
-    def action_find_older(self) -> None:
-        """Go to the match before this one."""
-        if self.finder is not None:
-            self.finder.step(-1)
-
-    def action_find_newer(self) -> None:
-        """Go to the match after this one."""
-        if self.finder is not None:
-            self.finder.step(1)
-
-    @on(SearchBar.Changed)
-    def _seek(self, event: SearchBar.Changed) -> None:
-        """Search for the text in the field."""
-        if self.finder is not None:
-            self.finder.seek(event.text)
-
-    def action_find_close(self) -> None:
-        """End the search where it is; the input has the focus again."""
-        finder, self.finder = self.finder, None
-        if finder is not None:
-            self._searched_for = finder.text
-            finder.close()

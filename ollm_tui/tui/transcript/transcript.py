@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.style import Style
 from textual import events
@@ -30,7 +30,8 @@ from ollm_tui.tui.transcript.styles import COMPONENTS, CSS, palette_from
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
     from ollm_tui.protocol.tools import ToolOutcome
-    from ollm_tui.tui.chat.ports import NoteKind
+
+NoteKind = Literal["info", "warning", "error", "stats", "stopped"]
 
 WIDEST = 100
 """The text measure on a wide screen."""
@@ -145,7 +146,7 @@ class Transcript(ScrollView, can_focus=False):
             self.painting.changed(block)
 
     def add_note(
-        self, block_id: str, text: str, kind: "NoteKind" = "info", hint: str | None = None
+        self, block_id: str, text: str, kind: NoteKind = "info", hint: str | None = None
     ) -> None:
         """Show a sentence of the app's own, with the key that helps."""
         self._add_text(block_id, BlockKind(kind), text, hint or "")

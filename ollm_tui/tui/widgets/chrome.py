@@ -6,15 +6,12 @@ the widget, so colours come from the theme alone.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
-FLASH_S: Final = 2.5
-"""How long a word about the last key stays on the screen."""
 # What draws nothing may follow a letter without end; a cut is asked of this much per cell.
 _LETTERS_PER_CELL = 8
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Final
 
 from textual import events
-from textual.message import Message
 from textual.message_pump import MessagePump, MessagePumpClosed
 from textual.widget import Widget
 from textual.widgets import Input
@@ -75,11 +74,3 @@ class TextField(Input):
         if kept + len(text) > most:
             self.restricted()
         super().replace(text[: max(0, most - kept)], start, end)
-
-
-class InputReady(Message):
-    """There is an input now that takes keys."""
-
-
-class ShownAgain(Message):
-    """The program was continued after it was suspended, by a user who was typing."""

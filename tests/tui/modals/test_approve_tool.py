@@ -21,7 +21,7 @@ from ollm_tui.tui.dialogs.reading import Passage, Reading
 from ollm_tui.tui.dialogs.yes_no import YesNoDialog
 from ollm_tui.tui.links.open_dialog import OpenLink
 from ollm_tui.tui.links.target import read_link
-from ollm_tui.tui.widgets.text_field import ShownAgain
+from ollm_tui.tui.widgets.messages import ShownAgain
 
 ARGS: JsonObject = {"path": "notes/optics.md", "content": "one\n\ttwo\u202e", "limit": 3}
 
