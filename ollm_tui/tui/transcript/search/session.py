@@ -27,7 +27,7 @@ SLICE_S: Final = 0.008
 PAUSE_S: Final = 0.002
 LOOK_AGAIN_S: Final = 0.2
 """How often an open search checks whether the chat has changed."""
-SAID_S: Final = 0.1
+SHOWN_S: Final = 0.1
 """How often a number that only grows is shown."""
 FOUND: Final = "transcript--found"
 CURRENT: Final = "transcript--found-current"
@@ -38,7 +38,8 @@ class TranscriptSearch:
 
     def __init__(self, transcript: "Transcript", bar: "SearchBar") -> None:
         """Search in a transcript; `close` gives the focus back to the widget that has it now."""
-        self._view = transcript
+        self._folding = transcript.folding
+        self._painting = transcript.painting
         self._blocks = transcript.block_list
         self._scroller = transcript.scroller
         self._renderer = transcript.renderer
@@ -166,7 +167,7 @@ class TranscriptSearch:
             return
         before, now = self._shown, monotonic()
         is_same_match = before is not None and before[1] == shown[1]
-        if is_same_match and not shown[0].is_done and now - self._shown_at < SAID_S:
+        if is_same_match and not shown[0].is_done and now - self._shown_at < SHOWN_S:
             return
         self._shown, self._shown_at = shown, now
         self._bar.say(tally_line(shown[0]))
@@ -183,8 +184,8 @@ class TranscriptSearch:
         index, row = current
         block = self._blocks.blocks[index]
         if not shows_row(block, row):
-            self._view.folding.toggle(block.id, only_open=True)
-        self._view.painting.show_row(index, block.lead + row)
+            self._folding.toggle(block.id, only_open=True)
+        self._painting.show_row(index, block.lead + row)
 
     def _begin_at(self, origin: tuple[int, int]) -> None:
         """Start the next search there."""
