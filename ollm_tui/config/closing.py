@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ollm_tui.config.backends import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
 from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.layers import Layers
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.presets import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.config.schema import ProviderSettings
 from ollm_tui.config.values import BUILT_IN_KINDS

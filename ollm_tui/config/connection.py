@@ -8,19 +8,17 @@ that service, unless an address stands beside it.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from ollm_tui.config.backends import BACKEND, OLLAMA, PRESETS, SERVICES, defaults_of
 from ollm_tui.config.hosts import ollama_url, server_url, shown_url, url_origin
 from ollm_tui.config.interpolate import VARIABLE_NAME
 from ollm_tui.config.layers import HIGHEST_RANK, Layers, Setting
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.presets import SERVICES, defaults_of
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 ADDRESSES = ("base_url", "base_urls")
 """One server, or several of a pool."""
 NO_PROXY = "none"
-OLLAMA_VARIABLE = "OLLAMA_HOST"
 NO_VARIABLE = "must be the name of a variable, with letters, digits and `_`"
-_BARE_PORTS: Mapping[str, int] = {"vllm": 8000, "lmstudio": 1234, "kobold": 5001}
 
 
 def prepare(layers: Layers, name: str, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
@@ -82,9 +80,10 @@ def without_scheme(said: Setting, written: Mapping[str, str]) -> Iterator[Config
 def _read_address(text: str, name: str, kind: Setting | None, origin: Origin) -> str:
     if not text.strip():
         raise ValueError("The address is empty.")
-    if kind is not None and kind.value == "ollama":
-        return ollama_url(text, lenient=origin.name == OLLAMA_VARIABLE)
-    return server_url(text, _BARE_PORTS.get(name))
+    if kind is not None and kind.value == OLLAMA:
+        return ollama_url(text, lenient=origin.name == BACKEND[OLLAMA].host_variable)
+    preset = PRESETS.get(name)
+    return server_url(text, preset.port if preset and preset.is_port_assumed else None)
 
 
 def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:

@@ -4,21 +4,19 @@ from collections.abc import Iterator, Mapping
 
 from pydantic_settings import EnvSettingsSource, SettingsError
 
+from ollm_tui.config.backends import PRESETS
 from ollm_tui.config.layers import Setting, leaves
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, nearest
 from ollm_tui.config.paths import CONFIG_VARIABLE
 from ollm_tui.config.schema import ENVIRONMENT_PREFIX, NESTING, AppConfig
 
 ENGINE_VARIABLES: Mapping[str, KeyPath] = {
-    "OLLAMA_HOST": ("providers", "local", "base_url"),
-    "VLLM_HOST": ("providers", "vllm", "base_url"),
-    "VLLM_API_KEY": ("providers", "vllm", "api_key"),
-    "OPENAI_COMPATIBLE_HOST": ("providers", "openai-compatible", "base_url"),
-    "OPENAI_COMPATIBLE_API_KEY": ("providers", "openai-compatible", "api_key"),
-    "OPENAI_BASE_URL": ("providers", "openai", "base_url"),
-    "OPENAI_API_KEY": ("providers", "openai", "api_key"),
-    "ANTHROPIC_BASE_URL": ("providers", "anthropic", "base_url"),
-    "ANTHROPIC_API_KEY": ("providers", "anthropic", "api_key"),
+    **{
+        variable: ("providers", name, key)
+        for name, row in PRESETS.items()
+        for variable, key in ((row.host_variable, "base_url"), (row.key_variable, "api_key"))
+        if variable
+    },
     "HF_ENDPOINT": ("hub", "endpoint"),
     "HUGGING_FACE_HUB_TOKEN": ("hub", "token"),
     "HF_TOKEN": ("hub", "token"),

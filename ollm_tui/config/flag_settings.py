@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from ollm_tui.config.backends import DEFAULT_PROVIDER
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.layers import Layers, Setting
 from ollm_tui.config.origin import ConfigProblem, Origin
-from ollm_tui.config.presets import DEFAULT_PROVIDER
 
 FLAG_RANK = 3
 

@@ -9,7 +9,8 @@ does for Ollama itself; everywhere else that is an error, since it would name an
 import re
 from ipaddress import IPv6Address
 
-OLLAMA_PORT = 11434
+from ollm_tui.config.backends import BACKEND, OLLAMA
+
 _STANDARD_PORTS = (("http", 80), ("https", 443))
 _ANY_ADDRESS = (("", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "::1"))
 _FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
@@ -29,7 +30,7 @@ def ollama_url(text: str, *, lenient: bool = True) -> str:
     text = text.strip().strip("\"'").strip()
     if text == "ollama.com":
         return "https://ollama.com"
-    return _base_url(text, OLLAMA_PORT, lenient=lenient)
+    return _base_url(text, BACKEND[OLLAMA].port or 80, lenient=lenient)
 
 
 def server_url(text: str, default_port: int | None = None) -> str:

@@ -2,8 +2,8 @@
 
 from pydantic import Field, PrivateAttr, SecretStr
 
+from ollm_tui.config.backends import HUGGING_FACE
 from ollm_tui.config.origin import ConfigProblem
-from ollm_tui.config.presets import HUGGING_FACE
 from ollm_tui.config.section import SettingsSection
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.checks import reference_problems, root_problem
 from ollm_tui.config.closing import closes, configured, mark_providers
 from ollm_tui.config.connection import prepare, provider_defaults
@@ -21,7 +22,6 @@ from ollm_tui.config.layers import Layers, Setting
 from ollm_tui.config.names import by_provider, name_problems, settle_names
 from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Origin, dotted
 from ollm_tui.config.paths import AppPaths, config_path, expanded
-from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.regular_file import is_there
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.toml_file import read_toml

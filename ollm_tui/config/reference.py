@@ -9,9 +9,9 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from ollm_tui.config.backends import BUILT_IN_PROVIDERS
 from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.origin import dotted
-from ollm_tui.config.presets import BUILT_IN_PROVIDERS
 from ollm_tui.config.schema import AppConfig, ModelSettings, ProviderSettings
 
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {

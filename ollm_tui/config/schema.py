@@ -15,10 +15,10 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS, BackendName
 from ollm_tui.config.early import DEFAULT_THEME
 from ollm_tui.config.hub_settings import HubSettings
 from ollm_tui.config.origin import ConfigProblem
-from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.section import SettingsSection
 from ollm_tui.config.values import (
     LARGEST_WINDOW,
@@ -42,7 +42,6 @@ from ollm_tui.protocol.request import GenerationOptions
 
 ENVIRONMENT_PREFIX = "OLLM_"
 NESTING = "__"
-Backend = Literal["lmstudio", "localai", "kobold", "llamacpp", "llamacpp-router", "vllm", "generic"]
 
 
 class UiSettings(SettingsSection):
@@ -253,7 +252,7 @@ class ProviderSettings(SettingsSection):
         description='Proxy in place of HTTP_PROXY and HTTPS_PROXY, or "none"; never for this '
         "machine.",
     )
-    backend: Backend | None = Field(
+    backend: BackendName | None = Field(
         None,
         examples=["vllm"],
         description="The server software (backend).",

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 from pydantic_core import PydanticKnownError
 
+from ollm_tui.config.backends import ADAPTERS
 from ollm_tui.config.plugins import plugin_names
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS
 
@@ -15,7 +16,7 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 LARGEST_WINDOW = 100_000_000
 """Tokens; ten times what any model has."""
 
-BUILT_IN_KINDS = ("ollama", "openai-compatible", "embedded", "openai", "anthropic")
+BUILT_IN_KINDS = tuple(ADAPTERS)
 
 
 def _known_kind(kind: str) -> str:

@@ -1,25 +1,15 @@
 """Adapters for model servers and engines, by kind; each is imported when one is first made."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 
+from ollm_tui.config.backends import ADAPTERS, adapter_path, import_name
 from ollm_tui.config.plugins import Plugin, find_plugins, plugin_names
 from ollm_tui.decode.redact import redactor
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.base_url import url_secrets
 from ollm_tui.providers.spec import ProviderSpec
-
-PROVIDERS: Mapping[str, str] = MappingProxyType(
-    {
-        "ollama": "ollm_tui.providers.ollama:create",
-        "openai-compatible": "ollm_tui.providers.openai_compatible:create",
-        "openai": "ollm_tui.providers.openai_compatible:create",
-        "anthropic": "ollm_tui.providers.anthropic:create",
-    }
-)
 
 _METHODS = ("chat_stream", "invoke", "capabilities")
 """What the class of an adapter must have."""
@@ -36,19 +26,15 @@ def create_provider(spec: ProviderSpec) -> ProviderAdapter:
         from ollm_tui.providers import pool
 
         return pool.create(spec, create_provider)
-    place = PROVIDERS.get(spec.kind)
-    if place is None:
+    path = adapter_path(spec.kind, spec.backend)
+    if path is None:
         return _of_plugin(spec)
-    module, _, factory = place.partition(":")
-    # Imported here so that listing the kinds does not load the HTTP client (about 40 ms).
-    make = getattr(import_module(module), factory)
     try:
-        adapter = make(spec)
+        # Imported here so that listing the kinds does not load the HTTP client (about 40 ms).
+        adapter: ProviderAdapter = import_name(path)(spec)
     except AIError as error:
         error.provider = error.provider or spec.name
         raise
-    if not isinstance(adapter, ProviderAdapter):
-        raise TypeError(f"{place} did not return a provider")
     return adapter
 
 
@@ -65,10 +51,11 @@ def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
     """
     plugin = plugin_of(spec.kind)
     if plugin is None:
+        own = [kind for kind, path in ADAPTERS.items() if path]
         raise AIError(
             ErrorCode.BAD_REQUEST,
             f"Provider {spec.name} is of the unknown kind {spec.kind!r}.",
-            hint=f"Known kinds: {', '.join(sorted((*PROVIDERS, *plugin_names('providers'))))}.",
+            hint=f"Known kinds: {', '.join(sorted((*own, *plugin_names('providers'))))}.",
             provider=spec.name,
         )
     redact = redactor(_secrets(spec))

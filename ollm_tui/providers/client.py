@@ -8,7 +8,7 @@ import anyio.to_thread
 import httpx
 
 from ollm_tui import __version__
-from ollm_tui.config.presets import LARGEST_AUTHORITIES
+from ollm_tui.config.backends import LARGEST_AUTHORITIES
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local

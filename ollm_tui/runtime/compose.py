@@ -11,6 +11,7 @@ from pathlib import Path
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.tool_mode import ToolMode
+from ollm_tui.config.backends import BUILT_IN_ALIASES
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig, load_config
@@ -18,7 +19,6 @@ from ollm_tui.config.named import named_by
 from ollm_tui.config.origin import MOST_SAID, in_short
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
-from ollm_tui.config.presets import BUILT_IN_ALIASES
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef

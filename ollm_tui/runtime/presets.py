@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from ollm_tui.config.backends import SERVICES
 from ollm_tui.config.hosts import url_origin
-from ollm_tui.config.presets import SERVICES
 from ollm_tui.config.schema import ProviderSettings
 
 

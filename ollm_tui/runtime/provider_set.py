@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+from ollm_tui.config.backends import ADAPTERS
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig, ProviderSettings
@@ -11,7 +12,7 @@ from ollm_tui.library.files import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
-from ollm_tui.providers import PROVIDERS, create_provider, plugin_of
+from ollm_tui.providers import create_provider, plugin_of
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unusable import UnusableProvider
@@ -81,7 +82,7 @@ def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | No
 
 async def _import_plugin(spec: ProviderSpec) -> None:
     """Import the package of a kind ahead, in a thread: it may take a while."""
-    plugin = None if spec.kind in PROVIDERS else plugin_of(spec.kind)
+    plugin = None if spec.kind in ADAPTERS else plugin_of(spec.kind)
     if plugin is not None:
         with suppress(AIError):  # making the adapter says it
             await off_the_loop(plugin.load)

@@ -6,6 +6,7 @@ from functools import partial
 
 import anyio
 
+from ollm_tui.config.backends import BACKEND, OLLAMA
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
@@ -32,7 +33,9 @@ _CAPABILITY = ModelCapability(
     frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
 )
 _PLACE = ("expires_at", "size_vram")
-_START_HINT = "Start it with `ollama serve`, or choose another server with --host."
+_START_HINT = (
+    f"Start it with `{BACKEND[OLLAMA].start_command}`, or choose another server with --host."
+)
 _MODEL_HINT = "Download it with `ollm models pull`, or choose another model."
 
 
