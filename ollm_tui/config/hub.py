@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from ollm_tui.config.backends import HUGGING_FACE
 from ollm_tui.config.connection import NO_VARIABLE, without_scheme
 from ollm_tui.config.environment import ENVIRONMENT_RANK
-from ollm_tui.config.hosts import server_url, url_origin
 from ollm_tui.config.hub_token import token_of_file
 from ollm_tui.config.interpolate import VARIABLE_NAME
 from ollm_tui.config.layers import Layers, Setting
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.urls import server_url, url_origin
 
 ENDPOINT: KeyPath = ("hub", "endpoint")
 TOKEN: KeyPath = ("hub", "token")

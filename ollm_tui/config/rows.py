@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pydantic import SecretStr
 
 from ollm_tui.config.backends import defaults_of
-from ollm_tui.config.hosts import SECRET, shown_url
 from ollm_tui.config.layers import leaves
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import KeyPath, dotted
+from ollm_tui.config.urls import SECRET, shown_url
 
 UNSET = "not set"
 _ADDRESSES = ("base_url", "base_urls", "proxy", "endpoint")

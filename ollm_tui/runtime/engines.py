@@ -22,10 +22,10 @@ from ollm_tui.config.backends import (
     PRESET_PRIORITY,
     PRESETS,
 )
-from ollm_tui.config.hosts import url_origin
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted
 from ollm_tui.config.schema import ModelSettings, ProviderSettings
+from ollm_tui.config.urls import url_origin
 from ollm_tui.models.capabilities import Said, with_said
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from ollm_tui.config.backends import SERVICES
-from ollm_tui.config.hosts import url_origin
+from ollm_tui.config.urls import url_origin
 from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
