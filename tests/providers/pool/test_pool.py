@@ -28,7 +28,8 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.pool.members import merged
-from ollm_tui.providers.pool.offers import OFFERS
+from ollm_tui.providers.pool.operations import PoolOperations
+from ollm_tui.providers.pool.provider import OFFERS
 from tests.support.pools import Clock, Puppet, refused
 
 ANSWER: list[ProviderEvent] = [TextDelta("one "), TextDelta("two"), Finish("stop")]
@@ -301,10 +302,11 @@ PORTS = {
 
 
 def test_every_optional_port_has_its_part_of_a_pool() -> None:
-    assert {port for port, _ in OFFERS} == PORTS
-    for port, part in OFFERS:
+    assert {port for port, _ in OFFERS} | {ports.RemembersListError} == PORTS
+    for port, operation in OFFERS:
         methods = {name for name in vars(port) if not name.startswith("_")}
-        assert methods <= {name for kind in part.__mro__ for name in vars(kind)}
+        assert methods <= {operation}
+        assert hasattr(PoolOperations, operation)
 
 
 class Counting(Puppet):
@@ -461,7 +463,7 @@ async def test_a_cancel_at_any_event_leaves_no_member_asked(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert [puppet.open for puppet in team.puppets] == [0, 0, 0]
-    states = [team.pool._choice.roster.busy(m) for m in range(3)]
+    states = [team.pool._selection.health.busy(m) for m in range(3)]
     assert states == [0, 0, 0]
     for puppet in team.puppets:
         puppet.up = True
@@ -510,4 +512,4 @@ async def test_a_download_that_is_left_at_any_step_is_closed(wanted: int) -> Non
             seen += 1
     assert seen == min(wanted, 6)
     assert [puller.pulls for puller in pullers] == [0, 0]
-    assert [stage.pool._choice.roster.busy(m) for m in range(2)] == [0, 0]
+    assert [stage.pool._selection.health.busy(m) for m in range(2)] == [0, 0]
