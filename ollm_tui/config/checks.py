@@ -1,15 +1,21 @@
-"""What the schema cannot know of a value: whether the folder, file or provider it names is there.
+"""Checks that go beyond the schema: whether the folders, files and providers named exist.
 
-What is wrong here is told and changes no other value: a model that is named stays the one meant.
+A problem found here changes no other value: a model that is named stays the chosen one. A provider
+that cannot be used is marked with the reason.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
 
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted, nearest
-from ollm_tui.config.regular_file import is_folder
+from ollm_tui.config.backends import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, dotted, nearest
+from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.config.regular_file import is_folder, read_bounded, why_unreadable
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.sources import ENGINE_VARIABLES
+from ollm_tui.config.values import BUILT_IN_KINDS
 
 TOOLS_ROOT: KeyPath = ("tools", "root")
 _PORT = re.compile(r"-[0-9]{1,5}$")
@@ -63,3 +69,151 @@ def _stray_provider(
         severity="error" if severity == "error" else "warning",
         waits=True,
     )
+
+
+_SAFE_TO_REPLACE = frozenset(
+    {"label", "connect_timeout_s", "first_byte_timeout_s", "idle_timeout_s", "priority"}
+)
+_KEY_VARIABLES = frozenset(name for name, path in ENGINE_VARIABLES.items() if "api_key" in path)
+
+
+def mark_providers(
+    providers: Mapping[str, ProviderSettings],
+    layers: Layers,
+    problems: Iterable[ConfigProblem],
+    configured: frozenset[str],
+) -> dict[str, ProviderSettings]:
+    """Give the providers with what closes each one, and whether anybody asked for it."""
+    closing: dict[str, ConfigProblem] = {}
+    for problem in problems:
+        if closes(problem):
+            closing.setdefault(problem.path[1], problem)
+    return {
+        name: settings.marked(
+            problem=closing.get(name) or _unusable(name, settings, layers),
+            preset=name not in configured,
+        )
+        for name, settings in sorted(providers.items(), key=lambda item: _place(item[0]))
+    }
+
+
+def _place(name: str) -> int:
+    known = list(BUILT_IN_PROVIDERS)
+    return known.index(name) if name in known else len(known)
+
+
+def closes(problem: ConfigProblem) -> bool:
+    """Whether a problem is about where a provider is or who may use it."""
+    path = problem.path
+    if problem.severity != "error" or path[:1] != ("providers",) or len(path) == 1:
+        return False
+    # A value that was refused, not a key that does not exist: there is nothing to replace it with.
+    return len(path) == 2 or (
+        path[2] in ProviderSettings.model_fields and path[2] not in _SAFE_TO_REPLACE
+    )
+
+
+def configured(layers: Layers) -> frozenset[str]:
+    """Give the providers a person said anything about but what their key would be."""
+    return frozenset(
+        said.path[1]
+        for said in layers.below(("providers",))
+        if said.rank > 0 and said.path[1:] and said.origin.name not in _KEY_VARIABLES
+    )
+
+
+def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigProblem | None:
+    path: KeyPath = ("providers", name)
+    said = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
+    # A plugin knows for itself whether it can do without an address.
+    is_plugin = settings.kind not in BUILT_IN_KINDS
+    has_address = settings.kind == "embedded" or settings.kind in SERVICES or is_plugin
+    if not has_address and not settings.addresses:
+        return ConfigProblem(
+            f"The provider `{name}` has no address.",
+            said,
+            (*path, "base_url"),
+            hint=f"Set base_url below [providers.{name}], or use --provider {name} --host URL.",
+        )
+    why = _no_authorities(settings.ca_file)
+    if why is None:
+        return None
+    at = (*path, "ca_file")
+    named = layers.top(at)
+    origin = said if named is None else named.origin
+    return ConfigProblem(f"`{dotted(at)}` names a file that cannot be used: {why}.", origin, at)
+
+
+def _no_authorities(file: Path | None) -> str | None:
+    """Say why a file cannot be one of authorities to trust."""
+    try:
+        if file is None or b"-----BEGIN" in read_bounded(file, LARGEST_AUTHORITIES):
+            return None
+    except (OSError, ValueError) as error:
+        return why_unreadable(error)
+    return "it holds no certificate in PEM form"
+
+
+_MOST_NAMED = 20
+PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def name_problems(
+    config: AppConfig, origin_of: Callable[[KeyPath], Origin]
+) -> Iterator[ConfigProblem]:
+    """Say which names lead nowhere; `settle_names` leaves aliases out."""
+    for name in config.providers:
+        if PROVIDER_NAME.fullmatch(name) is None:
+            path: KeyPath = ("providers", name)
+            hint = "Use letters, digits, `.`, `_` and `-`."
+            yield ConfigProblem(
+                f"`{dotted(path)}` cannot be used in an address.", origin_of(path), path, hint=hint
+            )
+    for alias, target in config.aliases.items():
+        if target not in config.providers:
+            yield _nowhere(config, ("aliases", alias), target, origin_of)
+    if config.provider is not None and not _leads(config, config.provider):
+        yield _nowhere(config, ("provider",), config.provider, origin_of)
+
+
+def _leads(config: AppConfig, name: str) -> bool:
+    return name in config.providers or config.aliases.get(name) in config.providers
+
+
+def _nowhere(
+    config: AppConfig, path: KeyPath, name: str, origin_of: Callable[[KeyPath], Origin]
+) -> ConfigProblem:
+    def find_hint() -> str:
+        near = nearest(name, chain(config.providers, config.aliases))
+        known = ", ".join(islice(config.providers, _MOST_NAMED))
+        return f"Did you mean `{near}`?" if near else f"Available: {known}."
+
+    origin = origin_of(path)
+    place = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"
+    words = f"{place} names an unknown provider."
+    return ConfigProblem(words, origin, path, find_hint=find_hint)
+
+
+def settle_names(config: AppConfig) -> AppConfig:
+    """Leave out names that lead nowhere, and aliases that a configured provider has taken.
+
+    The addresses of `[models]` get the names of providers in place of aliases.
+
+    The provider to begin with stays: what was named is asked, or the prompt fails.
+    """
+    providers = {n: p for n, p in config.providers.items() if PROVIDER_NAME.fullmatch(n)}
+    aliases = {
+        alias: target
+        for alias, target in config.aliases.items()
+        if target in providers and alias not in providers
+    }
+    models = {by_provider(name, aliases): said for name, said in config.models.items()}
+    models |= {name: said for name, said in config.models.items() if name in models}
+    update = {"providers": providers, "aliases": aliases, "models": models}
+    return config.model_copy(update=update)
+
+
+def by_provider(address: str, aliases: Mapping[str, str]) -> str:
+    """Write an address with the provider's name where it is written with an alias."""
+    scheme, mark, model = address.partition("://")
+    return f"{aliases.get(scheme, scheme)}{mark}{model}"

@@ -9,15 +9,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ollm_tui.config.backends import BACKEND, OLLAMA, PRESETS, SERVICES, defaults_of
-from ollm_tui.config.interpolate import VARIABLE_NAME
-from ollm_tui.config.layers import HIGHEST_RANK, Layers, Setting
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.urls import ollama_url, server_url, shown_url, url_origin
+from ollm_tui.config.origin import (
+    HIGHEST_RANK,
+    ConfigProblem,
+    KeyPath,
+    Layers,
+    Origin,
+    Setting,
+    dotted,
+)
+from ollm_tui.config.sources import VARIABLE_NAME
+from ollm_tui.config.urls import NO_PROXY, ollama_url, server_url, shown_url, url_origin
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 ADDRESSES = ("base_url", "base_urls")
 """One server, or several of a pool."""
-NO_PROXY = "none"
 NO_VARIABLE = "must be the name of a variable, with letters, digits and `_`"
 
 

@@ -10,20 +10,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
-from ollm_tui.config.checks import reference_problems, root_problem
-from ollm_tui.config.closing import closes, configured, mark_providers
+from ollm_tui.config.checks import (
+    by_provider,
+    closes,
+    configured,
+    mark_providers,
+    name_problems,
+    reference_problems,
+    root_problem,
+    settle_names,
+)
 from ollm_tui.config.connection import prepare, provider_defaults
-from ollm_tui.config.environment import environment_settings
-from ollm_tui.config.file_settings import exposure, file_settings
-from ollm_tui.config.flag_settings import flag_settings, newer_provider
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.hub import closing, prepare_hub
-from ollm_tui.config.layers import Layers, Setting
-from ollm_tui.config.names import by_provider, name_problems, settle_names
-from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Layers, Origin, Setting, dotted
 from ollm_tui.config.paths import AppPaths, config_path, expanded
 from ollm_tui.config.regular_file import is_there
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.sources import (
+    environment_settings,
+    exposure,
+    file_settings,
+    flag_settings,
+    newer_provider,
+)
 from ollm_tui.config.toml_file import read_toml
 from ollm_tui.config.validate import fit
 

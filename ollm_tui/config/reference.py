@@ -1,7 +1,9 @@
-"""The settings as pages, made from the schema: the example file and the reference."""
+"""The settings as text: `ollm config show`, the example file and the reference page."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_origin
 
@@ -9,10 +11,13 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from ollm_tui.config.backends import BUILT_IN_PROVIDERS
-from ollm_tui.config.environment import ENGINE_VARIABLES
-from ollm_tui.config.origin import dotted
-from ollm_tui.config.schema import AppConfig, ModelSettings, ProviderSettings
+from ollm_tui.config.backends import BUILT_IN_PROVIDERS, defaults_of
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.origin import KeyPath, dotted, leaves
+from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
+from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.sources import ENGINE_VARIABLES
+from ollm_tui.config.urls import SECRET, shown_url
 
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
     "providers": (ProviderSettings, "work"),
@@ -189,3 +194,57 @@ def _built_in() -> Iterator[str]:
 def _variables() -> Iterator[str]:
     for name, path in ENGINE_VARIABLES.items():
         yield f"| `{name}` | `{dotted(path)}` |"
+
+
+UNSET = "not set"
+_ADDRESSES = ("base_url", "base_urls", "proxy", "endpoint")
+_SECRET_NAME = re.compile(r"secret|passw|api_?key|auth|credential|(?<!s)token$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRow:
+    """One setting as text."""
+
+    key: str
+    value: str
+    origin: str
+
+
+def config_rows(loaded: LoadedConfig) -> list[ConfigRow]:
+    """Give the settings in the schema's order; of providers what is not every provider's."""
+    return [
+        ConfigRow(dotted(path), _shown(path, value), str(loaded.origin_of(dotted(path))))
+        for path, value in leaves(loaded.config.model_dump())
+        if _matters(path, loaded)
+    ]
+
+
+def _matters(path: KeyPath, loaded: LoadedConfig) -> bool:
+    if path[0] != "providers" or len(path) < 3:
+        return path[0] != "providers"
+    return path[2] in defaults_of(path[1]) or dotted(path) in loaded.origins
+
+
+def _shown(path: KeyPath, value: object) -> str:
+    match value:
+        case None:
+            return UNSET
+        case SecretStr():
+            return SECRET
+        case _ if "extra_body" in path and any(map(_SECRET_NAME.search, path)):
+            return SECRET  # the schema knows nothing of these keys
+        case str():
+            return shown_url(value) if path[-1] in _ADDRESSES else value
+        case _:
+            return json.dumps(_plain(path, value), ensure_ascii=False, default=str)
+
+
+def _plain(path: KeyPath, value: object) -> object:
+    if isinstance(value, list) and path[-1] in _ADDRESSES:
+        return [shown_url(str(url)) for url in value]
+    return dict(_pairs(value)) if isinstance(value, Mapping) else value
+
+
+def _pairs(table: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        yield key, SECRET if isinstance(value, SecretStr) else value

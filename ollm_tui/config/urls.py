@@ -23,6 +23,8 @@ _END_OF_HOST = re.compile(r"[/?]")
 _HOST = re.compile(r"[A-Za-z0-9._-]+")
 _HIGHEST_PORT = 65535
 SECRET = "«set»"
+NO_PROXY = "none"
+"""The setting `proxy` for direct connections."""
 
 
 def split_web_url(url: str) -> SplitResult | None:

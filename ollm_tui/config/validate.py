@@ -1,13 +1,13 @@
-"""Fit what was said to the schema, taking out what does not fit, one round after another."""
+"""Validate the settings against the schema, leaving out values that do not fit."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from typing import get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ollm_tui.config.explain import explain
-from ollm_tui.config.layers import Layers, Setting
-from ollm_tui.config.origin import ConfigProblem
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Setting, dotted, nearest
 from ollm_tui.config.schema import AppConfig
 
 _MOST_ROUNDS = 50
@@ -47,3 +47,102 @@ def _culprit(layers: Layers, place: tuple[str, ...]) -> tuple[Setting, ...]:
             return (said,)
     # A table is wrong as a whole: everything a person said in it goes.
     return tuple(said for said in layers.below(place) if said.rank > 0)
+
+
+_EXPECTED: Mapping[str, str] = {
+    "string_type": "text in quotes",
+    "string_unicode": "valid text",
+    "string_too_short": "some text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "list_type": "a list in [ ]",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "path_type": "a path in quotes",
+}
+_BOUNDS: Mapping[str, tuple[str, str]] = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+    "literal_error": ("one of", "expected"),
+}
+
+
+def explain(
+    error: ErrorDetails, path: KeyPath, origin: Origin, value: object = None
+) -> ConfigProblem:
+    """Say what is wrong at `path`; the value itself is never repeated."""
+    if error["type"] == "extra_forbidden":
+        return _unknown_key(path[: len(error["loc"])], origin)
+    return ConfigProblem(
+        f"`{dotted(path)}` {_complaint(error)}.",
+        origin,
+        path,
+        find_hint=lambda: _meant(error, value),
+    )
+
+
+def _meant(error: ErrorDetails, value: object) -> str | None:
+    """Give the choice that was probably meant."""
+    place = error["loc"][-1]
+    if isinstance(value, list) and isinstance(place, int):
+        value = value[place]
+    if error["type"] != "literal_error" or not isinstance(value, str):
+        return None
+    near = nearest(value, re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected"))))
+    return f"Did you mean `{near}`?" if near else None
+
+
+def _complaint(error: ErrorDetails) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "value_error":
+        return str(context.get("error", "cannot be used"))
+    if kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        limit = context.get(bound)
+        return f"must be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
+    if kind in _EXPECTED:
+        return f"must be {_EXPECTED[kind]}"
+    return f"cannot be used: {error['msg'][:1].lower()}{error['msg'][1:]}"
+
+
+def _unknown_key(path: KeyPath, origin: Origin) -> ConfigProblem:
+    message = f"Unknown setting `{dotted(path)}`."
+    return ConfigProblem(message, origin, path, find_hint=lambda: _known_here(path))
+
+
+def _known_here(path: KeyPath) -> str | None:
+    known = known_keys(path[:-1])
+    near = nearest(path[-1], known)
+    listed = f"Available: {', '.join(sorted(known))}." if known else None
+    return f"Did you mean `{near}`?" if near else listed
+
+
+def known_keys(table: KeyPath) -> tuple[str, ...]:
+    """Give the keys a table may have; the whole file's for the empty path."""
+    model: type[BaseModel] = AppConfig
+    steps = iter(table)
+    for part in steps:
+        found = model.model_fields.get(part)
+        inner = _model_in(found.annotation) if found else None
+        if found is None or inner is None:
+            return ()
+        if get_origin(found.annotation) is dict:  # what follows is a name that a person chose
+            next(steps, None)
+        model = inner
+    return tuple(model.model_fields)
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((m for a in get_args(annotation) if (m := _model_in(a)) is not None), None)

@@ -1,10 +1,18 @@
-"""The kinds of values that settings have, each with its bounds."""
+"""The types of settings, each with its bounds, and the base class of all tables."""
 
 import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticKnownError
 
 from ollm_tui.config.backends import ADAPTERS
@@ -92,3 +100,9 @@ Seed = Annotated[int, Field(ge=-(2**63), lt=2**63), NoSwitch]
 Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000), NoSwitch]
 Whole = Annotated[int, NoSwitch]
 """With bounds of its own, where it stands."""
+
+
+class SettingsSection(BaseModel):
+    """A table: fixed once read, closed to unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

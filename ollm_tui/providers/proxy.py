@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from ollm_tui.config.connection import NO_PROXY
-from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
+from ollm_tui.config.urls import NO_PROXY, STANDARD_PORTS, split_web_url
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_loopback
 

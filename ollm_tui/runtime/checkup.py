@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import anyio
 
-from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.config.provider_settings import ProviderSettings
 from ollm_tui.library.starter import starter_path
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -24,7 +24,7 @@ from ollm_tui.config.backends import (
 )
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted
-from ollm_tui.config.schema import ModelSettings, ProviderSettings
+from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.config.urls import url_origin
 from ollm_tui.models.capabilities import Said, with_said
 from ollm_tui.protocol.errors import AIError

@@ -7,7 +7,8 @@ from pathlib import Path
 from ollm_tui.config.backends import ADAPTERS
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.paths import AppPaths, expanded
-from ollm_tui.config.schema import AppConfig, ProviderSettings
+from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.config.schema import AppConfig
 from ollm_tui.library.files import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode

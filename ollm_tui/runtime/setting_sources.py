@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import Origin, dotted
-from ollm_tui.config.schema import ModelSettings, ProviderSettings
+from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS

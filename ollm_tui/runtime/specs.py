@@ -2,7 +2,8 @@
 
 from ollm_tui.config.backends import PRESETS, SERVICES
 from ollm_tui.config.origin import ConfigProblem
-from ollm_tui.config.schema import EmbeddedConfig, ProviderSettings
+from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.config.schema import EmbeddedConfig
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.spec import ProviderSpec

@@ -227,7 +227,7 @@ def test_thousands_of_mistakes_take_linear_work(
         load("".join(f"k{number} = 1\n" for number in range(count)))
         return sum(looked_up)
 
-    from ollm_tui.config.layers import Layers
+    from ollm_tui.config.origin import Layers
 
     for name in ("top", "below", "winners"):
         real = getattr(Layers, name)
