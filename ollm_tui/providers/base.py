@@ -10,19 +10,21 @@ import anyio
 from anyio.abc import ObjectSendStream
 
 from ollm_tui.config.foreign import foreign_code
+from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelCapability
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import (
     End,
     ErrorEvent,
     Finish,
+    LeftOut,
     ProviderEvent,
     TextDelta,
     ToolCallEvent,
 )
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.gather import gather
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -137,3 +139,89 @@ class BaseProvider(ABC):
             hint="The log has the details.",
             provider=self.name,
         )
+
+
+async def gather(stream: ProviderStream) -> Response:
+    """Read a stream to its end.
+
+    Raises:
+        AIError: what the stream ended with, or ABORTED.
+    """
+    assembler = MessageAssembler()
+    left_out: list[JsonValue] = []
+    async with stream as events:
+        finish = await _last(events, assembler, left_out)
+    if finish.reason == "abort":
+        raise AIError(ErrorCode.ABORTED, "The request was stopped.")
+    message = assembler.message()
+    return Response(
+        content=message.content if message else (),
+        finish_reason=finish.reason,
+        usage=finish.usage,
+        tool_calls=assembler.calls,
+        metadata=_metadata(finish, left_out),
+    )
+
+
+def _metadata(finish: Finish, left_out: list[JsonValue]) -> JsonObject:
+    found: JsonObject = {}
+    if finish.raw_reason is not None:
+        found["raw_reason"] = finish.raw_reason
+    if left_out:
+        found["left_out"] = left_out
+    return found
+
+
+async def _last(
+    events: AsyncIterator[ProviderEvent], assembler: MessageAssembler, left_out: list[JsonValue]
+) -> Finish:
+    async for event in events:
+        match event:
+            case ErrorEvent(error=error):
+                raise error
+            case Finish():
+                return event
+            case LeftOut(field=field):
+                left_out.append(field)
+            case _:
+                assembler.add(event)
+    raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
+
+
+class UnusableProvider:
+    """Stands in the registry for a provider whose settings are wrong."""
+
+    streaming_format: StreamingFormat = "none"
+
+    def __init__(self, name: str, label: str, problem: AIError) -> None:
+        self.name = name
+        self.label = label
+        self._problem = problem
+
+    @property
+    def problem(self) -> AIError:
+        """What is wrong with its settings."""
+        return self._problem.with_traceback(None)
+
+    def chat_stream(self, _request: Request) -> ProviderStream:
+        """Give the problem as the only event."""
+        return self._stream()
+
+    async def invoke(self, _request: Request) -> Response | ProviderStream:
+        """Raise the problem."""
+        raise self._problem.with_traceback(None)
+
+    async def list_models(self) -> Sequence[ModelInfo]:
+        """Raise the problem."""
+        raise self._problem.with_traceback(None)
+
+    def capabilities(self) -> Sequence[ModelCapability]:
+        """Nothing."""
+        return ()
+
+    @asynccontextmanager
+    async def _stream(self) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+        async def events() -> AsyncIterator[ProviderEvent]:
+            yield ErrorEvent(self._problem)
+
+        yield events()

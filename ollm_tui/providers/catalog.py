@@ -13,7 +13,7 @@ from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
-from ollm_tui.providers.foreign import list_models, show_model
+from ollm_tui.providers.operations import list_models, show_model
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
 

@@ -1,10 +1,14 @@
 """The HTTP client of one server: its proxy, its certificates, its clocks; no redirects."""
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import suppress
 from urllib.parse import SplitResult, quote
 
+import anyio
 import anyio.to_thread
+import h11
+import httpcore
 import httpx
 
 from ollm_tui import __version__
@@ -12,7 +16,6 @@ from ollm_tui.config.backends import LARGEST_AUTHORITIES
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
-from ollm_tui.providers.connections import CleanConnections
 from ollm_tui.providers.spec import ProviderSpec
 
 _OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
@@ -116,3 +119,189 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
             hint="ca_file must name a PEM file.",
             provider=spec.name,
         ) from error
+
+
+PIECE_BYTES = 64 * 1024
+MOST_BYTES = 1024 * 1024
+"""More than the event loop reads at once, so that nothing waits unseen in anyio's queue."""
+LAST_LOOK_S = 0.001
+"""How long a TLS stream is read for bytes past the reply: what has come is not told otherwise."""
+
+
+class WatchedStream(httpcore.AsyncNetworkStream):
+    """A network stream that knows what came before it was due and what was not asked for."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream, *, is_secure: bool = False) -> None:
+        self._inner = inner
+        self._is_secure = is_secure
+        self._unread = b""
+        self._is_sending = False
+        self._requests = 0
+        self._is_early = False
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the reply began before its request was sent, and may belong to an earlier one."""
+        return self._is_early and self._requests > 1
+
+    async def is_drained(self) -> bool:
+        """Whether the last exchange was in order and left nothing to read."""
+        if self._is_early or self._unread:
+            return False
+        if not self._is_secure:
+            return True
+        # Records may wait in buffers of the TLS layer, where only reading finds them.
+        with anyio.move_on_after(LAST_LOOK_S) as look, suppress(httpcore.NetworkError):
+            await self._inner.read(1)
+        return look.cancelled_caught
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - as httpcore has it
+        """Give received bytes; what exceeds `max_bytes` is kept for the next call."""
+        self._is_sending = False
+        data = self._unread or await self._inner.read(MOST_BYTES, timeout)
+        self._unread = data[max_bytes:]
+        return data[:max_bytes]
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
+        """Send bytes, looking before each piece whether the reply has begun already.
+
+        Raises:
+            ConnectionNotAvailable: there are unread bytes before a further request is sent.
+        """
+        for start in range(0, len(buffer), PIECE_BYTES):
+            self._look()
+            await self._inner.write(buffer[start : start + PIECE_BYTES], timeout)
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - as above
+    ) -> httpcore.AsyncNetworkStream:
+        """Give the stream above a TLS session on this one."""
+        secure = await self._inner.start_tls(ssl_context, server_hostname, timeout)
+        return WatchedStream(secure, is_secure=True)
+
+    def get_extra_info(self, info: str) -> object:
+        """Give facts about the connection."""
+        return self._inner.get_extra_info(info)
+
+    def _look(self) -> None:
+        is_first = not self._is_sending
+        if is_first:
+            self._is_sending = True
+            self._requests += 1
+        if self._is_secure and self._requests == 1:
+            return  # session tickets come unasked
+        if self._inner.get_extra_info("is_readable"):
+            if is_first and self._requests > 1:
+                raise httpcore.ConnectionNotAvailable
+            self._is_early = True
+
+
+class WatchedBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections as `WatchedStream`s."""
+
+    def __init__(self) -> None:
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - as above
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to a server."""
+        return WatchedStream(
+            await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._inner.sleep(seconds)
+
+
+class EarlyReply(httpx.RemoteProtocolError):
+    """The reply began before its request was sent: it may belong to an earlier request."""
+
+
+class CleanConnections(httpx.AsyncBaseTransport):
+    """An HTTP transport whose connections are closed after a reply that was not in order."""
+
+    def __init__(self, *, verify: ssl.SSLContext | bool, proxy: httpx.Proxy | None) -> None:
+        self._inner = httpx.AsyncHTTPTransport(
+            verify=verify,
+            proxy=proxy,
+            trust_env=False,  # proxy and certificates are chosen by who knows them
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=4),
+        )
+        # httpx has no parameter for it. Without it no stream is a WatchedStream, and every
+        # connection is closed after one reply.
+        self._inner._pool._network_backend = WatchedBackend()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; closing its response decides about the connection.
+
+        Raises:
+            EarlyReply: on a connection that has carried other requests; a refusal may come early.
+        """
+        response = await self._inner.handle_async_request(request)
+        connection = response.extensions.get("network_stream")
+        response.stream = _ReplyBody(response.stream, connection)
+        if (
+            isinstance(connection, WatchedStream)
+            and connection.is_doubtful
+            and not response.is_error
+        ):
+            await response.stream.aclose()
+            raise EarlyReply("The reply began before the request was sent.", request=request)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
+
+class _ReplyBody(httpx.AsyncByteStream):
+    """The body of a reply; closing it closes the connection unless that can be used again."""
+
+    def __init__(self, inner: object, connection: object) -> None:
+        assert isinstance(inner, httpx.AsyncByteStream)
+        self._inner = inner
+        self._connection = connection
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._inner)
+
+    async def aclose(self) -> None:
+        with anyio.CancelScope(shield=True):
+            try:
+                if not await self._is_clean():
+                    await self._disconnect()
+            finally:
+                await self._inner.aclose()
+
+    async def _is_clean(self) -> bool:
+        if not isinstance(self._connection, WatchedStream):
+            return False
+        parser = _parser(self._inner)
+        if parser is None or parser.trailing_data != (b"", False):
+            return False
+        return parser.their_state is h11.DONE and await self._connection.is_drained()
+
+    async def _disconnect(self) -> None:
+        if isinstance(self._connection, httpcore.AsyncNetworkStream):
+            await self._connection.aclose()
+
+
+def _parser(stream: object) -> h11.Connection | None:
+    """Find the parser of a reply, which holds what came after it; None where httpcore changed."""
+    for name in ("_httpcore_stream", "_stream", "_connection", "_h11_state"):
+        stream = getattr(stream, name, None)
+    return stream if isinstance(stream, h11.Connection) else None

@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from ollm_tui.config.foreign import Redact, fault_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsInitialize
-from ollm_tui.providers.foreign import translated
+from ollm_tui.providers.operations import translated
 from ollm_tui.providers.single_error import single_error
 
 INITIALIZE_S = 30.0

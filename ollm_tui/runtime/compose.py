@@ -23,13 +23,13 @@ from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
+from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.lifecycle import AdapterLifecycle, adapter_lifecycle
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
-from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.chats import (
     ChatBranches,
     ChatMaker,

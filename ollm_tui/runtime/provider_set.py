@@ -14,9 +14,9 @@ from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider, plugin_of
+from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.presets import has_key, is_service
 from ollm_tui.runtime.specs import embedded_settings, provider_spec
 

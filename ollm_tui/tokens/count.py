@@ -1,7 +1,7 @@
 """`TokenCounter`: how many tokens a request has, from the best source there is."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -12,16 +12,15 @@ from ollm_tui.config.foreign import foreign_code
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import SupportsTextTokenCount, SupportsTokenCount
 from ollm_tui.protocol.request import Request
-from ollm_tui.tokens.correction import Correction
 from ollm_tui.tokens.encodings import Encoding, Encodings
 from ollm_tui.tokens.estimate import (
+    CountText,
     Piece,
     fallback_estimate,
     fixed_pieces,
     message_pieces,
     piece_tokens,
 )
-from ollm_tui.tokens.tally import Tally
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +30,12 @@ the characters."""
 FRAME_TOKENS = 4
 """What the chat format of OpenAI's models adds to each message, and `REPLY_TOKENS` at the end."""
 REPLY_TOKENS = 3
+LEAST = 0.25
+MOST = 8.0
+KEPT = 0.5
+"""What the older answers still weigh when a new one comes."""
+CAUTION_TOKENS = 300
+"""As if so many tokens were always estimated rightly: short requests are mostly template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,60 @@ class Sizes:
     fixed: int
     """System prompt, tools, and what frames the conversation."""
     messages: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Correction:
+    """A ratio of reported to estimated tokens; newer and longer requests weigh more."""
+
+    estimated: float = 0.0
+    reported: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """What to multiply an estimate with, between LEAST and MOST."""
+        return (self.reported + CAUTION_TOKENS) / (self.estimated + CAUTION_TOKENS)
+
+    def learn(self, estimated: int, reported: int) -> None:
+        """Take one answer into account.
+
+        Far too small a report is none: some servers leave out what they had cached.
+        """
+        if estimated <= 0 or reported < LEAST * estimated:
+            return
+        self.estimated = KEPT * self.estimated + estimated
+        self.reported = KEPT * self.reported + min(reported, MOST * estimated)
+
+    def apply(self, estimate: int) -> int:
+        """Give the corrected estimate, at least one."""
+        return max(1, round(estimate * self.ratio))
+
+
+class Tally:
+    """Counts pieces and remembers those of the last request.
+
+    Pieces are told apart by identity: a conversation keeps its blocks and calls, and they do not
+    change. What is no longer part of the request is forgotten.
+    """
+
+    def __init__(self, count_text: CountText) -> None:
+        self._count_text = count_text
+        self._known: dict[int, tuple[Piece, int]] = {}
+
+    def count(self, groups: Iterable[Iterable[Piece]]) -> Sequence[int]:
+        """Give the tokens of each group; may run in a thread."""
+        known, fresh = self._known, dict[int, tuple[Piece, int]]()
+        sums = []
+        for group in groups:
+            total = 0
+            for piece in group:
+                # The piece is kept beside its count, so no other can have come by its id.
+                found = known.get(id(piece)) or (piece, piece_tokens(piece, self._count_text))
+                fresh[id(piece)] = found
+                total += found[1]
+            sums.append(total)
+        self._known = fresh
+        return sums
 
 
 class TokenCounter:

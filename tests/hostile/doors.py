@@ -230,7 +230,6 @@ SCENES: Mapping[str, Scene] = {
 }
 
 READERS: Mapping[str, str] = {
-    "providers/connections.py": "what HTTP servers send",
     "store/sqlite_pages.py": "saved chats of a damaged file",
     "attachments/finder.py": "names of files, of which only those are taken that show as they are",
     "attachments/reading.py": "attached files: pictures, text put into a prompt, names",
@@ -261,7 +260,7 @@ READERS: Mapping[str, str] = {
     "library/registry/json_file.py": "ratings, uses, a hub: tests/cli/test_model_search.py",
     "library/work_folder.py": "folders by the program's own names, which are never shown",
     "library/starter.py": "checked against a known sum; shows words of its own",
-    "providers/client.py": "certificates, which are never shown",
+    "providers/client.py": "what HTTP servers send; certificates, which are never shown",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
@@ -285,7 +284,7 @@ READERS: Mapping[str, str] = {
 """The modules that read from outside, and the scenes that try what they read."""
 
 WRITERS: Mapping[str, str] = {
-    "providers/connections.py": "requests to HTTP servers",
+    "providers/client.py": "requests to HTTP servers",
     "cli/output.py": "exits: standard output and error",
     "cli/reference.py": "pages made from the code",
     "config/edit.py": "the settings file",

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.tokens.correction import LEAST, MOST, Correction
+from ollm_tui.tokens.count import LEAST, MOST, Correction
 
 REPORTS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**7)), max_size=20)
 

@@ -10,7 +10,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent, Rerouted
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.defaults import left_unread
+from ollm_tui.providers.embedded.settings import left_unread
 from ollm_tui.providers.embedded.supervisor import Engine
 
 STARTED_AGAIN = "It is started again."

@@ -11,8 +11,8 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.base import gather
 from ollm_tui.providers.base_url import ollama_url
-from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import operations
 from ollm_tui.providers.ollama.from_wire import OllamaStream

@@ -9,7 +9,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.gather import gather
+from ollm_tui.providers.base import gather
 from ollm_tui.providers.pool.health import HealthTracker
 from ollm_tui.providers.pool.members import Member
 from ollm_tui.providers.pool.operations import PoolOperations
