@@ -1,4 +1,4 @@
-"""Adapters for model servers and engines, by kind; each is imported when one is first made."""
+"""Providers: adapters for model servers and engines, imported when one is first made."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -12,17 +12,17 @@ from ollm_tui.providers.base_url import url_secrets
 from ollm_tui.providers.spec import ProviderSpec
 
 _METHODS = ("chat_stream", "invoke", "capabilities")
-"""What the class of an adapter must have."""
+"""The methods that the class of an adapter must have."""
 
 
 def create_provider(spec: ProviderSpec) -> ProviderAdapter:
-    """Make the adapter of a server, or of a pool; nothing is connected before its first request.
+    """Make the adapter of a server, or of a pool; nothing connects before its first request.
 
     Raises:
-        AIError: BAD_REQUEST for a kind or an address that cannot be used.
+        AIError: BAD_REQUEST for an unknown kind or an invalid address.
     """
     if len(spec.base_urls) > 1:
-        # Imported here like the adapters: few people have a pool.
+        # Imported here like the adapters, because few people have a pool.
         from ollm_tui.providers import pool
 
         return pool.create(spec, create_provider)
@@ -39,15 +39,15 @@ def create_provider(spec: ProviderSpec) -> ProviderAdapter:
 
 
 def plugin_of(kind: str) -> Plugin | None:
-    """Find the plugin that provides a kind; imports nothing."""
+    """Return the plugin that provides a kind, without importing it."""
     return next((one for one in find_plugins("providers") if one.name == kind), None)
 
 
 def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
-    """Make the adapter of a kind that an installed package brings.
+    """Make the adapter of a kind that an installed package provides.
 
     Raises:
-        AIError: BAD_REQUEST for an unknown kind, or the plugin cannot be used.
+        AIError: BAD_REQUEST for an unknown kind, or the plugin failed.
     """
     plugin = plugin_of(spec.kind)
     if plugin is None:
@@ -69,10 +69,10 @@ def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
 
 
 def provider_factory(plugin: Plugin, value: object) -> Callable[[ProviderSpec], object]:
-    """Give what makes the adapters of a kind.
+    """Check that a plugin's value can make adapters, and return it.
 
     Raises:
-        AIError: it cannot make any.
+        AIError: It cannot.
     """
     with plugin.translated("cannot be used"):
         if not callable(value):

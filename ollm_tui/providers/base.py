@@ -1,4 +1,4 @@
-"""`BaseProvider`: a provider in one method, for programs and plugins."""
+"""Building blocks of providers: `BaseProvider` to subclass, `gather`, and `UnusableProvider`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
@@ -29,54 +29,55 @@ from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
 BUFFERED_EVENTS = 32
-"""How far an answer may run ahead of a slow reader."""
+"""Number of events that an answer may be ahead of a slow reader."""
 _EVENTS = get_args(ProviderEvent)
 
 
 class BaseProvider(ABC):
-    """A provider to subclass: write `stream`, and the rules of answers are kept for you.
+    """A provider to subclass: implement `stream`, and the rules for answers are kept for you.
 
     Every answer has exactly one end, an exception becomes that end, `request.signal` stops the
-    answer at once, and `stream` is closed by whatever road the caller leaves. Add the methods of
-    `SupportsList`, `SupportsDispose` and the other protocols for what else your provider can do.
+    answer at once, and `stream` is closed however the caller leaves. Add the methods of
+    `SupportsList`, `SupportsDispose` and the other protocols for everything else your provider
+    supports.
     """
 
     streaming_format: StreamingFormat = "none"
-    """How answers come over the wire."""
+    """The wire format of answers."""
 
     def __init__(self, spec: ProviderSpec | str) -> None:
-        """Take the settings of a `[providers.NAME]`; a name is enough in a program."""
+        """Take the settings of `[providers.NAME]`, or just a name."""
         self.spec = ProviderSpec(name=spec, kind=spec) if isinstance(spec, str) else spec
         self.name = self.spec.name
         """The scheme of its models' addresses: `name://model`."""
         self.label = self.spec.label or self.spec.name
-        """The name a person reads."""
+        """The display name."""
 
     @abstractmethod
     def stream(self, request: Request) -> AsyncIterator[str | ProviderEvent]:
-        """Answer: an async generator of text and of events from `provider_events`.
+        """Answer a request: an async generator of text and of events from `provider_events`.
 
-        It may end with a `Finish` that tells the reason and the usage. Raise `AIError` for a
-        failure. Leave nothing open: close what you opened in a `finally`.
+        It may end with a `Finish` that has the reason and the usage. Raise `AIError` for a failure.
+        Close what you opened in a `finally` block.
         """
         ...
 
     def chat_stream(self, request: Request) -> ProviderStream:
-        """Ask, and give the events as they come."""
+        """Stream the events of an answer."""
         return self._answer(request)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Ask for a whole `Response`, or with `request.stream` for a stream.
+        """Return a whole `Response`, or with `request.stream` a stream.
 
         Raises:
-            AIError: what `stream` raised, or ABORTED.
+            AIError: What `stream` raised, or ABORTED.
         """
         if request.stream:
             return self.chat_stream(request)
         return await gather(self.chat_stream(replace(request, stream=False)))
 
     def capabilities(self) -> Sequence[ModelCapability]:
-        """What its models can do, as far as it is known without asking: nothing."""
+        """Return what its models can do as far as it is known in advance, by default nothing."""
         return ()
 
     @asynccontextmanager
@@ -104,7 +105,7 @@ class BaseProvider(ABC):
                 finally:
                     if stop is not None:
                         stop()
-            # What a stopped answer raised while it was closed is no failure of the answer.
+            # An error raised while a stopped answer was closed is not a failure of the answer.
             await send.send(Finish("abort") if scope.cancel_called else end)
 
     async def _pass_on(self, request: Request, send: ObjectSendStream[ProviderEvent]) -> End:
@@ -142,10 +143,10 @@ class BaseProvider(ABC):
 
 
 async def gather(stream: ProviderStream) -> Response:
-    """Read a stream to its end.
+    """Read a stream to its end and return it as one `Response`.
 
     Raises:
-        AIError: what the stream ended with, or ABORTED.
+        AIError: The error that the stream ended with, or ABORTED.
     """
     assembler = MessageAssembler()
     left_out: list[JsonValue] = []
@@ -189,7 +190,7 @@ async def _last(
 
 
 class UnusableProvider:
-    """Stands in the registry for a provider whose settings are wrong."""
+    """Takes the place of a provider with invalid settings; every request raises the reason."""
 
     streaming_format: StreamingFormat = "none"
 
@@ -200,11 +201,11 @@ class UnusableProvider:
 
     @property
     def problem(self) -> AIError:
-        """What is wrong with its settings."""
+        """Why the provider cannot be used."""
         return self._problem.with_traceback(None)
 
     def chat_stream(self, _request: Request) -> ProviderStream:
-        """Give the problem as the only event."""
+        """Stream the problem as the only event."""
         return self._stream()
 
     async def invoke(self, _request: Request) -> Response | ProviderStream:
@@ -216,7 +217,7 @@ class UnusableProvider:
         raise self._problem.with_traceback(None)
 
     def capabilities(self) -> Sequence[ModelCapability]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
     @asynccontextmanager

@@ -1,4 +1,11 @@
-"""The HTTP client of one server: its proxy, its certificates, its clocks; no redirects."""
+"""The HTTP client of one server: connections, proxy, certificates and time limits; no redirects.
+
+A connection carries another request only if nothing of the last exchange is left on it. A server
+may send more than its reply: bytes past the end of the body, a second response, or a reply that
+begins before the request is sent. On a connection that is kept open, such bytes would be read as
+the reply to the next request. So a connection is closed after a reply that left anything over or
+came early; httpcore itself drops idle connections with unread bytes.
+"""
 
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -20,23 +27,23 @@ from ollm_tui.providers.spec import ProviderSpec
 
 _OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
 OWN_QUERY = "own_query"
-"""The extension of a request that holds a query which is sent and never logged."""
+"""Request extension with a query that is sent but never logged."""
 
 
 def own_headers() -> dict[str, str]:
-    """Give what every request of this program says: who asks, and that nothing is to be packed."""
+    """Return the headers of every request: the user agent, and that nothing is to be compressed."""
     return {"accept-encoding": "identity", "user-agent": f"ollm-tui/{__version__}"}
 
 
 def sent_query(query: str) -> str:
-    """Give a query as it goes over the wire: in ASCII, with what is coded already left so."""
+    """Percent-encode a query, leaving encoded characters as they are."""
     return quote(query, safe=_OF_A_QUERY)
 
 
 class _WithQuery(httpx.AsyncBaseTransport):
-    """Adds the query of an address to every request: past the client, which logs whole URLs.
+    """Adds the query of the base URL to every request, behind the client, which logs whole URLs.
 
-    A request may bring a query of its own the same way, as its extension `OWN_QUERY`.
+    A request may have a query of its own, as its extension `OWN_QUERY`.
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, query: str) -> None:
@@ -71,12 +78,12 @@ async def make_client(
     auth: httpx.Auth | None,
     proxy: str | None,
 ) -> httpx.AsyncClient:
-    """Make the client of a server; `proxy` has been chosen by who knows it.
+    """Make the client of a server, with a proxy that the caller has chosen.
 
-    Certificates are read in a thread: it takes a while, and their disk may not answer.
+    Certificates are read in a thread, because that is slow and the disk may not respond.
 
     Raises:
-        AIError: BAD_REQUEST for a file of authorities that cannot be read.
+        AIError: BAD_REQUEST if the file of authorities cannot be read.
     """
     verify = await _verification(spec, url.geturl())
     transport = CleanConnections(
@@ -98,7 +105,7 @@ def _proxy(url: str, verify: ssl.SSLContext | bool) -> httpx.Proxy:
 
 
 async def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:
-    """Give how to check certificates; plain HTTP to this machine saves loading them all."""
+    """Return how to verify certificates; plain HTTP to this machine does not load any."""
     if spec.ca_file is None and is_plain_local(url):
         return False
     return await anyio.to_thread.run_sync(_context, spec, abandon_on_cancel=True)
@@ -108,9 +115,9 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
     if spec.ca_file is None:
         return httpx.create_ssl_context()
     try:
-        # What stands around the certificates may be a comment in any language.
+        # The text around the certificates may be in any language.
         text = read_bounded(spec.ca_file, LARGEST_AUTHORITIES).decode("latin-1")
-        # Never empty, which would mean the usual authorities.
+        # Never empty, which would mean the default authorities.
         return ssl.create_default_context(cadata=text.encode("ascii", "replace").decode() + "\n")
     except (OSError, ValueError) as error:  # an SSLError is an OSError
         raise AIError(
@@ -123,13 +130,13 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
 
 PIECE_BYTES = 64 * 1024
 MOST_BYTES = 1024 * 1024
-"""More than the event loop reads at once, so that nothing waits unseen in anyio's queue."""
+"""More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
 LAST_LOOK_S = 0.001
-"""How long a TLS stream is read for bytes past the reply: what has come is not told otherwise."""
+"""How long a TLS stream is read for bytes past the reply, because only reading finds them."""
 
 
 class WatchedStream(httpcore.AsyncNetworkStream):
-    """A network stream that knows what came before it was due and what was not asked for."""
+    """A network stream that knows what arrived before it was due and what was not requested."""
 
     def __init__(self, inner: httpcore.AsyncNetworkStream, *, is_secure: bool = False) -> None:
         self._inner = inner
@@ -156,17 +163,17 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         return look.cancelled_caught
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - as httpcore has it
-        """Give received bytes; what exceeds `max_bytes` is kept for the next call."""
+        """Return received bytes; what exceeds `max_bytes` is kept for the next call."""
         self._is_sending = False
         data = self._unread or await self._inner.read(MOST_BYTES, timeout)
         self._unread = data[max_bytes:]
         return data[:max_bytes]
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
-        """Send bytes, looking before each piece whether the reply has begun already.
+        """Send bytes, checking before each piece whether the reply has begun already.
 
         Raises:
-            ConnectionNotAvailable: there are unread bytes before a further request is sent.
+            ConnectionNotAvailable: There are unread bytes before a further request is sent.
         """
         for start in range(0, len(buffer), PIECE_BYTES):
             self._look()
@@ -182,12 +189,12 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - as above
     ) -> httpcore.AsyncNetworkStream:
-        """Give the stream above a TLS session on this one."""
+        """Return the stream on top of a TLS session on this one."""
         secure = await self._inner.start_tls(ssl_context, server_hostname, timeout)
         return WatchedStream(secure, is_secure=True)
 
     def get_extra_info(self, info: str) -> object:
-        """Give facts about the connection."""
+        """Return facts about the connection."""
         return self._inner.get_extra_info(info)
 
     def _look(self) -> None:
@@ -228,11 +235,11 @@ class WatchedBackend(httpcore.AsyncNetworkBackend):
 
 
 class EarlyReply(httpx.RemoteProtocolError):
-    """The reply began before its request was sent: it may belong to an earlier request."""
+    """The reply began before its request was sent, so it may belong to an earlier request."""
 
 
 class CleanConnections(httpx.AsyncBaseTransport):
-    """An HTTP transport whose connections are closed after a reply that was not in order."""
+    """An HTTP transport that closes a connection after a reply that was not in order."""
 
     def __init__(self, *, verify: ssl.SSLContext | bool, proxy: httpx.Proxy | None) -> None:
         self._inner = httpx.AsyncHTTPTransport(
@@ -246,10 +253,10 @@ class CleanConnections(httpx.AsyncBaseTransport):
         self._inner._pool._network_backend = WatchedBackend()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; closing its response decides about the connection.
+        """Send a request; closing its response decides whether the connection is kept.
 
         Raises:
-            EarlyReply: on a connection that has carried other requests; a refusal may come early.
+            EarlyReply: On a connection that has carried other requests; a refusal may come early.
         """
         response = await self._inner.handle_async_request(request)
         connection = response.extensions.get("network_stream")
@@ -269,7 +276,7 @@ class CleanConnections(httpx.AsyncBaseTransport):
 
 
 class _ReplyBody(httpx.AsyncByteStream):
-    """The body of a reply; closing it closes the connection unless that can be used again."""
+    """The body of a reply; closing it closes the connection unless that can be reused."""
 
     def __init__(self, inner: object, connection: object) -> None:
         assert isinstance(inner, httpx.AsyncByteStream)
@@ -301,7 +308,7 @@ class _ReplyBody(httpx.AsyncByteStream):
 
 
 def _parser(stream: object) -> h11.Connection | None:
-    """Find the parser of a reply, which holds what came after it; None where httpcore changed."""
+    """Return the parser of a reply, which holds what came after it, or None if httpcore changed."""
     for name in ("_httpcore_stream", "_stream", "_connection", "_h11_state"):
         stream = getattr(stream, name, None)
     return stream if isinstance(stream, h11.Connection) else None

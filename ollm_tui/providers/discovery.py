@@ -1,6 +1,6 @@
-"""Who answers at an address: asked without a key, within a second, and remembered.
+"""Which engine answers at an address: probed without a key, within a second, and cached.
 
-Nothing of a probe goes anywhere but to the address itself: a redirect is not followed.
+A probe goes nowhere but to the address itself: redirects are not followed.
 """
 
 from collections.abc import Callable
@@ -23,19 +23,19 @@ from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
 PATIENCE_S = 1.0
-"""What a silent server may cost."""
+"""Time limit for a probe, in seconds."""
 LIMIT_BYTES = 1_000_000
 MAX_AGE_S = 30.0
 HEAD_START_S = 0.1
-"""How long the first question may take before the others are asked all the same."""
+"""How long the first request may take before the others are sent anyway."""
 REFUSED = "no answer"
 CONNECTIONS = 4
-"""At once to one server: small ones let no more than five wait."""
+"""Connections to one server at once: small ones let no more than five wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How a server is reached, where that is not as usual."""
+    """How to reach a server, if not in the default way."""
 
     ca_file: Path | None = None
     proxy: str | None = field(default=None, repr=False)
@@ -44,14 +44,14 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """What was found at an address."""
+    """The result of probing an address."""
 
     engine: Engine | None
-    """None when nobody answered."""
+    """None if nothing answered."""
     latency_s: float | None = None
-    """Until the first answer."""
+    """Until the first reply."""
     failure: str | None = None
-    """Why nobody answered, in a few words."""
+    """Why nothing answered, in a few words."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class _Place:
 
 
 class Discovery:
-    """Asks each server once, however many want to know, and again when the answer is old."""
+    """Probes each server once, however many callers want to know, and again when that is old."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Discovery:
         self._places: dict[str, _Place] = {}
 
     async def look(self, base_url: str, way: Way | None = None) -> ProbeResult:
-        """Tell who answers at an address."""
+        """Identify the engine at an address, from the cache while that is fresh."""
         root = _root(base_url)
         place = self._places.setdefault(root, _Place())
         async with place.lock:
@@ -87,19 +87,19 @@ class Discovery:
             return place.sighting
 
     def known(self, base_url: str) -> ProbeResult | None:
-        """Give what was found at an address before, however long ago."""
+        """Return the cached result for an address, however old."""
         place = self._places.get(_root(base_url))
         return place.sighting if place else None
 
     def forget(self) -> None:
-        """Ask everybody again next time."""
+        """Empty the cache."""
         self._places.clear()
 
 
 async def probe(
     base_url: str, way: Way | None = None, *, patience_s: float = PATIENCE_S
 ) -> ProbeResult:
-    """Ask a server who it is; takes `patience_s` at most."""
+    """Identify the engine at an address; takes `patience_s` at most."""
     answers: dict[str, ProbeReply] = {}
     first: list[float] = []
     failures: list[str] = []
@@ -125,7 +125,7 @@ async def probe(
             await _client(root, way or Way()) as client,
             anyio.create_task_group() as group,
         ):
-            # Most ports are closed: one refusal says so for all questions.
+            # Most ports are closed: one refusal answers all requests.
             group.start_soon(ask, client, PATHS[0])
             with anyio.move_on_after(HEAD_START_S):
                 await told.wait()
@@ -140,7 +140,7 @@ async def probe(
 
 
 def _root(base_url: str) -> str:
-    """Give the root of a server without the name and password that an address may hold."""
+    """Return the root URL of a server, without name and password."""
     parts = split_url(base_url)
     return server_root(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl())
 
@@ -153,7 +153,7 @@ async def _client(root: str, way: Way) -> httpx.AsyncClient:
 
 
 async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[ProbeReply], None]) -> None:
-    """Hand over the head of a reply as soon as it is there, and the whole if it ends."""
+    """Pass on the head of a reply as soon as it arrives, and the whole reply if it ends."""
     async with client.stream("GET", url) as reply:
         head = ProbeReply(reply.status_code, server=reply.headers.get("server", ""))
         take(head)

@@ -1,8 +1,8 @@
-"""Files and replies over HTTP: each answer is read by a child task, redirects are followed by hand.
+"""Files over HTTP: each body is read by a child task, and redirects are followed by hand.
 
-A client is made for each way to a server (which proxy, which certificates), not for each server,
-so that what redirects name costs nothing. The token goes to the origin that was asked first, and
-to no other; a query, which may be a key, is sent past everything that logs addresses.
+There is one client for each combination of proxy and certificates, not for each server, so that
+redirects cost nothing. The token goes only to the origin of the first request. A query, which
+may be a key, is sent behind everything that logs addresses.
 """
 
 import base64
@@ -33,7 +33,7 @@ from ollm_tui.providers.spec import ProviderSpec
 MOST_REDIRECTS = 5
 MOST_HEAD_BYTES = 64 * 1024
 LAST_LOOK_S = 0.1
-"""A clock that ran out while the program was held up is believed when nothing has come."""
+"""Grace for a time limit that ran out while the program itself was held up."""
 CLOSE_S = 2.0
 MOST_URL_BYTES = 8 * 1024
 _STATUSES = frozenset(
@@ -46,21 +46,21 @@ _STATUSES = frozenset(
     }
 )
 _KEPT = "%/?:@!$&'()*+,;=~-._[]"
-"""What of an address stays as it is: the rest is coded, as a header holds ASCII alone."""
+"""Characters of an address that are not percent-encoded: a header holds ASCII only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One place on the way to a file."""
+    """One server on the way to a file."""
 
     parts: SplitResult = field(repr=False)
     """Without name, password and fragment."""
     knows_caller: bool
-    """Whether it may be told who asks."""
+    """Whether the token may be sent to it."""
 
     @property
     def url(self) -> str:
-        """The address without its query, which may hold a secret."""
+        """The URL without its query, which may hold a secret."""
         return urlunsplit(self.parts._replace(query=""))
 
     @property
@@ -70,7 +70,7 @@ class Hop:
         return scheme, self.parts.hostname or "", self.parts.port or STANDARD_PORTS[scheme]
 
     def place(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
-        """Give how messages name this server."""
+        """Return how messages name this server."""
         address = shown_address(self.url)
         return Endpoint(
             provider="",
@@ -83,10 +83,10 @@ class Hop:
 
 
 def first_hop(url: str) -> Hop:
-    """Read the address that is asked for.
+    """Parse the URL to fetch.
 
     Raises:
-        AIError: BAD_REQUEST when it is no address of a web server.
+        AIError: BAD_REQUEST if it is not the address of a web server.
     """
     parts = _checked(url)
     if parts is None:
@@ -99,15 +99,15 @@ def first_hop(url: str) -> Hop:
 
 
 def is_redirect(status: int, location: str | None) -> bool:
-    """Whether an answer leads elsewhere."""
+    """Whether a reply is a redirect."""
     return status in _STATUSES and bool(location)
 
 
 def next_hop(hop: Hop, location: str, place: Endpoint) -> Hop:
-    """Follow a redirect; who asks is told further on only at the place that was asked first.
+    """Follow a redirect; the token stays with the origin of the first request.
 
     Raises:
-        AIError: it leads nowhere, or away from HTTPS.
+        AIError: It is invalid, or leads away from HTTPS.
     """
     base = urlunsplit(hop.parts)
     parts = _checked(_joined(base, location)) if len(location) <= MOST_URL_BYTES else None
@@ -120,12 +120,12 @@ def next_hop(hop: Hop, location: str, place: Endpoint) -> Hop:
 
 
 def too_many(place: Endpoint, followed: int) -> AIError:
-    """The way has no end."""
+    """Make the error for too many redirects."""
     return _refused(place, f"more than {followed} redirects")
 
 
 def userinfo(url: str) -> tuple[str, str] | None:
-    """Give the name and the password of an address that has them."""
+    """Return user name and password of a URL, or None if it has none."""
     parts = urlsplit(url)
     if parts.username is None:
         return None
@@ -149,7 +149,7 @@ def _joined(base: str, location: str) -> str:
 
 
 def _checked(url: str) -> SplitResult | None:
-    """Divide an address; None for one that cannot be asked."""
+    """Split a URL; return None if it cannot be requested."""
     if len(url) > MOST_URL_BYTES or any(ord(sign) <= 0x20 or ord(sign) == 0x7F for sign in url):
         return None
     parts = split_web_url(url)
@@ -162,17 +162,17 @@ def _checked(url: str) -> SplitResult | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchClocks:
-    """How long a server may take, in seconds."""
+    """Time limits for a server, in seconds."""
 
     connect_s: float = 5
     first_byte_s: float = 60
-    """Until the head of an answer has come, at each place on the way."""
+    """Until the head of a reply has arrived, for each redirect anew."""
     idle_s: float = 60
     """Between two pieces of the body."""
 
 
 class HttpFetcher:
-    """Ask any server for files; implements `protocol.fetch.Fetcher`."""
+    """Fetches files from any server; implements `protocol.fetch.Fetcher`."""
 
     def __init__(self, clocks: FetchClocks = FetchClocks()) -> None:
         self._clocks = clocks
@@ -181,7 +181,7 @@ class HttpFetcher:
 
     @asynccontextmanager
     async def fetch(self, request: FetchRequest) -> AsyncIterator[Fetched]:
-        """Ask, and follow redirects; a redirect is an answer only where none is to be followed."""
+        """Send a request; redirects are followed if it allows any, else returned as the reply."""
         with single_error():
             async with anyio.create_task_group() as group:
                 answer = await self._follow(group, request)
@@ -278,7 +278,7 @@ class HttpFetcher:
 
 
 class _Answer:
-    """An answer whose body comes from a child task; implements `protocol.fetch.Fetched`."""
+    """A reply whose body comes from a child task; implements `protocol.fetch.Fetched`."""
 
     def __init__(
         self,
@@ -298,16 +298,16 @@ class _Answer:
         self.first_headers = first_headers
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """Give the body as it comes."""
+        """Return the body as it arrives."""
         return _Pieces(self._exchange, self._place, self._idle_s)
 
     def dispose(self) -> None:
-        """Close the connection and take nothing more."""
+        """Close the connection and read nothing more."""
         self._exchange.dispose()
 
 
 class _Pieces(AsyncIterator[bytes]):
-    """The body of one answer; the clock runs only while somebody waits for more."""
+    """The body of a reply; time only counts while the reader waits for more."""
 
     def __init__(self, exchange: ResponseReader, place: Endpoint, idle_s: float) -> None:
         self._exchange = exchange
@@ -351,6 +351,6 @@ def _bounded(head: Head, place: Endpoint) -> Head:
 
 
 def _secrets(request: FetchRequest, hop: Hop) -> tuple[str, ...]:
-    """Give what no message may hold: the token, passwords and the values of queries."""
+    """Return what no message may contain: the token, passwords and the values of queries."""
     of_urls = (*url_secrets(request.url), *url_secrets(hop.parts.geturl()))
     return tuple(found for found in (request.token or "", *of_urls) if len(found) >= SHORTEST)

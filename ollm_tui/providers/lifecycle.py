@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class _Life:
-    """What became of one adapter's `initialize`."""
+    """The state of one adapter's `initialize`."""
 
     adapter: ProviderAdapter
     is_begun: bool = False
@@ -41,14 +41,14 @@ class AdapterLifecycle:
         self._lives: dict[int, _Life] = {}
 
     def add(self, adapter: ProviderAdapter) -> None:
-        """Look after an adapter until the end."""
+        """Dispose of an adapter at the end."""
         self._lives.setdefault(id(adapter), _Life(adapter))
 
     async def initialize(self, adapter: ProviderAdapter) -> None:
-        """See to it that an adapter is initialized; a caller that stops waiting does not stop it.
+        """Wait until an adapter is initialized; a caller that stops waiting does not stop it.
 
         Raises:
-            AIError: it could not be initialized, now or before.
+            AIError: It could not be initialized, now or before.
         """
         if not isinstance(adapter, SupportsInitialize):
             return
@@ -78,9 +78,9 @@ class AdapterLifecycle:
             life.ended.set()
 
     async def dispose(self) -> None:
-        """Give everything back, side by side, within two seconds; no failure stops the others.
+        """Dispose of all adapters at once, within two seconds; no failure stops the others.
 
-        An `initialize` that was cancelled has half of that time to end, so that both never run.
+        A cancelled `initialize` has half of that time to end, so that the two never overlap.
         """
         with anyio.move_on_after(DISPOSE_S, shield=True):
             async with anyio.create_task_group() as group:
@@ -107,9 +107,9 @@ class AdapterLifecycle:
 
 @asynccontextmanager
 async def adapter_lifecycle(redact: Redact = str) -> AsyncIterator[AdapterLifecycle]:
-    """Give a lifecycle; leaving the block has disposed of every adapter.
+    """Yield a lifecycle; leaving the block disposes of every adapter.
 
-    `redact` takes secrets out of what adapters say.
+    `redact` removes secrets from what adapters raise.
     """
     with single_error():
         async with anyio.create_task_group() as group:

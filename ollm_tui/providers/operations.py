@@ -1,6 +1,7 @@
-"""What can be done with the models of any provider, or the sentence that it cannot be done.
+"""Operations on the models of any provider, and guarded calls of adapters.
 
-Each function gives the adapter as the Protocol that the deed needs.
+An adapter of a plugin may raise and return anything: what comes out of this module is models of
+the right types, or an `AIError`.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -32,7 +33,7 @@ from ollm_tui.providers.base import UnusableProvider
 
 
 def cannot(adapter: ProviderAdapter, deed: str) -> AIError:
-    """Make the error of a deed that an adapter does not offer; a wrong setting goes first."""
+    """Make the error for an unsupported operation, or for an adapter with invalid settings."""
     if isinstance(adapter, UnusableProvider):
         return adapter.problem
     return AIError(
@@ -41,56 +42,56 @@ def cannot(adapter: ProviderAdapter, deed: str) -> AIError:
 
 
 def shower(adapter: ProviderAdapter) -> SupportsShow:
-    """Give what describes models."""
+    """Return the adapter if it can describe models."""
     if isinstance(adapter, SupportsShow):
         return adapter
     raise cannot(adapter, "describe models")
 
 
 def puller(adapter: ProviderAdapter) -> SupportsPull:
-    """Give what fetches models."""
+    """Return the adapter if it can download models."""
     if isinstance(adapter, SupportsPull):
         return adapter
     raise cannot(adapter, "pull models")
 
 
 def deleter(adapter: ProviderAdapter) -> SupportsDelete:
-    """Give what deletes models."""
+    """Return the adapter if it can delete models."""
     if isinstance(adapter, SupportsDelete):
         return adapter
     raise cannot(adapter, "delete models")
 
 
 def copier(adapter: ProviderAdapter) -> SupportsCopy:
-    """Give what copies models."""
+    """Return the adapter if it can copy models."""
     if isinstance(adapter, SupportsCopy):
         return adapter
     raise cannot(adapter, "copy models")
 
 
 def loader(adapter: ProviderAdapter) -> SupportsLoad:
-    """Give what loads models."""
+    """Return the adapter if it can load models."""
     if isinstance(adapter, SupportsLoad):
         return adapter
     raise cannot(adapter, "load models")
 
 
 def keeper(adapter: ProviderAdapter) -> SupportsLoadFor:
-    """Give what loads models for a time of one's own choice."""
+    """Return the adapter if it can load models for a given time."""
     if isinstance(adapter, SupportsLoadFor):
         return adapter
     raise cannot(adapter, "be told how long to keep a model")
 
 
 def unloader(adapter: ProviderAdapter) -> SupportsUnload:
-    """Give what unloads models."""
+    """Return the adapter if it can unload models."""
     if isinstance(adapter, SupportsUnload):
         return adapter
     raise cannot(adapter, "unload models")
 
 
 def runner(adapter: ProviderAdapter) -> SupportsRunning:
-    """Give what tells which models are loaded."""
+    """Return the adapter if it can list the loaded models."""
     if isinstance(adapter, SupportsRunning):
         return adapter
     raise cannot(adapter, "list the loaded models")
@@ -100,7 +101,7 @@ def runner(adapter: ProviderAdapter) -> SupportsRunning:
 async def pulling(
     adapter: ProviderAdapter, name: str
 ) -> AsyncIterator[AsyncIterator[PullProgress]]:
-    """Fetch a model; leaving the block, by any road, has stopped it."""
+    """Download a model; leaving the block stops the download."""
     progress = puller(adapter).pull_model(name)
     async with AsyncExitStack() as stack:
         if isinstance(progress, AbstractAsyncContextManager):
@@ -111,7 +112,7 @@ async def pulling(
 
 
 class _Progress(AsyncIterator[PullProgress]):
-    """The progress of an adapter, which may be code of others."""
+    """The progress of an adapter, which may be foreign code."""
 
     def __init__(self, adapter: ProviderAdapter, progress: AsyncIterator[PullProgress]) -> None:
         self._adapter = adapter
@@ -141,12 +142,12 @@ _FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "chosen": (frozenset,),
     }
 )
-"""What the fields of a `ModelInfo` hold."""
+"""The types of the fields of a `ModelInfo`."""
 
 
 @contextmanager
 def translated(adapter: ProviderAdapter, failed_to: str, redact: Redact = str) -> Iterator[None]:
-    """Make an `AIError` of whatever an adapter raises, without the secrets that `redact` knows."""
+    """Turn what an adapter raises into an `AIError`, without the secrets that `redact` knows."""
 
     def problem(error: BaseException) -> AIError:
         return AIError(
@@ -161,30 +162,30 @@ def translated(adapter: ProviderAdapter, failed_to: str, redact: Redact = str) -
 
 
 async def list_models(adapter: SupportsList, redact: Redact = str) -> tuple[ModelInfo, ...]:
-    """Ask for all models.
+    """List all models.
 
     Raises:
-        AIError: they could not be listed.
+        AIError: They could not be listed.
     """
     with translated(_named(adapter), "list its models", redact):
         return _models(adapter, await adapter.list_models(), "list_models")
 
 
 async def list_running(adapter: SupportsRunning, redact: Redact = str) -> tuple[ModelInfo, ...]:
-    """Ask for the loaded models.
+    """List the loaded models.
 
     Raises:
-        AIError: they could not be listed.
+        AIError: They could not be listed.
     """
     with translated(_named(adapter), "list the loaded models", redact):
         return _models(adapter, await adapter.list_running(), "list_running")
 
 
 async def show_model(adapter: SupportsShow, name: str, redact: Redact = str) -> ModelInfo:
-    """Ask what is known of a model.
+    """Describe a model.
 
     Raises:
-        AIError: it could not be shown.
+        AIError: It could not be described.
     """
     with translated(_named(adapter), "show a model", redact):
         return _model(adapter, await adapter.show_model(name), "show_model")

@@ -1,7 +1,7 @@
-"""The HTTP client of one adapter, and its two ways to ask: a stream, or a small JSON reply.
+"""The HTTP client of one adapter, for streams and for small JSON replies.
 
-The client is made on first use. Nothing is sent but to the server's own scheme, host and port, and
-no redirect is followed, so a key stays with its origin.
+The client is made on first use. Requests go only to the server's own scheme, host and port, and
+redirects are not followed, so a key stays with its origin.
 """
 
 import json
@@ -34,11 +34,11 @@ MAX_REPLY_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 256 * 1024
 CLOSE_S = 2.0
 COUNT_S = 1.0
-"""How long a server may count tokens: a prompt waits for it, and an estimate stands in."""
+"""How long a server may count tokens before the prompt goes on with an estimate."""
 
 
 class Transport:
-    """Talk to one server.
+    """Connects to one server.
 
     `place` is how messages name it, without its address; `keys` are the headers that identify
     the caller.
@@ -71,12 +71,12 @@ class Transport:
     async def start(
         self, group: TaskGroup, method: str, path: str, body: JsonMapping | None = None
     ) -> ResponseReader:
-        """Send a request from a child task of `group`, which also reads and closes it.
+        """Send a request from a child task of `group`, which also reads and closes the response.
 
-        It is on its way when this returns; making a large one takes a moment.
+        The request is under way when this returns.
 
         Raises:
-            AIError: BAD_REQUEST when the request cannot be made.
+            AIError: BAD_REQUEST if the request cannot be made.
         """
         content = None if body is None else await encoded_body(body, self.place)
         client = await self._opened()
@@ -87,7 +87,7 @@ class Transport:
         except (httpx.InvalidURL, ValueError) as error:
             raise fault(httpx.InvalidURL(str(error)), self.place, answered=False) from error
         if _origin(request.url) != _origin(httpx.URL(self.url)):
-            # The client adds the keys to whatever it sends.
+            # The client adds the keys to everything it sends.
             raise fault(httpx.InvalidURL("another server"), self.place, answered=False)
         exchange = ResponseReader(client, request, self.place)
         group.start_soon(exchange.run)
@@ -102,10 +102,10 @@ class Transport:
         within_s: float | None = None,
         most_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
-        """Ask for a small reply and parse it; an empty one is None.
+        """Request a small reply and parse it; an empty one is None.
 
         Raises:
-            AIError: any failure, in time too.
+            AIError: Any failure, including a timeout.
         """
         limit = self.spec.list_timeout_s if within_s is None else within_s
         reply: JsonValue = None
@@ -186,7 +186,7 @@ def _user(url: str) -> httpx.BasicAuth | None:
 
 
 def _plain(url: str) -> str:
-    """Give a URL without name, password and query: the client knows these and adds them."""
+    """Return a URL without user name, password and query, which the client adds itself."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
@@ -196,17 +196,17 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _secrets(spec: ProviderSpec, *urls: str) -> tuple[str, ...]:
-    """Give what no message may hold: keys, headers, passwords and the values of a query."""
+    """Return what no message may contain: keys, headers, passwords and the values of a query."""
     of_urls = (secret for url in urls for secret in url_secrets(url))
     found = (spec.api_key or "", *of_urls, *spec.headers.values())
     return tuple(secret for secret in found if len(secret) >= SHORTEST)
 
 
 async def encoded_body(body: JsonMapping, place: Endpoint) -> bytes:
-    """Encode a request; half a surrogate pair, as a careless model leaves it, becomes U+FFFD.
+    """Encode a request in slices, to keep the event loop responsive; lone surrogates become U+FFFD.
 
     Raises:
-        AIError: BAD_REQUEST for what JSON cannot hold.
+        AIError: BAD_REQUEST for what JSON cannot represent.
     """
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
     slices: list[bytes] = []

@@ -1,4 +1,4 @@
-"""What a person can choose about the built-in engine."""
+"""The settings of the built-in engine, and the defaults of single models."""
 
 import os
 import re
@@ -20,31 +20,31 @@ class EmbeddedSettings:
     """How models are loaded and how long they stay."""
 
     context: int = 4096
-    """Window to load a model with, in tokens, unless a request names one."""
+    """Context window in tokens, unless a request sets one."""
     threads: int | None = None
-    """None takes half of the logical cores."""
+    """None uses half of the logical cores."""
     idle_unload_s: float | None = 300
-    """Seconds without a stream after which a model leaves memory; None keeps it."""
+    """Seconds without a stream after which a model is unloaded; None keeps it."""
     load_timeout_s: float = 300
     response_timeout_s: float = 5
-    """How long an engine may take to give a sign of life before it is killed."""
+    """How long an engine may take to respond before it is killed."""
     check_interval_s: float = 15
-    """Between two checks that an engine in use gives one."""
+    """Between two checks that an engine in use responds."""
     most_loaded: int = 1
-    """Models kept in memory at once; one that is answering is never taken out."""
+    """Models kept in memory at once; one that is answering is never unloaded."""
 
     @property
     def thread_count(self) -> int:
-        """Threads for one engine; more than half of shared cores makes it slower, not faster."""
+        """Threads for one engine; more than half of shared cores makes it slower."""
         return self.threads or max(1, (os.cpu_count() or 2) // 2)
 
     def idle_unload_after(self, keep_alive: str | float | None) -> float | None:
-        """Give the idle time after an answer: what its request says, else the usual one.
+        """Return the idle time after an answer: the one of its request, or the usual one.
 
-        A request says it as Ollama has it: seconds or text like `1h30m`; below zero is forever.
+        A request has it in Ollama's format: seconds or text like `1h30m`; negative means forever.
 
         Raises:
-            AIError: BAD_REQUEST when it is not a valid duration.
+            AIError: BAD_REQUEST if it is not a valid duration.
         """
         if keep_alive is None:
             return self.idle_unload_s
@@ -76,9 +76,9 @@ class ModelDefaults:
 
 MODEL_DEFAULTS: Mapping[str, ModelDefaults] = MappingProxyType(
     {
-        # Of eight prompts, none is answered confusedly this way; without the system prompt it
-        # says the capital of France in broken French, without the penalty three of seven
-        # answers turn in circles until the window is full.
+        # Found with eight prompts: without the system prompt it names the capital of France in
+        # broken French, and without the penalty three of seven answers repeat themselves until the
+        # window is full.
         "SmolLM2-135M-Instruct.Q4_1": ModelDefaults(
             system_prompt="You are a helpful assistant.", temperature=0.0, repeat_penalty=1.1
         ),
@@ -87,7 +87,7 @@ MODEL_DEFAULTS: Mapping[str, ModelDefaults] = MappingProxyType(
 
 
 def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
-    """Fill in what the request leaves open."""
+    """Fill in the defaults for what the request leaves open."""
     if defaults is None:
         return request
     given = request.options
@@ -103,13 +103,13 @@ def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
 
 
 def unread_settings(model_file: Path) -> str | None:
-    """Give the name of the settings beside a model file, which are not read yet; touches disk."""
+    """Return the name of the settings file beside a model file, which is not supported yet."""
     beside = model_file.with_name(f"{model_file.stem}.config.yaml")
     return beside.name if beside.exists() else None
 
 
 def left_unread(name: str) -> LeftOut:
-    """Say that an answer is made without the settings beside the model file."""
+    """Make the event for settings beside the model file that were ignored."""
     why = AIError(
         ErrorCode.UNSUPPORTED_FEATURE,
         "Settings beside a model file are not read yet.",
