@@ -23,7 +23,7 @@ OriginOf = Callable[[KeyPath], Origin]
 
 
 def root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None:
-    """Say why the tools for files have no folder; None when they have one or want none."""
+    """Return why the file tools have no folder, or None if they have one or need none."""
     root = config.tools.root
     if root is None or is_folder(root):
         return None
@@ -36,7 +36,7 @@ def root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None
 
 
 def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigProblem]:
-    """Say which folders and providers are named that are not there."""
+    """Yield the folders and providers that are named but do not exist."""
     model: KeyPath = ("model",)
     yield from _stray_provider(config, config.model or "", model, origin_of, "error")
     for name in config.models:
@@ -52,7 +52,7 @@ def _stray_provider(
     config: AppConfig, address: str, path: KeyPath, origin_of: OriginOf, severity: str
 ) -> Iterator[ConfigProblem]:
     name, mark, _ = address.partition("://")
-    # An engine on a port of its own is found as `llamacpp-8080`.
+    # An engine on a port of its own is registered as `llamacpp-8080`.
     names = (name, _PORT.sub("", name))
     if not mark or any(one in config.providers or one in config.aliases for one in names):
         return
@@ -83,7 +83,7 @@ def mark_providers(
     problems: Iterable[ConfigProblem],
     configured: frozenset[str],
 ) -> dict[str, ProviderSettings]:
-    """Give the providers with what closes each one, and whether anybody asked for it."""
+    """Return the providers, marked with why they cannot be used and whether they are presets."""
     closing: dict[str, ConfigProblem] = {}
     for problem in problems:
         if closes(problem):
@@ -103,18 +103,18 @@ def _place(name: str) -> int:
 
 
 def closes(problem: ConfigProblem) -> bool:
-    """Whether a problem is about where a provider is or who may use it."""
+    """Whether a problem leaves open where a provider is or which key it gets."""
     path = problem.path
     if problem.severity != "error" or path[:1] != ("providers",) or len(path) == 1:
         return False
-    # A value that was refused, not a key that does not exist: there is nothing to replace it with.
+    # A rejected value, not an unknown key: there is no other value to use in its place.
     return len(path) == 2 or (
         path[2] in ProviderSettings.model_fields and path[2] not in _SAFE_TO_REPLACE
     )
 
 
 def configured(layers: Layers) -> frozenset[str]:
-    """Give the providers a person said anything about but what their key would be."""
+    """Return the providers that have any setting other than a key in the environment."""
     return frozenset(
         said.path[1]
         for said in layers.below(("providers",))
@@ -125,7 +125,7 @@ def configured(layers: Layers) -> frozenset[str]:
 def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigProblem | None:
     path: KeyPath = ("providers", name)
     said = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
-    # A plugin knows for itself whether it can do without an address.
+    # A plugin decides itself whether it needs an address.
     is_plugin = settings.kind not in BUILT_IN_KINDS
     has_address = settings.kind == "embedded" or settings.kind in SERVICES or is_plugin
     if not has_address and not settings.addresses:
@@ -145,7 +145,7 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
 
 
 def _no_authorities(file: Path | None) -> str | None:
-    """Say why a file cannot be one of authorities to trust."""
+    """Return why a file cannot hold authorities to trust, or None if it can."""
     try:
         if file is None or b"-----BEGIN" in read_bounded(file, LARGEST_AUTHORITIES):
             return None
@@ -161,7 +161,7 @@ PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def name_problems(
     config: AppConfig, origin_of: Callable[[KeyPath], Origin]
 ) -> Iterator[ConfigProblem]:
-    """Say which names lead nowhere; `settle_names` leaves aliases out."""
+    """Yield the names that lead nowhere; `settle_names` removes such aliases."""
     for name in config.providers:
         if PROVIDER_NAME.fullmatch(name) is None:
             path: KeyPath = ("providers", name)
@@ -195,11 +195,10 @@ def _nowhere(
 
 
 def settle_names(config: AppConfig) -> AppConfig:
-    """Leave out names that lead nowhere, and aliases that a configured provider has taken.
+    """Remove names that lead nowhere, and aliases that are names of configured providers.
 
-    The addresses of `[models]` get the names of providers in place of aliases.
-
-    The provider to begin with stays: what was named is asked, or the prompt fails.
+    Addresses below `[models]` get the names of providers in place of aliases. The default provider
+    stays: what the user named is used, or the prompt fails.
     """
     providers = {n: p for n, p in config.providers.items() if PROVIDER_NAME.fullmatch(n)}
     aliases = {
@@ -214,6 +213,6 @@ def settle_names(config: AppConfig) -> AppConfig:
 
 
 def by_provider(address: str, aliases: Mapping[str, str]) -> str:
-    """Write an address with the provider's name where it is written with an alias."""
+    """Return an address with the provider's name in place of its alias."""
     scheme, mark, model = address.partition("://")
     return f"{aliases.get(scheme, scheme)}{mark}{model}"

@@ -1,8 +1,8 @@
-"""Addresses and keys of the providers, made ready and kept together.
+"""Resolves the addresses and keys of the providers together.
 
-A key belongs to the server it was given for: when a higher layer sends a provider elsewhere, the
-keys and headers of the lower layers stay behind. A key for a service on the internet was given for
-that service, unless an address stands beside it.
+A key belongs to the server it was given for: if a higher layer changes the address of a provider,
+the keys and headers of lower layers are dropped. A key for a service on the internet was given
+for that service, unless there is an address in the same place.
 """
 
 import re
@@ -23,12 +23,12 @@ from ollm_tui.config.urls import NO_PROXY, ollama_url, server_url, shown_url, ur
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 ADDRESSES = ("base_url", "base_urls")
-"""One server, or several of a pool."""
+"""The settings with one address, and with those of a pool."""
 NO_VARIABLE = "must be the name of a variable, with letters, digits and `_`"
 
 
 def prepare(layers: Layers, name: str, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Make the address of one provider whole, find its key, and say what cannot be used."""
+    """Resolve the address and the key of one provider, and yield what cannot be used."""
     base: KeyPath = ("providers", name)
     yield from _addresses(layers, name)
     yield from _proxies(layers, name)
@@ -67,9 +67,9 @@ def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
 
 
 def without_scheme(said: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Warn of an address in the file that leaves open whether it is encrypted.
+    """Warn about an address in the file without a scheme, which may or may not be encrypted.
 
-    `written` gives for each address as it stands there the one that it is taken for.
+    `written` maps each address as written to the URL that it is taken for.
     """
     taken = [url for address, url in written.items() if "://" not in address]
     if said.origin.kind == "file" and taken:
@@ -109,14 +109,14 @@ def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:
 
 
 def _chosen(layers: Layers, name: str) -> None:
-    """Leave the addresses of the highest place alone, one and several together."""
+    """Keep only the addresses of the highest layer, single and pooled ones together."""
     for said in _of_addresses(layers, name):
         if said.rank < max(other.rank for other in _of_addresses(layers, name)):
             layers.drop(said)
 
 
 def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
-    """Leave behind the keys that were given for another server than those now meant."""
+    """Drop the keys that were given for another server than the one now configured."""
     going = _top_addresses(layers, name)
     secrets = [s for s in layers.below(("providers", name)) if _is_secret(s.path)]
     for said in secrets if going else ():
@@ -141,7 +141,7 @@ def _of_addresses(layers: Layers, name: str) -> list[Setting]:
 def _top_addresses(
     layers: Layers, name: str, ranks: range = range(HIGHEST_RANK + 1)
 ) -> list[Setting]:
-    """Give what the highest place within these ranks says of addresses, one and several."""
+    """Return the addresses from the highest layer within these ranks."""
     said = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
     top = max((setting.rank for setting in said), default=None)
     return [setting for setting in said if setting.rank == top]
@@ -161,7 +161,7 @@ def _is_secret(path: KeyPath) -> bool:
 
 
 def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[Setting]:
-    """Give the addresses somebody had chosen when a key was given; none when there were none."""
+    """Return the addresses that were configured when a key was given."""
     kind = layers.top(("providers", name, "kind"))
     service = SERVICES.get(str(kind.value)) if kind is not None else None
     # The variable of a service holds the service's key, whatever the file calls by that name.
@@ -181,7 +181,7 @@ def _drop_up_to(layers: Layers, top: Setting) -> None:
 def _named_key(
     layers: Layers, base: KeyPath, environ: Mapping[str, str]
 ) -> Iterator[ConfigProblem]:
-    """Put the key that `api_key_env` names in its place, unless a key stands at least as high."""
+    """Resolve `api_key_env`, unless a key is set in the same layer or a higher one."""
     named, literal = layers.top((*base, "api_key_env")), layers.top((*base, "api_key"))
     if named is None or not isinstance(named.value, str):
         return
@@ -201,6 +201,6 @@ def _named_key(
 
 
 def provider_defaults(name: str) -> Iterator[Setting]:
-    """Give what is assumed of an instance."""
+    """Yield the default settings of a provider."""
     for key, value in defaults_of(name).items():
         yield Setting(("providers", name, key), value, Origin("default"), 0)

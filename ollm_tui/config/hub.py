@@ -1,8 +1,8 @@
-"""The hub's address and token, made ready and kept together.
+"""Resolves the address and the token of the hub together.
 
-A token belongs to the hub it was given for: one that a higher layer goes to another hub than is
-not sent there. The variables and files are those of `huggingface_hub`, and mean what they mean to
-it: the hub that HF_ENDPOINT names, or Hugging Face's own.
+A token belongs to the hub it was given for: it is not sent if a higher layer names another hub.
+The variables and files are those of `huggingface_hub`, with the same meaning: they are for the hub
+that HF_ENDPOINT names, or for Hugging Face itself.
 """
 
 import re
@@ -24,7 +24,7 @@ _UNSENDABLE = re.compile(r"[^\x21-\x7e]")
 
 
 def prepare_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Make the address whole, find the token for it, and say what cannot be used."""
+    """Resolve the address, find its token, and yield what cannot be used."""
     yield from _endpoints(layers)
     yield from _named_token(layers, environ)
     yield from _strays(layers)
@@ -38,7 +38,7 @@ def prepare_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigPr
 
 
 def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
-    """Trim the token, as `huggingface_hub` does, and leave out one that no header can hold."""
+    """Trim the token, as `huggingface_hub` does, and drop one that no header can contain."""
     for said in layers.all_of(TOKEN):
         if not isinstance(said.value, str):
             continue  # as below
@@ -51,7 +51,7 @@ def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
 
 
 def closing(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
-    """Give the problem that leaves open which hub is meant: another one may not be asked."""
+    """Return the problem that leaves open which hub is meant, so that no other one is used."""
     about = (p for p in problems if p.severity == "error" and p.path in (ENDPOINT, ENDPOINT[:1]))
     return next(about, None)
 
@@ -71,7 +71,7 @@ def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
 
 
 def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Put the token that `token_env` names in its place, unless one stands at least as high."""
+    """Resolve `token_env`, unless a token is set in the same layer or a higher one."""
     named, literal = layers.top(TOKEN_ENV), layers.top(TOKEN)
     if named is None or not isinstance(named.value, str):
         return
@@ -88,7 +88,7 @@ def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigP
 
 
 def _strays(layers: Layers) -> Iterator[ConfigProblem]:
-    """Leave behind the tokens that were given for another hub than the one now meant."""
+    """Drop the tokens that were given for another hub than the one now configured."""
     going = layers.top(ENDPOINT)
     for said in layers.all_of(TOKEN):
         if _meant(layers, said.rank) != _going(layers) and going is not None:
@@ -108,7 +108,7 @@ def _going(layers: Layers) -> str:
 
 
 def _meant(layers: Layers, rank: int) -> str:
-    """Give the hub that a token of this place was given for."""
+    """Return the hub that a token of this layer was given for."""
     lowest = rank if rank >= ENVIRONMENT_RANK else 1
     known = [said for said in layers.all_of(ENDPOINT) if lowest <= said.rank <= rank]
     return _origin(known[-1] if known else None)
@@ -126,7 +126,7 @@ _MOST_BYTES = 4096
 
 
 def token_path(environ: Mapping[str, str]) -> Path:
-    """Give the file as `huggingface_hub` finds it: HF_TOKEN_PATH, HF_HOME, the cache folder."""
+    """Return the file as `huggingface_hub` finds it: HF_TOKEN_PATH, HF_HOME, the cache folder."""
     if named := environ.get("HF_TOKEN_PATH"):
         return Path(named)
     if home := environ.get("HF_HOME"):
@@ -137,7 +137,7 @@ def token_path(environ: Mapping[str, str]) -> Path:
 def token_of_file(
     environ: Mapping[str, str],
 ) -> Iterator[tuple[str, Origin, int] | ConfigProblem]:
-    """Give the token with its place and rank, if there is one, and a word about who can read it."""
+    """Yield the token with its origin and rank, and a warning if others can read it."""
     try:
         path = expanded(token_path(environ))
         token = read_bounded(path, _MOST_BYTES).decode("utf-8", "replace").strip()

@@ -1,8 +1,8 @@
-"""Load all settings: defaults < file < environment < command line.
+"""Loads all settings: defaults < file < environment < command line.
 
-Loading never fails and never writes. What is wrong becomes a `ConfigProblem`, and the value below
-it counts; a provider whose address or key is wrong is closed instead, because another address or
-no key would send a request to the wrong place.
+Loading never fails and never writes. A mistake becomes a `ConfigProblem`, and the value of the
+layer below is used. But a provider with an invalid address or key cannot be used at all, because
+another address or no key would send a request to the wrong server.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,30 +40,30 @@ from ollm_tui.config.validate import fit
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """The settings, where each came from, and what was wrong."""
+    """The settings, their origins, and the problems found."""
 
     config: AppConfig
     path: Path
-    """The settings file, whether it is there or not."""
+    """The settings file, whether it exists or not."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    """By dotted key; a key that is not here has its default."""
+    """By dotted key; a missing key has its default value."""
     problems: tuple[ConfigProblem, ...] = ()
-    """To be said at the start. A provider's undefined variable waits until it is used."""
+    """To be reported at the start. A provider's undefined variable waits until it is used."""
     waiting: tuple[ConfigProblem, ...] = ()
-    """To be said by `ollm config check`, or where the value is used."""
+    """To be reported by `ollm config check`, or where the value is used."""
 
     def origin_of(self, key: str) -> Origin:
-        """Give the place of a value by its dotted key."""
+        """Return the origin of a value by its dotted key."""
         return self.origins.get(key, DEFAULT)
 
     def without_saving(self) -> "LoadedConfig":
-        """Give these settings for a runtime that leaves the saved chats alone."""
+        """Return these settings for a runtime that does not touch the saved chats."""
         chat = self.config.chat.model_copy(update={"save": False})
         return replace(self, config=self.config.model_copy(update={"chat": chat}))
 
     @property
     def all_problems(self) -> tuple[ConfigProblem, ...]:
-        """What `ollm config check` reports: also why configured providers are closed."""
+        """The problems for `ollm config check`, also why configured providers cannot be used."""
         closed = [p.problem for p in self.config.providers.values() if p.problem and not p.preset]
         return tuple(dict.fromkeys([*self.problems, *closed, *self.waiting]))
 
@@ -76,7 +76,7 @@ class _Loading:
         self.problems: list[ConfigProblem] = []
 
     def take(self, said: Iterable[Setting | ConfigProblem]) -> None:
-        """Sort what a source says into settings and problems."""
+        """Sort what a source yields into settings and problems."""
         for item in said:
             if isinstance(item, Setting):
                 self.layers.add(item)
@@ -84,23 +84,23 @@ class _Loading:
                 self.problems.append(item)
 
     def provider_names(self) -> tuple[str, ...]:
-        """Give the built-in providers and all that were named so far, in this order."""
+        """Return the presets and all providers named so far, in this order."""
         named = (said.path[1] for said in self.layers.below(("providers",)) if len(said.path) > 1)
         return tuple(dict.fromkeys([*BUILT_IN_PROVIDERS, *named, *self.failed_names()]))
 
     def failed_names(self) -> tuple[str, ...]:
-        """Give the providers about which something was said that cannot be used."""
+        """Return the providers with settings that cannot be used."""
         paths = (problem.path for problem in self.problems)
         return tuple(path[1] for path in paths if path[:1] == ("providers",) and path[1:])
 
     def assume_defaults(self) -> None:
-        """Lay the defaults of each provider below what was said about it."""
+        """Add the defaults of each provider as the lowest layer."""
         for name in self.provider_names():
             if not any(said.rank == 0 for said in self.layers.below(("providers", name))):
                 self.take(provider_defaults(name))
 
     def origin_of(self, path: KeyPath) -> Origin:
-        """Give the place of a key, or of the first thing said below it."""
+        """Return the origin of a key, or of the first value below it."""
         said = self.layers.top(path) or next(iter(self.layers.below(path)), None)
         return said.origin if said else DEFAULT
 
@@ -108,7 +108,7 @@ class _Loading:
 def load_config(
     paths: AppPaths, environ: Mapping[str, str], flags: Flags | None = None
 ) -> LoadedConfig:
-    """Resolve every setting; see the module for what happens to mistakes."""
+    """Resolve every setting; the module's docstring explains what happens to mistakes."""
     flags = flags or Flags()
     path = config_path(paths, environ, flags.config_path)
     loading = _Loading()
@@ -138,7 +138,7 @@ def load_config(
 
 
 def _settled(path: KeyPath, aliases: Mapping[str, str]) -> KeyPath:
-    """Give the path of a value as `settle_names` leaves it."""
+    """Return the path of a value after `settle_names`."""
     match path:
         case ("models", str(address), *keys):
             return ("models", by_provider(address, aliases), *keys)
@@ -166,12 +166,12 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
 
 
 def _in_order(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
-    """Give the problems of the file in its order, and then the others."""
+    """Return the problems of the file in its order, followed by the others."""
     return tuple(sorted(problems, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
 
 
 def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
-    """Make every path absolute: `~` is the home, and a relative one begins at the settings file."""
+    """Make every path absolute, expanding `~`; relative ones start at the settings file."""
     providers = {
         name: settings.model_copy(update={"ca_file": _whole(settings.ca_file, folder)})
         if settings.ca_file
@@ -180,7 +180,7 @@ def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
     }
     folders = [_whole(path, folder) for path in config.embedded.model_folders]
     embedded = config.embedded.model_copy(update={"model_folders": folders})
-    # A relative root begins where the app was started, as without one.
+    # A relative root starts where the app was started, as it does without the setting.
     root = config.tools.root
     tools = config.tools.model_copy(update={"root": expanded(root) if root else None})
     return config.model_copy(update={"providers": providers, "embedded": embedded, "tools": tools})

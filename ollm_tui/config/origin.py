@@ -9,20 +9,20 @@ KeyPath: TypeAlias = tuple[str, ...]
 Severity: TypeAlias = Literal["error", "warning"]
 _MOST_COMPARED = 200
 _LONGEST_COMPARED = 64
-"""Characters; comparing words takes time with the product of their lengths."""
+"""Characters; the time for comparing words grows with the product of their lengths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One place a value can come from."""
+    """A place that a value can come from."""
 
     kind: Literal["flag", "environment", "file", "default"]
     name: str = ""
-    """The flag as typed, the variable's name or the file's path."""
+    """The flag as typed, the name of the variable or the path of the file."""
     line: int | None = None
 
     def __str__(self) -> str:
-        """Name the place as a person would look it up."""
+        """Name the place so that the user can find it."""
         match self.kind:
             case "default":
                 return "default"
@@ -33,14 +33,14 @@ class Origin:
 
 
 MOST_SAID = 20
-"""Sentences about the settings at the start of a program."""
+"""Problems shown when a program starts."""
 MOST_LISTED = 100
-"""Sentences of `ollm config check`."""
+"""Problems shown by `ollm config check`."""
 DEFAULT = Origin("default")
 
 
 def dotted(path: KeyPath) -> str:
-    """Give a key as it stands in TOML, quoted where it must be."""
+    """Return a key as written in TOML, quoted where necessary."""
     return ".".join(part if _is_bare(part) else f'"{part}"' for part in path)
 
 
@@ -49,7 +49,7 @@ def _is_bare(part: str) -> bool:
 
 
 def in_short(problems: Iterable[object]) -> tuple[str, ...]:
-    """Give the first sentences of many, and where the others are."""
+    """Return the first of many problems, and a note about the others."""
     said = tuple(problems)
     sentences = tuple(map(str, said[:MOST_SAID]))
     left = len(said) - MOST_SAID
@@ -58,38 +58,38 @@ def in_short(problems: Iterable[object]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """One thing wrong with the settings: a sentence that names place and key, never a value."""
+    """One mistake in the settings: a sentence with place and key, but never the value."""
 
     message: str
     origin: Origin
     path: KeyPath = ()
     hint: str | None = None
     find_hint: Callable[[], str | None] | None = field(default=None, compare=False, repr=False)
-    """Looks a hint up where it is shown: comparing words takes long for thousands of mistakes."""
+    """Finds a hint when it is shown, because comparing words for thousands of mistakes is slow."""
     severity: Severity = "error"
     waits: bool = False
-    """Concerns one provider alone and is said where somebody uses it."""
+    """Whether it concerns a single provider and is reported only where that is used."""
 
     @property
     def key(self) -> str | None:
-        """The key in dotted form; None when the whole file is concerned."""
+        """The key in dotted form; None if the whole file is concerned."""
         return dotted(self.path) if self.path else None
 
     def __str__(self) -> str:
-        """Give place, sentence and hint on one line."""
+        """Return place, sentence and hint on one line."""
         place = "" if self.origin.kind == "default" else f"{self.origin}: "
         hint = self.advice
         return f"{place}{self.message}" + (f" {hint}" if hint else "")
 
     @property
     def advice(self) -> str | None:
-        """Give the hint, looked up if need be."""
+        """Return the hint."""
         return self.hint if self.find_hint is None else self.find_hint()
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Give the known word that was probably meant."""
-    # Costs some milliseconds of the start and is only needed after a typing mistake.
+    """Return the known word that was probably meant."""
+    # Costs some milliseconds at the start and is only needed after a typing mistake.
     from difflib import get_close_matches
 
     short = (name for name in islice(known, _MOST_COMPARED) if len(name) <= _LONGEST_COMPARED)
@@ -114,7 +114,7 @@ class Setting:
 
 
 def leaves(values: Mapping[str, object], base: KeyPath = ()) -> Iterator[tuple[KeyPath, object]]:
-    """Give each key of nested tables with its value; an empty table is a value."""
+    """Yield each key of nested tables with its value; an empty table is a value."""
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
             yield from leaves(value, (*base, key))
@@ -123,10 +123,10 @@ def leaves(values: Mapping[str, object], base: KeyPath = ()) -> Iterator[tuple[K
 
 
 class Layers:
-    """All that was said, from which bad values can be taken out so that lower ones show.
+    """All values from all places; dropping an invalid one uncovers the value below it.
 
-    Each key is also filed under every key above it, so that looking up a table takes no longer
-    for all that stands beside it.
+    Each key is also indexed by every key above it, so that finding the values of one table does not
+    depend on the size of the others.
     """
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class Layers:
         self._under: dict[KeyPath, dict[KeyPath, None]] = {}
 
     def add(self, setting: Setting) -> None:
-        """Lay a value over what was said before about the same key."""
+        """Add a value to the layer of its rank."""
         path = setting.path
         if path not in self._stacks:
             self._stacks[path] = []
@@ -145,37 +145,37 @@ class Layers:
         stack.sort(key=lambda said: said.rank)
 
     def top(self, path: KeyPath) -> Setting | None:
-        """Give the value that counts at a key."""
+        """Return the value that wins at a key."""
         stack = self._stacks.get(path)
         return stack[-1] if stack else None
 
     def all_of(self, path: KeyPath) -> tuple[Setting, ...]:
-        """Give everything said about one key, the lowest first."""
+        """Return all values of one key, the lowest first."""
         return tuple(self._stacks.get(path, ()))
 
     def below(self, path: KeyPath) -> tuple[Setting, ...]:
-        """Give the values that count at a key and at every key below it."""
+        """Return the values that win at a key and at every key below it."""
         stacks = (self._stacks[at] for at in self._under.get(path, ()))
         return tuple(stack[-1] for stack in stacks if stack)
 
     def drop(self, setting: Setting) -> None:
-        """Take a value out."""
+        """Remove a value."""
         self._stacks[setting.path].remove(setting)
 
     def counting(self, path: KeyPath) -> Setting | None:
-        """Give the value of a key, unless one above it that is no table hides it."""
+        """Return the winning value of a key, unless a value above it that is no table hides it."""
         said = self.top(path)
         above = (self.top(path[:end]) for end in range(1, len(path)))
         is_hidden = any(one is not None and not isinstance(one.value, Mapping) for one in above)
         return None if is_hidden else said
 
     def winners(self) -> dict[KeyPath, Setting]:
-        """Give the values that count; one that is no table hides what lies below its key."""
+        """Return the values that win; one that is not a table hides what is below its key."""
         found = ((path, self.counting(path)) for path in self._stacks)
         return {path: said for path, said in found if said is not None}
 
     def nested(self) -> dict[str, object]:
-        """Give the values that count as nested tables."""
+        """Return the values that win as nested tables."""
         root: dict[str, object] = {}
         for path, said in sorted(self.winners().items(), key=lambda item: len(item[0])):
             node = root

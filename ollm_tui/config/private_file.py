@@ -19,14 +19,14 @@ _PRIVATE: Final = 0o600
 def write_private(
     path: Path, data: bytes, *, by_way_of: Path | None = None, lasting: bool = True
 ) -> None:
-    """Put `data` in the place of a file, whose folder is made; touches the disk.
+    """Write `data` to a file atomically, making its folder if necessary.
 
-    Another program finds the old file or the new one, never a part of one. `by_way_of` is where
-    the new one lies until it is whole; of its own accord it has a name that nobody else takes.
-    `lasting` forces the bytes to the disk first, for what a power cut must not empty.
+    Other programs see the old file or the new one, never a part. `by_way_of` is the path of the new
+    file until it is complete, by default a unique name. `lasting` forces the bytes to the disk
+    first, so that a power cut cannot leave an empty file.
 
     Raises:
-        OSError: it cannot be written; the old one is still there.
+        OSError: It cannot be written; the old file is still there.
     """
     private_folder(path.parent)
     new = by_way_of or path.with_name(f".{os.urandom(8).hex()}.new")
@@ -48,10 +48,10 @@ def write_private(
 
 
 def open_lock(path: Path) -> int:
-    """Open the file of a lock, or make it, for its owner alone; give the descriptor.
+    """Open or create a lock file for its owner alone, and return the descriptor.
 
     Raises:
-        OSError: it cannot be made, or something that is no file is in its place.
+        OSError: It cannot be created, or something other than a file is in its place.
     """
     descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, follows_links=False)
     with suppress(OSError):  # a disk without modes
@@ -60,7 +60,7 @@ def open_lock(path: Path) -> int:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Take the lock, which ends when the descriptor is closed; False while another holds it."""
+    """Take the lock, which ends when the descriptor is closed; return False if another holds it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -71,7 +71,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def is_named(descriptor: int, path: Path) -> bool:
-    """Whether the file was not taken away between opening and locking."""
+    """Whether the descriptor is still the file of that name."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except OSError:

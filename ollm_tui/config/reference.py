@@ -23,7 +23,7 @@ _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
     "providers": (ProviderSettings, "work"),
     "models": (ModelSettings, '"local://qwen3:8b"'),
 }
-"""Tables of tables: what each holds, and a name for the example."""
+"""Tables of tables: the model of each, and a name for the example."""
 _TYPE_NAMES: Mapping[object, str] = {
     str: "text",
     SecretStr: "text",
@@ -72,7 +72,7 @@ when their server answers or `[providers.NAME]` says anything about them.
 
 
 def example_text() -> str:
-    """Give `config.example.toml`: every key, commented out, with its default or an example."""
+    """Return `config.example.toml`: every key, commented out, with its default or an example."""
     lines = [_EXAMPLE_HEAD]
     lines.extend(_commented(AppConfig))
     for name, model in _tables():
@@ -83,7 +83,7 @@ def example_text() -> str:
 
 
 def _tables() -> Iterator[tuple[str, type[BaseModel] | None]]:
-    """Give each table of the file; None for one whose keys a person chooses."""
+    """Yield each table of the file with its model, or None if the user chooses its keys."""
     for name, field in AppConfig.model_fields.items():
         if name in _NAMED:
             yield name, _NAMED[name][0]
@@ -142,7 +142,7 @@ def _toml(value: object) -> str:
 
 
 def config_page() -> str:
-    """Give the reference page."""
+    """Return the reference page."""
     parts = [_PAGE_HEAD, "## Top level\n", *_rows(AppConfig)]
     for name, model in _tables():
         title = f"[{name}.NAME]" if name in _NAMED else f"[{name}]"
@@ -211,7 +211,7 @@ class ConfigRow:
 
 
 def config_rows(loaded: LoadedConfig) -> list[ConfigRow]:
-    """Give the settings in the schema's order; of providers what is not every provider's."""
+    """Return the settings in the schema's order, leaving out the usual defaults of providers."""
     return [
         ConfigRow(dotted(path), _shown(path, value), str(loaded.origin_of(dotted(path))))
         for path, value in leaves(loaded.config.model_dump())

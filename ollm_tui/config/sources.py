@@ -31,14 +31,14 @@ VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class UndefinedVariableError(ValueError):
-    """A value refers to a variable that is not set, or not to a variable at all."""
+    """A value refers to a variable that is not set, or to something that is not a variable."""
 
 
 def expand(text: str, environ: Mapping[str, str]) -> str:
     """Replace each `${NAME}`.
 
     Raises:
-        UndefinedVariableError: a sentence that names the variable.
+        UndefinedVariableError: The message names the variable.
     """
 
     def replace(match: re.Match[str]) -> str:
@@ -58,7 +58,7 @@ def expand_all(value: object, environ: Mapping[str, str]) -> object:
     """Replace references in a text, or in every text of a list or table.
 
     Raises:
-        UndefinedVariableError: as `expand`.
+        UndefinedVariableError: As `expand`.
     """
     match value:
         case str():
@@ -77,7 +77,7 @@ _NAMED_KEY: Mapping[str, str] = {"providers": "api_key_env", "hub": "token_env"}
 
 
 def file_settings(file: TomlFile, environ: Mapping[str, str]) -> Iterator[Setting | ConfigProblem]:
-    """Give what the file says, its references to the environment replaced."""
+    """Yield the settings of the file, with references to the environment replaced."""
     if file.problem is not None:
         yield file.problem
     for written, value in leaves(file.values):
@@ -90,12 +90,12 @@ def file_settings(file: TomlFile, environ: Mapping[str, str]) -> Iterator[Settin
 
 
 def _key_id(path: KeyPath) -> KeyPath:
-    """Take `[keymap] chat.send = ...` for `"chat.send" = ...`: ids of actions hold dots."""
+    """Read `[keymap] chat.send = ...` as `"chat.send" = ...`, because ids contain dots."""
     return (path[0], ".".join(path[1:])) if path[0] == "keymap" and len(path) > 1 else path
 
 
 def exposure(file: TomlFile) -> ConfigProblem | None:
-    """Warn of a key that other users of the machine can read."""
+    """Warn about a key that other users of the machine can read."""
     literal = next(
         (path for path, value in leaves(file.values) if _is_literal_key(path, value)), None
     )
@@ -133,7 +133,7 @@ ENVIRONMENT_RANK = 2
 def environment_settings(
     environ: Mapping[str, str], provider_names: frozenset[str]
 ) -> Iterator[Setting | ConfigProblem]:
-    """Give what the environment says; OLLM_ variables win over those of the engines."""
+    """Yield the settings of the environment; OLLM_ variables win over those of the engines."""
     for name, path in ENGINE_VARIABLES.items():
         if environ.get(name, "").strip():
             yield Setting(path, environ[name], Origin("environment", name), ENVIRONMENT_RANK)
@@ -150,7 +150,7 @@ def environment_settings(
 def _own_variable(
     source: EnvSettingsSource, name: str, value: str, provider_names: frozenset[str]
 ) -> Iterator[Setting | ConfigProblem]:
-    """Read one variable alone, so that a bad one spoils no other and its name is known."""
+    """Read one variable alone, so that an invalid one spoils no other."""
     origin = Origin("environment", name)
     path = tuple(name[len(ENVIRONMENT_PREFIX) :].lower().split(NESTING))
     source.env_vars = {name.lower(): value}
@@ -178,7 +178,7 @@ def _unknown(name: str, origin: Origin) -> ConfigProblem:
 
 
 def _known_provider(path: KeyPath, names: frozenset[str]) -> KeyPath:
-    """Find the provider a variable means: shells allow neither capitals' difference nor `-`."""
+    """Find the provider that a variable means: shells allow neither case differences nor `-`."""
     if len(path) < 3 or path[0] != "providers":
         return path
     meant = next(
@@ -191,7 +191,7 @@ FLAG_RANK = 3
 
 
 def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProblem]:
-    """Give what the command line says; host and key go to the provider it chooses."""
+    """Yield the settings of the command line; host and key go to the chosen provider."""
     yield from _empty(flags)
     model, provider = flags.model or None, flags.provider
     if model and provider and "://" not in model:
@@ -213,7 +213,7 @@ def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProb
 
 
 def _empty(flags: Flags) -> Iterator[ConfigProblem]:
-    """Refuse a name that is empty, as an unset variable of a script leaves it."""
+    """Reject an empty name, such as from an unset variable in a script."""
     for value, name, path in (
         (flags.model, "--model", ("model",)),
         (flags.provider, "--provider", ("provider",)),
@@ -225,7 +225,7 @@ def _empty(flags: Flags) -> Iterator[ConfigProblem]:
 
 
 def newer_provider(layers: Layers) -> Iterator[Setting]:
-    """Leave out the model of another provider than the one that a higher place names."""
+    """Drop the model of another provider than the one that a higher layer names."""
     model, provider = layers.top(("model",)), layers.top(("provider",))
     if model is None or provider is None or provider.rank <= model.rank:
         return
@@ -237,7 +237,7 @@ def newer_provider(layers: Layers) -> Iterator[Setting]:
 
 
 def _aliased(name: str, layers: Layers) -> str:
-    """Give the provider that a name means; a configured one takes the alias of that name."""
+    """Return the provider that a name means; a configured provider wins over an alias."""
     if layers.below(("providers", name)):
         return name
     alias = layers.top(("aliases", name))
@@ -263,7 +263,7 @@ def _connection(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProble
 
 
 def chosen_provider(flags: Flags, layers: Layers) -> str:
-    """Give the instance that host and key belong to: named, else in the model, else configured."""
+    """Return the provider that host and key are for."""
     scheme, mark, _ = (flags.model or "").partition("://")
     configured = layers.top(("provider",))
     in_config = configured.value if configured and isinstance(configured.value, str) else None

@@ -14,7 +14,7 @@ _MOST_ROUNDS = 50
 
 
 def fit(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
-    """Give the settings and what had to be left out; a lower layer shows where one was."""
+    """Return the valid settings and a problem for each value that had to be dropped."""
     problems: dict[str, ConfigProblem] = {}
     for _ in range(_MOST_ROUNDS):
         try:
@@ -24,7 +24,7 @@ def fit(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
         for culprit, detail in _culprits(layers, details):
             layers.drop(culprit)
             problem = explain(detail, culprit.path, culprit.origin, culprit.value)
-            # An unknown table is one mistake, however much stands in it.
+            # An unknown table is one mistake, however much it contains.
             problems.setdefault(problem.message, problem)
     return AppConfig(), [*problems.values()]
 
@@ -32,7 +32,7 @@ def fit(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
 def _culprits(
     layers: Layers, details: Iterable[ErrorDetails]
 ) -> Iterable[tuple[Setting, ErrorDetails]]:
-    """Find the value behind each complaint, each once: unions complain once per member."""
+    """Find the value behind each complaint, once each: unions complain once per member."""
     found: dict[tuple[str, ...], tuple[Setting, ErrorDetails]] = {}
     for detail in details:
         for culprit in _culprit(layers, tuple(str(part) for part in detail["loc"])):
@@ -45,7 +45,7 @@ def _culprit(layers: Layers, place: tuple[str, ...]) -> tuple[Setting, ...]:
         said = layers.counting(place[:end])
         if said is not None:
             return (said,)
-    # A table is wrong as a whole: everything a person said in it goes.
+    # A table is invalid as a whole: everything that the user set in it is dropped.
     return tuple(said for said in layers.below(place) if said.rank > 0)
 
 
@@ -80,7 +80,7 @@ _BOUNDS: Mapping[str, tuple[str, str]] = {
 def explain(
     error: ErrorDetails, path: KeyPath, origin: Origin, value: object = None
 ) -> ConfigProblem:
-    """Say what is wrong at `path`; the value itself is never repeated."""
+    """Describe the mistake at `path`, without repeating the value."""
     if error["type"] == "extra_forbidden":
         return _unknown_key(path[: len(error["loc"])], origin)
     return ConfigProblem(
@@ -92,7 +92,7 @@ def explain(
 
 
 def _meant(error: ErrorDetails, value: object) -> str | None:
-    """Give the choice that was probably meant."""
+    """Return the choice that was probably meant."""
     place = error["loc"][-1]
     if isinstance(value, list) and isinstance(place, int):
         value = value[place]
@@ -128,7 +128,7 @@ def _known_here(path: KeyPath) -> str | None:
 
 
 def known_keys(table: KeyPath) -> tuple[str, ...]:
-    """Give the keys a table may have; the whole file's for the empty path."""
+    """Return the keys that a table may have; those of the whole file for the empty path."""
     model: type[BaseModel] = AppConfig
     steps = iter(table)
     for part in steps:

@@ -1,7 +1,7 @@
-"""What a model can do and how that is known: said by the engine, set by a person, or assumed; pure.
+"""What a model can do: set by the user, reported by its engine, or assumed from its name; pure.
 
-Whoever has to know asks `capabilities_of`. A person's word counts more than the engine's, and what
-neither says is guessed from the name. A guess is for showing: nothing is kept from a model by it.
+`capabilities_of` resolves it in this order. An assumption is only shown: no feature is withheld
+from a model because of one.
 """
 
 import re
@@ -34,12 +34,12 @@ _GUESSES: Mapping[Ability, re.Pattern[str]] = MappingProxyType(
     }
 )
 _GUESSED_LENGTH = 200
-"""Characters of a name that are looked at."""
+"""Number of characters of a name that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact(Generic[Value]):
-    """A value, None while nobody has an idea, and who says so."""
+    """A value, None if it is unknown, and its source."""
 
     value: Value | None
     source: Source
@@ -47,24 +47,24 @@ class Fact(Generic[Value]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What is held of one model."""
+    """What is assumed or known about one model."""
 
     vision: Fact[bool]
     tools: Fact[bool]
     thinking: Fact[bool]
     embedding: Fact[bool]
     context: Fact[int]
-    """The window in use, in tokens."""
+    """The context window in use, in tokens."""
 
     def ability(self, name: Ability) -> Fact[bool]:
-        """Give one ability by its name."""
+        """Return one ability by its name."""
         fact: Fact[bool] = getattr(self, name)
         return fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What a person set of a model; None is nothing."""
+    """What the user set for a model; None for what is not set."""
 
     vision: bool | None = None
     tools: bool | None = None
@@ -73,7 +73,7 @@ class Said:
 
 
 def capabilities_of(info: ModelInfo) -> Capabilities:
-    """Resolve what is known of a model: set, else told by the engine, else assumed."""
+    """Resolve what is known about a model: set, else reported, else assumed."""
     window = info.context
     is_set = "context" in info.chosen
     return Capabilities(
@@ -86,7 +86,7 @@ def capabilities_of(info: ModelInfo) -> Capabilities:
 
 
 def with_said(info: ModelInfo, said: Said) -> ModelInfo:
-    """Give a model's description as a person corrects it; `chosen` tells what was corrected."""
+    """Return a model's description with the user's settings; `chosen` names what was set."""
     wishes: dict[Ability, bool | None] = {
         "vision": said.vision,
         "tools": said.tools,
@@ -134,7 +134,7 @@ def _has(capability: ModelCapability | None, name: Ability) -> bool:
 
 
 def abilities_told(info: ModelInfo) -> frozenset[str]:
-    """Give the abilities that the engine spoke about, whether it has them or not."""
+    """Return the abilities that the engine reported, whether present or absent."""
     if info.told is not None:
         return info.told
     capability = info.capability or ModelCapability()
@@ -144,7 +144,7 @@ def abilities_told(info: ModelInfo) -> frozenset[str]:
 
 
 def is_described(info: ModelInfo) -> bool:
-    """Whether a listing says all that the engine knows of a model's abilities."""
+    """Whether a listing has everything that the engine knows about a model's abilities."""
     return info.capability is not None and (info.told is None or info.told >= set(ABILITIES))
 
 
