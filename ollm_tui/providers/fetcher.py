@@ -1,31 +1,30 @@
-"""Files over HTTP: each body is read by a child task, and redirects are followed by hand.
+"""Files and replies over HTTP: each answer is read by a child task, redirects are followed by hand.
 
-There is one client for each combination of proxy and certificates, not for each server, so that
-redirects cost nothing. The token goes only to the origin of the first request. A query, which
-may be a key, is sent behind everything that logs addresses.
+A client is made for each way to a server (which proxy, which certificates), not for each server,
+so that what redirects name costs nothing. The token goes to the origin that was asked first, and
+to no other; a query, which may be a key, is sent past everything that logs addresses.
 """
 
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from http import HTTPStatus
+from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import anyio
 import httpx
 from anyio.abc import TaskGroup
 
-from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
 from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
-from ollm_tui.providers.base_url import is_plain_local, shown_address, url_secrets
+from ollm_tui.providers.base_url import is_plain_local, url_secrets
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
 from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import Endpoint, fault, too_long
 from ollm_tui.providers.proxy import proxy_for
+from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many, userinfo
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -33,146 +32,23 @@ from ollm_tui.providers.spec import ProviderSpec
 MOST_REDIRECTS = 5
 MOST_HEAD_BYTES = 64 * 1024
 LAST_LOOK_S = 0.1
-"""Grace for a time limit that ran out while the program itself was held up."""
+"""A clock that ran out while the program was held up is believed when nothing has come."""
 CLOSE_S = 2.0
-MOST_URL_BYTES = 8 * 1024
-_STATUSES = frozenset(
-    {
-        HTTPStatus.MOVED_PERMANENTLY,
-        HTTPStatus.FOUND,
-        HTTPStatus.SEE_OTHER,
-        HTTPStatus.TEMPORARY_REDIRECT,
-        HTTPStatus.PERMANENT_REDIRECT,
-    }
-)
-_KEPT = "%/?:@!$&'()*+,;=~-._[]"
-"""Characters of an address that are not percent-encoded: a header holds ASCII only."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hop:
-    """One server on the way to a file."""
-
-    parts: SplitResult = field(repr=False)
-    """Without name, password and fragment."""
-    knows_caller: bool
-    """Whether the token may be sent to it."""
-
-    @property
-    def url(self) -> str:
-        """The URL without its query, which may hold a secret."""
-        return urlunsplit(self.parts._replace(query=""))
-
-    @property
-    def origin(self) -> tuple[str, str, int | None]:
-        """Scheme, host and port."""
-        scheme = self.parts.scheme
-        return scheme, self.parts.hostname or "", self.parts.port or STANDARD_PORTS[scheme]
-
-    def place(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
-        """Return how messages name this server."""
-        address = shown_address(self.url)
-        return Endpoint(
-            provider="",
-            label=address,
-            address=address,
-            start_hint="Check the address and the network.",
-            proxy=shown_address(proxy) if proxy else "",
-            secrets=secrets,
-        )
-
-
-def first_hop(url: str) -> Hop:
-    """Parse the URL to fetch.
-
-    Raises:
-        AIError: BAD_REQUEST if it is not the address of a web server.
-    """
-    parts = _checked(url)
-    if parts is None:
-        raise AIError(
-            ErrorCode.BAD_REQUEST,
-            "The address of the file is not usable.",
-            hint="Write it like https://example.com/model.gguf.",
-        )
-    return Hop(parts=parts, knows_caller=True)
-
-
-def is_redirect(status: int, location: str | None) -> bool:
-    """Whether a reply is a redirect."""
-    return status in _STATUSES and bool(location)
-
-
-def next_hop(hop: Hop, location: str, place: Endpoint) -> Hop:
-    """Follow a redirect; the token stays with the origin of the first request.
-
-    Raises:
-        AIError: It is invalid, or leads away from HTTPS.
-    """
-    base = urlunsplit(hop.parts)
-    parts = _checked(_joined(base, location)) if len(location) <= MOST_URL_BYTES else None
-    if parts is None:
-        raise _refused(place, "a redirect to what is no address of a web server")
-    if hop.parts.scheme == "https" and parts.scheme != "https":
-        raise _refused(place, f"a redirect without encryption, to {shown_address(parts.geturl())}")
-    there = replace(hop, parts=parts)
-    return replace(there, knows_caller=hop.knows_caller and there.origin == hop.origin)
-
-
-def too_many(place: Endpoint, followed: int) -> AIError:
-    """Make the error for too many redirects."""
-    return _refused(place, f"more than {followed} redirects")
-
-
-def userinfo(url: str) -> tuple[str, str] | None:
-    """Return user name and password of a URL, or None if it has none."""
-    parts = urlsplit(url)
-    if parts.username is None:
-        return None
-    return unquote(parts.username), unquote(parts.password or "")
-
-
-def _refused(place: Endpoint, what: str) -> AIError:
-    return place.error(
-        ErrorCode.SERVICE_UNAVAILABLE,
-        f"{place.address} answered with {what}, which was not followed.",
-        "Check the address: it may belong to another program, a proxy or a login page.",
-        fault="redirect",
-    )
-
-
-def _joined(base: str, location: str) -> str:
-    try:
-        return urljoin(base, location)
-    except ValueError:
-        return ""
-
-
-def _checked(url: str) -> SplitResult | None:
-    """Split a URL; return None if it cannot be requested."""
-    if len(url) > MOST_URL_BYTES or any(ord(sign) <= 0x20 or ord(sign) == 0x7F for sign in url):
-        return None
-    parts = split_web_url(url)
-    return parts and parts._replace(
-        netloc=parts.netloc.rpartition("@")[2],
-        path=quote(parts.path, safe=_KEPT) or "/",
-        fragment="",
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchClocks:
-    """Time limits for a server, in seconds."""
+    """How long a server may take, in seconds."""
 
     connect_s: float = 5
     first_byte_s: float = 60
-    """Until the head of a reply has arrived, for each redirect anew."""
+    """Until the head of an answer has come, at each place on the way."""
     idle_s: float = 60
     """Between two pieces of the body."""
 
 
 class HttpFetcher:
-    """Fetches files from any server; implements `protocol.fetch.Fetcher`."""
+    """Ask any server for files; implements `protocol.fetch.Fetcher`."""
 
     def __init__(self, clocks: FetchClocks = FetchClocks()) -> None:
         self._clocks = clocks
@@ -181,7 +57,7 @@ class HttpFetcher:
 
     @asynccontextmanager
     async def fetch(self, request: FetchRequest) -> AsyncIterator[Fetched]:
-        """Send a request; redirects are followed if it allows any, else returned as the reply."""
+        """Ask, and follow redirects; a redirect is an answer only where none is to be followed."""
         with single_error():
             async with anyio.create_task_group() as group:
                 answer = await self._follow(group, request)
@@ -278,7 +154,7 @@ class HttpFetcher:
 
 
 class _Answer:
-    """A reply whose body comes from a child task; implements `protocol.fetch.Fetched`."""
+    """An answer whose body comes from a child task; implements `protocol.fetch.Fetched`."""
 
     def __init__(
         self,
@@ -298,16 +174,16 @@ class _Answer:
         self.first_headers = first_headers
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """Return the body as it arrives."""
+        """Give the body as it comes."""
         return _Pieces(self._exchange, self._place, self._idle_s)
 
     def dispose(self) -> None:
-        """Close the connection and read nothing more."""
+        """Close the connection and take nothing more."""
         self._exchange.dispose()
 
 
 class _Pieces(AsyncIterator[bytes]):
-    """The body of a reply; time only counts while the reader waits for more."""
+    """The body of one answer; the clock runs only while somebody waits for more."""
 
     def __init__(self, exchange: ResponseReader, place: Endpoint, idle_s: float) -> None:
         self._exchange = exchange
@@ -351,6 +227,6 @@ def _bounded(head: Head, place: Endpoint) -> Head:
 
 
 def _secrets(request: FetchRequest, hop: Hop) -> tuple[str, ...]:
-    """Return what no message may contain: the token, passwords and the values of queries."""
+    """Give what no message may hold: the token, passwords and the values of queries."""
     of_urls = (*url_secrets(request.url), *url_secrets(hop.parts.geturl()))
     return tuple(found for found in (request.token or "", *of_urls) if len(found) >= SHORTEST)

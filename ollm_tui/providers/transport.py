@@ -1,21 +1,18 @@
-"""The HTTP client of one adapter, for streams and for small JSON replies.
+"""The HTTP client of one adapter, and its two ways to ask: a stream, or a small JSON reply.
 
-The client is made on first use. Requests go only to the server's own scheme, host and port, and
-redirects are not followed, so a key stays with its origin.
+The client is made on first use. Nothing is sent but to the server's own scheme, host and port, and
+no redirect is followed, so a key stays with its origin.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import anyio
-import anyio.lowlevel
 import httpx
 from anyio.abc import TaskGroup
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
-from ollm_tui.decode.json_pieces import SLICE, json_slices
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -26,6 +23,7 @@ from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import Endpoint, fault, slow_reply, too_long, web_page
 from ollm_tui.providers.proxy import proxy_for
+from ollm_tui.providers.request_body import encoded_body
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -34,11 +32,11 @@ MAX_REPLY_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 256 * 1024
 CLOSE_S = 2.0
 COUNT_S = 1.0
-"""How long a server may count tokens before the prompt goes on with an estimate."""
+"""How long a server may count tokens: a prompt waits for it, and an estimate stands in."""
 
 
 class Transport:
-    """Connects to one server.
+    """Talk to one server.
 
     `place` is how messages name it, without its address; `keys` are the headers that identify
     the caller.
@@ -71,12 +69,12 @@ class Transport:
     async def start(
         self, group: TaskGroup, method: str, path: str, body: JsonMapping | None = None
     ) -> ResponseReader:
-        """Send a request from a child task of `group`, which also reads and closes the response.
+        """Send a request from a child task of `group`, which also reads and closes it.
 
-        The request is under way when this returns.
+        It is on its way when this returns; making a large one takes a moment.
 
         Raises:
-            AIError: BAD_REQUEST if the request cannot be made.
+            AIError: BAD_REQUEST when the request cannot be made.
         """
         content = None if body is None else await encoded_body(body, self.place)
         client = await self._opened()
@@ -87,7 +85,7 @@ class Transport:
         except (httpx.InvalidURL, ValueError) as error:
             raise fault(httpx.InvalidURL(str(error)), self.place, answered=False) from error
         if _origin(request.url) != _origin(httpx.URL(self.url)):
-            # The client adds the keys to everything it sends.
+            # The client adds the keys to whatever it sends.
             raise fault(httpx.InvalidURL("another server"), self.place, answered=False)
         exchange = ResponseReader(client, request, self.place)
         group.start_soon(exchange.run)
@@ -102,10 +100,10 @@ class Transport:
         within_s: float | None = None,
         most_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
-        """Request a small reply and parse it; an empty one is None.
+        """Ask for a small reply and parse it; an empty one is None.
 
         Raises:
-            AIError: Any failure, including a timeout.
+            AIError: any failure, in time too.
         """
         limit = self.spec.list_timeout_s if within_s is None else within_s
         reply: JsonValue = None
@@ -186,7 +184,7 @@ def _user(url: str) -> httpx.BasicAuth | None:
 
 
 def _plain(url: str) -> str:
-    """Return a URL without user name, password and query, which the client adds itself."""
+    """Give a URL without name, password and query: the client knows these and adds them."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
@@ -196,30 +194,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _secrets(spec: ProviderSpec, *urls: str) -> tuple[str, ...]:
-    """Return what no message may contain: keys, headers, passwords and the values of a query."""
+    """Give what no message may hold: keys, headers, passwords and the values of a query."""
     of_urls = (secret for url in urls for secret in url_secrets(url))
     found = (spec.api_key or "", *of_urls, *spec.headers.values())
     return tuple(secret for secret in found if len(secret) >= SHORTEST)
-
-
-async def encoded_body(body: JsonMapping, place: Endpoint) -> bytes:
-    """Encode a request in slices, to keep the event loop responsive; lone surrogates become U+FFFD.
-
-    Raises:
-        AIError: BAD_REQUEST for what JSON cannot represent.
-    """
-    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-    slices: list[bytes] = []
-    try:
-        for part in json_slices(dict(body), encoder):
-            slices.append(part)
-            if len(part) >= SLICE:
-                await anyio.lowlevel.checkpoint()
-    except (RecursionError, ValueError) as error:
-        raise place.error(
-            ErrorCode.BAD_REQUEST,
-            f"The request cannot be written as JSON: {error}.",
-            None,
-            fault="request",
-        ) from error
-    return b"".join(slices)

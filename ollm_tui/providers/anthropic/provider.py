@@ -17,9 +17,10 @@ from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read
 from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
 from ollm_tui.providers.base import gather
 from ollm_tui.providers.base_url import openai_url
+from ollm_tui.providers.default_keys import with_default_keys
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.left_out import Say, unsaid
-from ollm_tui.providers.spec import ProviderSpec, with_default_keys
+from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, StreamDecoder, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import COUNT_S, Transport

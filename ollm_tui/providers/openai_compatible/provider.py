@@ -11,6 +11,7 @@ from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base import gather
 from ollm_tui.providers.base_url import join, openai_url, server_root
+from ollm_tui.providers.default_keys import with_default_keys
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.adapt import Refusals
@@ -20,7 +21,7 @@ from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, wi
 from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_listed
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.to_wire import chat_body
-from ollm_tui.providers.spec import ProviderSpec, with_default_keys
+from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Preparation, RequestPlan, answer_stream
 from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import Transport

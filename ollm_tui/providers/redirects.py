@@ -1,0 +1,134 @@
+"""Where a request goes, and where a redirect may lead it; pure."""
+
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
+
+from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.providers.base_url import shown_address
+from ollm_tui.providers.http_faults import Endpoint
+
+MOST_URL_BYTES = 8 * 1024
+_STATUSES = frozenset(
+    {
+        HTTPStatus.MOVED_PERMANENTLY,
+        HTTPStatus.FOUND,
+        HTTPStatus.SEE_OTHER,
+        HTTPStatus.TEMPORARY_REDIRECT,
+        HTTPStatus.PERMANENT_REDIRECT,
+    }
+)
+_KEPT = "%/?:@!$&'()*+,;=~-._[]"
+"""What of an address stays as it is: the rest is coded, as a header holds ASCII alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """One place on the way to a file."""
+
+    parts: SplitResult = field(repr=False)
+    """Without name, password and fragment."""
+    knows_caller: bool
+    """Whether it may be told who asks."""
+
+    @property
+    def url(self) -> str:
+        """The address without its query, which may hold a secret."""
+        return urlunsplit(self.parts._replace(query=""))
+
+    @property
+    def origin(self) -> tuple[str, str, int | None]:
+        """Scheme, host and port."""
+        scheme = self.parts.scheme
+        return scheme, self.parts.hostname or "", self.parts.port or STANDARD_PORTS[scheme]
+
+    def place(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
+        """Give how messages name this server."""
+        address = shown_address(self.url)
+        return Endpoint(
+            provider="",
+            label=address,
+            address=address,
+            start_hint="Check the address and the network.",
+            proxy=shown_address(proxy) if proxy else "",
+            secrets=secrets,
+        )
+
+
+def first_hop(url: str) -> Hop:
+    """Read the address that is asked for.
+
+    Raises:
+        AIError: BAD_REQUEST when it is no address of a web server.
+    """
+    parts = _checked(url)
+    if parts is None:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            "The address of the file is not usable.",
+            hint="Write it like https://example.com/model.gguf.",
+        )
+    return Hop(parts=parts, knows_caller=True)
+
+
+def is_redirect(status: int, location: str | None) -> bool:
+    """Whether an answer leads elsewhere."""
+    return status in _STATUSES and bool(location)
+
+
+def next_hop(hop: Hop, location: str, place: Endpoint) -> Hop:
+    """Follow a redirect; who asks is told further on only at the place that was asked first.
+
+    Raises:
+        AIError: it leads nowhere, or away from HTTPS.
+    """
+    base = urlunsplit(hop.parts)
+    parts = _checked(_joined(base, location)) if len(location) <= MOST_URL_BYTES else None
+    if parts is None:
+        raise _refused(place, "a redirect to what is no address of a web server")
+    if hop.parts.scheme == "https" and parts.scheme != "https":
+        raise _refused(place, f"a redirect without encryption, to {shown_address(parts.geturl())}")
+    there = replace(hop, parts=parts)
+    return replace(there, knows_caller=hop.knows_caller and there.origin == hop.origin)
+
+
+def too_many(place: Endpoint, followed: int) -> AIError:
+    """The way has no end."""
+    return _refused(place, f"more than {followed} redirects")
+
+
+def userinfo(url: str) -> tuple[str, str] | None:
+    """Give the name and the password of an address that has them."""
+    parts = urlsplit(url)
+    if parts.username is None:
+        return None
+    return unquote(parts.username), unquote(parts.password or "")
+
+
+def _refused(place: Endpoint, what: str) -> AIError:
+    return place.error(
+        ErrorCode.SERVICE_UNAVAILABLE,
+        f"{place.address} answered with {what}, which was not followed.",
+        "Check the address: it may belong to another program, a proxy or a login page.",
+        fault="redirect",
+    )
+
+
+def _joined(base: str, location: str) -> str:
+    try:
+        return urljoin(base, location)
+    except ValueError:
+        return ""
+
+
+def _checked(url: str) -> SplitResult | None:
+    """Divide an address; None for one that cannot be asked."""
+    if len(url) > MOST_URL_BYTES or any(ord(sign) <= 0x20 or ord(sign) == 0x7F for sign in url):
+        return None
+    parts = split_web_url(url)
+    return parts and parts._replace(
+        netloc=parts.netloc.rpartition("@")[2],
+        path=quote(parts.path, safe=_KEPT) or "/",
+        fragment="",
+    )
