@@ -116,22 +116,22 @@ def closes(problem: ConfigProblem) -> bool:
 def configured(layers: Layers) -> frozenset[str]:
     """Return the providers that have any setting other than a key in the environment."""
     return frozenset(
-        said.path[1]
-        for said in layers.below(("providers",))
-        if said.rank > 0 and said.path[1:] and said.origin.name not in _KEY_VARIABLES
+        setting.path[1]
+        for setting in layers.below(("providers",))
+        if setting.rank > 0 and setting.path[1:] and setting.origin.name not in _KEY_VARIABLES
     )
 
 
 def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigProblem | None:
     path: KeyPath = ("providers", name)
-    said = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
+    first_origin = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
     # A plugin decides itself whether it needs an address.
     is_plugin = settings.kind not in BUILT_IN_KINDS
     has_address = settings.kind == "embedded" or settings.kind in SERVICES or is_plugin
     if not has_address and not settings.addresses:
         return ConfigProblem(
             f"The provider `{name}` has no address.",
-            said,
+            first_origin,
             (*path, "base_url"),
             hint=f"Set base_url below [providers.{name}], or use --provider {name} --host URL.",
         )
@@ -140,7 +140,7 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
         return None
     at = (*path, "ca_file")
     named = layers.top(at)
-    origin = said if named is None else named.origin
+    origin = first_origin if named is None else named.origin
     return ConfigProblem(f"`{dotted(at)}` names a file that cannot be used: {why}.", origin, at)
 
 
@@ -189,8 +189,8 @@ def _nowhere(
         return f"Did you mean `{near}`?" if near else f"Available: {known}."
 
     origin = origin_of(path)
-    place = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"
-    words = f"{place} names an unknown provider."
+    subject = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"
+    words = f"{subject} names an unknown provider."
     return ConfigProblem(words, origin, path, find_hint=find_hint)
 
 
@@ -206,8 +206,8 @@ def settle_names(config: AppConfig) -> AppConfig:
         for alias, target in config.aliases.items()
         if target in providers and alias not in providers
     }
-    models = {by_provider(name, aliases): said for name, said in config.models.items()}
-    models |= {name: said for name, said in config.models.items() if name in models}
+    models = {by_provider(name, aliases): overrides for name, overrides in config.models.items()}
+    models |= {name: overrides for name, overrides in config.models.items() if name in models}
     update = {"providers": providers, "aliases": aliases, "models": models}
     return config.model_copy(update=update)
 

@@ -32,52 +32,55 @@ def prepare(layers: Layers, name: str, environ: Mapping[str, str]) -> Iterator[C
     base: KeyPath = ("providers", name)
     yield from _addresses(layers, name)
     yield from _proxies(layers, name)
-    yield from _strays(layers, name)
-    _chosen(layers, name)
+    yield from _drop_misdirected_keys(layers, name)
+    _keep_highest_addresses(layers, name)
     yield from _named_key(layers, base, environ)
-    for said in layers.below(base):
-        is_secret = said.path[2:3] in (("api_key",), ("headers",))
-        if is_secret and isinstance(said.value, str) and _CONTROL.search(said.value):
-            layers.drop(said)
-            yield _problem(said, "holds a line break or another control character.")
+    for setting in layers.below(base):
+        is_secret = setting.path[2:3] in (("api_key",), ("headers",))
+        if is_secret and isinstance(setting.value, str) and _CONTROL.search(setting.value):
+            layers.drop(setting)
+            yield setting_problem(setting, "holds a line break or another control character.")
 
 
-def _problem(said: Setting, complaint: str) -> ConfigProblem:
-    return ConfigProblem(f"`{dotted(said.path)}` {complaint}", said.origin, said.path)
+def setting_problem(setting: Setting, complaint: str) -> ConfigProblem:
+    """Make the problem of one value, named by its key."""
+    return ConfigProblem(f"`{dotted(setting.path)}` {complaint}", setting.origin, setting.path)
 
 
 def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     kind = layers.top(("providers", name, "kind"))
     for key in ADDRESSES:
         path: KeyPath = ("providers", name, key)
-        for said in layers.all_of(path):
-            texts = _urls(said)
-            if len(texts) != (len(said.value) if isinstance(said.value, list) else 1):
+        for setting in layers.all_of(path):
+            texts = _urls(setting)
+            if len(texts) != (len(setting.value) if isinstance(setting.value, list) else 1):
                 continue  # the schema says it better
-            layers.drop(said)
+            layers.drop(setting)
             try:
-                urls = [_read_address(text, name, kind, said.origin) for text in texts]
+                urls = [_read_address(text, name, kind, setting.origin) for text in texts]
             except ValueError as error:
-                typed = said.origin.name if said.origin.kind == "flag" else f"`{dotted(path)}`"
-                yield ConfigProblem(f"{typed}: {error}", said.origin, path)
+                typed = (
+                    setting.origin.name if setting.origin.kind == "flag" else f"`{dotted(path)}`"
+                )
+                yield ConfigProblem(f"{typed}: {error}", setting.origin, path)
             else:
-                value = list(dict.fromkeys(urls)) if isinstance(said.value, list) else urls[0]
-                layers.add(Setting(path, value, said.origin, said.rank))
-                yield from without_scheme(said, dict(zip(texts, urls, strict=True)))
+                value = list(dict.fromkeys(urls)) if isinstance(setting.value, list) else urls[0]
+                layers.add(Setting(path, value, setting.origin, setting.rank))
+                yield from without_scheme(setting, dict(zip(texts, urls, strict=True)))
 
 
-def without_scheme(said: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
+def without_scheme(setting: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
     """Warn about an address in the file without a scheme, which may or may not be encrypted.
 
     `written` maps each address as written to the URL that it is taken for.
     """
-    taken = [url for address, url in written.items() if "://" not in address]
-    if said.origin.kind == "file" and taken:
+    assumed = [url for address, url in written.items() if "://" not in address]
+    if setting.origin.kind == "file" and assumed:
         yield ConfigProblem(
-            f"`{dotted(said.path)}` has an address without http:// or https:// in front.",
-            said.origin,
-            said.path,
-            hint=f"It is taken as {shown_url(taken[0])}; write which one is meant.",
+            f"`{dotted(setting.path)}` has an address without http:// or https:// in front.",
+            setting.origin,
+            setting.path,
+            hint=f"It is taken as {shown_url(assumed[0])}; write which one is meant.",
             severity="warning",
             waits=True,
         )
@@ -94,61 +97,61 @@ def _read_address(text: str, name: str, kind: Setting | None, origin: Origin) ->
 
 def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     path: KeyPath = ("providers", name, "proxy")
-    for said in layers.all_of(path):
-        if not isinstance(said.value, str):
+    for setting in layers.all_of(path):
+        if not isinstance(setting.value, str):
             continue  # as above
-        layers.drop(said)
-        text = said.value.strip().lower()
+        layers.drop(setting)
+        text = setting.value.strip().lower()
         try:
-            proxy = text if text == NO_PROXY else server_url(said.value)
+            proxy = text if text == NO_PROXY else server_url(setting.value)
         except ValueError as error:
-            yield ConfigProblem(f"`{dotted(path)}`: {error}", said.origin, path)
+            yield ConfigProblem(f"`{dotted(path)}`: {error}", setting.origin, path)
         else:
-            layers.add(Setting(path, proxy, said.origin, said.rank))
-            yield from without_scheme(said, {said.value: proxy} if proxy != NO_PROXY else {})
+            layers.add(Setting(path, proxy, setting.origin, setting.rank))
+            yield from without_scheme(setting, {setting.value: proxy} if proxy != NO_PROXY else {})
 
 
-def _chosen(layers: Layers, name: str) -> None:
+def _keep_highest_addresses(layers: Layers, name: str) -> None:
     """Keep only the addresses of the highest layer, single and pooled ones together."""
-    for said in _of_addresses(layers, name):
-        if said.rank < max(other.rank for other in _of_addresses(layers, name)):
-            layers.drop(said)
+    for setting in _of_addresses(layers, name):
+        if setting.rank < max(other.rank for other in _of_addresses(layers, name)):
+            layers.drop(setting)
 
 
-def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
+def _drop_misdirected_keys(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     """Drop the keys that were given for another server than the one now configured."""
-    going = _top_addresses(layers, name)
+    current = _top_addresses(layers, name)
     secrets = [s for s in layers.below(("providers", name)) if _is_secret(s.path)]
-    for said in secrets if going else ():
-        meant = _origins(_addresses_for(layers, name, said))
-        if not meant or _origins(going) <= meant:
+    for secret in secrets if current else ():
+        intended = _origins(_addresses_for(layers, name, secret))
+        if not intended or _origins(current) <= intended:
             continue
-        _drop_up_to(layers, said)
+        _drop_up_to(layers, secret)
         yield ConfigProblem(
-            f"`{dotted(said.path)}` is not used: {going[0].origin} names another server.",
-            said.origin,
-            said.path,
+            f"`{dotted(secret.path)}` is not used: {current[0].origin} names another server.",
+            secret.origin,
+            secret.path,
             hint="Give the key in the same place as the address.",
             severity="warning",
         )
 
 
 def _of_addresses(layers: Layers, name: str) -> list[Setting]:
-    said = [s for key in ADDRESSES for s in layers.all_of(("providers", name, key))]
-    return [setting for setting in said if _urls(setting)]
+    settings = [s for key in ADDRESSES for s in layers.all_of(("providers", name, key))]
+    return [setting for setting in settings if _urls(setting)]
 
 
 def _top_addresses(
     layers: Layers, name: str, ranks: range = range(HIGHEST_RANK + 1)
 ) -> list[Setting]:
     """Return the addresses from the highest layer within these ranks."""
-    said = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
-    top = max((setting.rank for setting in said), default=None)
-    return [setting for setting in said if setting.rank == top]
+    settings = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
+    top = max((setting.rank for setting in settings), default=None)
+    return [setting for setting in settings if setting.rank == top]
 
 
 def _origins(addresses: Iterable[Setting]) -> set[str]:
-    return {url_origin(url) for said in addresses for url in _urls(said)}
+    return {url_origin(url) for setting in addresses for url in _urls(setting)}
 
 
 def _urls(address: Setting) -> list[str]:
@@ -166,16 +169,16 @@ def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[Setting]:
     service = SERVICES.get(str(kind.value)) if kind is not None else None
     # The variable of a service holds the service's key, whatever the file calls by that name.
     lowest = secret.rank if service and secret.origin.kind == "environment" else 1
-    known = _top_addresses(layers, name, range(lowest, secret.rank + 1))
-    if not known and service:
+    addresses = _top_addresses(layers, name, range(lowest, secret.rank + 1))
+    if not addresses and service:
         return [Setting(("providers", name, "base_url"), service, Origin("default"), 0)]
-    return known
+    return addresses
 
 
 def _drop_up_to(layers: Layers, top: Setting) -> None:
-    for said in layers.all_of(top.path):
-        if said.rank <= top.rank:
-            layers.drop(said)
+    for setting in layers.all_of(top.path):
+        if setting.rank <= top.rank:
+            layers.drop(setting)
 
 
 def _named_key(
@@ -189,7 +192,7 @@ def _named_key(
         return
     if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the key itself
         layers.drop(named)
-        yield _problem(named, f"{NO_VARIABLE}.")
+        yield setting_problem(named, f"{NO_VARIABLE}.")
         return
     key = environ.get(named.value, "")
     if not key:

@@ -32,9 +32,9 @@ def early_settings(
     """Read theme and key map; what is missing or of the wrong type is the default."""
     flags = flags or Flags()
     values, problem = _read(paths, environ, flags)
-    said = values.get("theme")
+    theme = values.get("theme")
     usual = NO_COLOR_THEME if environ.get("NO_COLOR") else DEFAULT_THEME
-    in_file = said if isinstance(said, str) and said and "${" not in said else usual
+    in_file = theme if isinstance(theme, str) and theme and "${" not in theme else usual
     keys = values.get("keymap")
     keymap = dict(_bindings(keys)) if isinstance(keys, dict) else {}
     return EarlySettings(
@@ -52,8 +52,8 @@ def _switch(name: str, values: Mapping[str, object], environ: Mapping[str, str])
     """Read a switch of `[ui]`; the environment wins, and the default is on."""
     table = values.get("ui")
     in_file = table.get(name, True) if isinstance(table, dict) else True
-    said = environ.get(f"OLLM_UI__{name.upper()}") or in_file
-    return said.lower() not in _OFF if isinstance(said, str) else said is not False
+    switch = environ.get(f"OLLM_UI__{name.upper()}") or in_file
+    return switch.lower() not in _OFF if isinstance(switch, str) else switch is not False
 
 
 def _bindings(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:

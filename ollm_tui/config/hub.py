@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ollm_tui.config.backends import HUGGING_FACE
-from ollm_tui.config.connection import NO_VARIABLE, without_scheme
+from ollm_tui.config.connection import NO_VARIABLE, setting_problem, without_scheme
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Setting, dotted
 from ollm_tui.config.paths import expanded
 from ollm_tui.config.regular_file import read_bounded
@@ -27,27 +27,29 @@ def prepare_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigPr
     """Resolve the address, find its token, and yield what cannot be used."""
     yield from _endpoints(layers)
     yield from _named_token(layers, environ)
-    yield from _strays(layers)
-    if layers.top(TOKEN) is None and _going(layers) == _meant(layers, ENVIRONMENT_RANK):
-        for found in token_of_file(environ):
-            if isinstance(found, ConfigProblem):
-                yield found
+    yield from _drop_misdirected_tokens(layers)
+    if layers.top(TOKEN) is None and _current_hub(layers) == _hub_for_layer(
+        layers, ENVIRONMENT_RANK
+    ):
+        for item in token_of_file(environ):
+            if isinstance(item, ConfigProblem):
+                yield item
             else:
-                layers.add(Setting(TOKEN, *found))
+                layers.add(Setting(TOKEN, *item))
     yield from _sendable(layers)
 
 
 def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
     """Trim the token, as `huggingface_hub` does, and drop one that no header can contain."""
-    for said in layers.all_of(TOKEN):
-        if not isinstance(said.value, str):
+    for setting in layers.all_of(TOKEN):
+        if not isinstance(setting.value, str):
             continue  # as below
-        layers.drop(said)
-        token = said.value.strip()
+        layers.drop(setting)
+        token = setting.value.strip()
         if _UNSENDABLE.search(token):
-            yield _problem(said, "has characters that no token has.")
+            yield setting_problem(setting, "has characters that no token has.")
         elif token:
-            layers.add(Setting(TOKEN, token, said.origin, said.rank))
+            layers.add(Setting(TOKEN, token, setting.origin, setting.rank))
 
 
 def closing(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
@@ -57,17 +59,17 @@ def closing(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
 
 
 def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
-    for said in layers.all_of(ENDPOINT):
-        if not isinstance(said.value, str):
+    for setting in layers.all_of(ENDPOINT):
+        if not isinstance(setting.value, str):
             continue  # the schema says it better
-        layers.drop(said)
+        layers.drop(setting)
         try:
-            url = server_url(said.value)
+            url = server_url(setting.value)
         except ValueError as error:
-            yield _problem(said, f"cannot be used. {error}")
+            yield setting_problem(setting, f"cannot be used. {error}")
         else:
-            layers.add(Setting(ENDPOINT, url, said.origin, said.rank))
-            yield from without_scheme(said, {said.value: url})
+            layers.add(Setting(ENDPOINT, url, setting.origin, setting.rank))
+            yield from without_scheme(setting, {setting.value: url})
 
 
 def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
@@ -79,47 +81,45 @@ def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigP
         return
     if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the token itself
         layers.drop(named)
-        yield _problem(named, f"{NO_VARIABLE}.")
+        yield setting_problem(named, f"{NO_VARIABLE}.")
     elif token := environ.get(named.value, ""):
         origin = Origin("environment", named.value)
         layers.add(Setting(TOKEN, token, origin, named.rank))
     else:
-        yield _problem(named, f"names {named.value}, which is not set.")
+        yield setting_problem(named, f"names {named.value}, which is not set.")
 
 
-def _strays(layers: Layers) -> Iterator[ConfigProblem]:
+def _drop_misdirected_tokens(layers: Layers) -> Iterator[ConfigProblem]:
     """Drop the tokens that were given for another hub than the one now configured."""
-    going = layers.top(ENDPOINT)
-    for said in layers.all_of(TOKEN):
-        if _meant(layers, said.rank) != _going(layers) and going is not None:
-            layers.drop(said)
+    endpoint = layers.top(ENDPOINT)
+    for setting in layers.all_of(TOKEN):
+        if _hub_for_layer(layers, setting.rank) != _current_hub(layers) and endpoint is not None:
+            layers.drop(setting)
             yield ConfigProblem(
-                f"`{dotted(TOKEN)}` is not used: {going.origin} names another hub.",
-                said.origin,
+                f"`{dotted(TOKEN)}` is not used: {endpoint.origin} names another hub.",
+                setting.origin,
                 TOKEN,
                 hint="Give the token in the same place as the address.",
                 severity="warning",
             )
 
 
-def _going(layers: Layers) -> str:
-    said = layers.top(ENDPOINT)
-    return _origin(said)
+def _current_hub(layers: Layers) -> str:
+    endpoint = layers.top(ENDPOINT)
+    return _origin(endpoint)
 
 
-def _meant(layers: Layers, rank: int) -> str:
+def _hub_for_layer(layers: Layers, rank: int) -> str:
     """Return the hub that a token of this layer was given for."""
     lowest = rank if rank >= ENVIRONMENT_RANK else 1
-    known = [said for said in layers.all_of(ENDPOINT) if lowest <= said.rank <= rank]
-    return _origin(known[-1] if known else None)
+    endpoints = [setting for setting in layers.all_of(ENDPOINT) if lowest <= setting.rank <= rank]
+    return _origin(endpoints[-1] if endpoints else None)
 
 
-def _origin(said: Setting | None) -> str:
-    return url_origin(said.value if said and isinstance(said.value, str) else HUGGING_FACE)
-
-
-def _problem(said: Setting, complaint: str) -> ConfigProblem:
-    return ConfigProblem(f"`{dotted(said.path)}` {complaint}", said.origin, said.path)
+def _origin(endpoint: Setting | None) -> str:
+    return url_origin(
+        endpoint.value if endpoint and isinstance(endpoint.value, str) else HUGGING_FACE
+    )
 
 
 _MOST_BYTES = 4096

@@ -75,9 +75,9 @@ class _Loading:
         self.layers = Layers()
         self.problems: list[ConfigProblem] = []
 
-    def take(self, said: Iterable[Setting | ConfigProblem]) -> None:
+    def take(self, items: Iterable[Setting | ConfigProblem]) -> None:
         """Sort what a source yields into settings and problems."""
-        for item in said:
+        for item in items:
             if isinstance(item, Setting):
                 self.layers.add(item)
             else:
@@ -85,7 +85,11 @@ class _Loading:
 
     def provider_names(self) -> tuple[str, ...]:
         """Return the presets and all providers named so far, in this order."""
-        named = (said.path[1] for said in self.layers.below(("providers",)) if len(said.path) > 1)
+        named = (
+            setting.path[1]
+            for setting in self.layers.below(("providers",))
+            if len(setting.path) > 1
+        )
         return tuple(dict.fromkeys([*BUILT_IN_PROVIDERS, *named, *self.failed_names()]))
 
     def failed_names(self) -> tuple[str, ...]:
@@ -96,13 +100,13 @@ class _Loading:
     def assume_defaults(self) -> None:
         """Add the defaults of each provider as the lowest layer."""
         for name in self.provider_names():
-            if not any(said.rank == 0 for said in self.layers.below(("providers", name))):
+            if not any(setting.rank == 0 for setting in self.layers.below(("providers", name))):
                 self.take(provider_defaults(name))
 
     def origin_of(self, path: KeyPath) -> Origin:
         """Return the origin of a key, or of the first value below it."""
-        said = self.layers.top(path) or next(iter(self.layers.below(path)), None)
-        return said.origin if said else DEFAULT
+        setting = self.layers.top(path) or next(iter(self.layers.below(path)), None)
+        return setting.origin if setting else DEFAULT
 
 
 def load_config(
@@ -128,9 +132,9 @@ def load_config(
     loading.take([] if unusable_root is None else [unusable_root])
     loading.take(reference_problems(config, loading.origin_of))
     origins = {
-        dotted(_settled(at, config.aliases)): said.origin
-        for at, said in loading.layers.winners().items()
-        if said.rank > 0
+        dotted(_settled(at, config.aliases)): setting.origin
+        for at, setting in loading.layers.winners().items()
+        if setting.rank > 0
     }
     at_once = [problem for problem in loading.problems if not problem.waits]
     warned = [p for p in loading.problems if p.waits and not closes(p)]

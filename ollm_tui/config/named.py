@@ -111,8 +111,8 @@ def _problems(
             yield problem
     origin, other = loaded.origin_of("model"), loaded.origin_of("provider")
     scheme, mark, _ = (model or "").partition("://")
-    meant = loaded.config.aliases.get(scheme, scheme)
-    if origin.kind == other.kind == "flag" and mark and meant != provider:
+    named_provider = loaded.config.aliases.get(scheme, scheme)
+    if origin.kind == other.kind == "flag" and mark and named_provider != provider:
         message = f"{origin.name} names a model of `{scheme}`, {other.name} names `{provider}`."
         hint = "Name one provider, or give the model without its provider."
         yield ConfigProblem(message, origin, ("model",), hint=hint)

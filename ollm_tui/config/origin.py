@@ -50,9 +50,9 @@ def _is_bare(part: str) -> bool:
 
 def in_short(problems: Iterable[object]) -> tuple[str, ...]:
     """Return the first of many problems, and a note about the others."""
-    said = tuple(problems)
-    sentences = tuple(map(str, said[:MOST_SAID]))
-    left = len(said) - MOST_SAID
+    listed = tuple(problems)
+    sentences = tuple(map(str, listed[:MOST_SAID]))
+    left = len(listed) - MOST_SAID
     return sentences if left <= 0 else (*sentences, f"And {left:,} more: see `ollm config check`.")
 
 
@@ -77,9 +77,9 @@ class ConfigProblem:
 
     def __str__(self) -> str:
         """Return place, sentence and hint on one line."""
-        place = "" if self.origin.kind == "default" else f"{self.origin}: "
+        prefix = "" if self.origin.kind == "default" else f"{self.origin}: "
         hint = self.advice
-        return f"{place}{self.message}" + (f" {hint}" if hint else "")
+        return f"{prefix}{self.message}" + (f" {hint}" if hint else "")
 
     @property
     def advice(self) -> str | None:
@@ -142,7 +142,7 @@ class Layers:
                 self._under.setdefault(path[:end], {})[path] = None
         stack = self._stacks[path]
         stack.append(setting)
-        stack.sort(key=lambda said: said.rank)
+        stack.sort(key=lambda setting: setting.rank)
 
     def top(self, path: KeyPath) -> Setting | None:
         """Return the value that wins at a key."""
@@ -164,27 +164,27 @@ class Layers:
 
     def counting(self, path: KeyPath) -> Setting | None:
         """Return the winning value of a key, unless a value above it that is no table hides it."""
-        said = self.top(path)
+        winner = self.top(path)
         above = (self.top(path[:end]) for end in range(1, len(path)))
         is_hidden = any(one is not None and not isinstance(one.value, Mapping) for one in above)
-        return None if is_hidden else said
+        return None if is_hidden else winner
 
     def winners(self) -> dict[KeyPath, Setting]:
         """Return the values that win; one that is not a table hides what is below its key."""
-        found = ((path, self.counting(path)) for path in self._stacks)
-        return {path: said for path, said in found if said is not None}
+        counting = ((path, self.counting(path)) for path in self._stacks)
+        return {path: setting for path, setting in counting if setting is not None}
 
     def nested(self) -> dict[str, object]:
         """Return the values that win as nested tables."""
         root: dict[str, object] = {}
-        for path, said in sorted(self.winners().items(), key=lambda item: len(item[0])):
+        for path, setting in sorted(self.winners().items(), key=lambda item: len(item[0])):
             node = root
             for part in path[:-1]:
                 child = node.setdefault(part, {})
                 assert isinstance(child, dict)
                 node = child
-            if said.value == {}:
+            if setting.value == {}:
                 node.setdefault(path[-1], {})
             else:
-                node[path[-1]] = said.value
+                node[path[-1]] = setting.value
         return root

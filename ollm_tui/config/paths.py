@@ -86,8 +86,8 @@ def config_path(paths: AppPaths, environ: Mapping[str, str], chosen: Path | None
 
 def private_folder(folder: Path) -> Path:
     """Make a folder and its missing parents for the owner alone; keep existing ones as they are."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    for place in reversed(missing):
-        place.mkdir(mode=0o700, exist_ok=True)
-        place.chmod(0o700)  # the mask may have taken more than it should
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)
+        path.chmod(0o700)  # the mask may have taken more than it should
     return folder

@@ -71,8 +71,8 @@ class Plugin:
 
     def problem(self, what: str) -> AIError:
         """Make the error for a plugin that cannot be used."""
-        place = f"the entry point `{self.name}` of `{PREFIX}{self.group}`"
-        hint = f"Remove the package with {place}."
+        where = f"the entry point `{self.name}` of `{PREFIX}{self.group}`"
+        hint = f"Remove the package with {where}."
         if self.package:
             hint = f"Update it, or remove it with `pip uninstall {self.package}`."
         return AIError(
@@ -94,12 +94,12 @@ def _reason(error: BaseException) -> str:
 def find_plugins(group: Group) -> tuple[Plugin, ...]:
     """Return the plugins of a group, by package and name, without importing any."""
     try:
-        found = entry_points(group=f"{PREFIX}{group}")
+        entries = entry_points(group=f"{PREFIX}{group}")
     # One damaged package among all installed ones must not end the program.
     except Exception:
         logger.exception("The entry points of the installed packages could not be read")
         return ()
-    plugins = (_plugin(group, entry) for entry in found if _NAME.fullmatch(entry.name))
+    plugins = (_plugin(group, entry) for entry in entries if _NAME.fullmatch(entry.name))
     return tuple(sorted(plugins, key=lambda one: (one.package.casefold(), one.name)))
 
 
@@ -171,9 +171,9 @@ def plugin_folder(plugin: Plugin) -> Path | None:
         name = first
         for part in rest:
             name = f"{name}.{part}"
-            places = None if spec is None else spec.submodule_search_locations
-            spec = None if places is None else PathFinder.find_spec(name, list(places))
+            locations = None if spec is None else spec.submodule_search_locations
+            spec = None if locations is None else PathFinder.find_spec(name, list(locations))
     except (ImportError, ValueError):  # a name that is none, or a package that was made by hand
         return None
-    places = None if spec is None else spec.submodule_search_locations
-    return next((Path(place) for place in places or ()), None)
+    locations = None if spec is None else spec.submodule_search_locations
+    return next((Path(location) for location in locations or ()), None)

@@ -98,9 +98,9 @@ class GenerationSettings(SettingsSection):
 
     def to_options(self) -> GenerationOptions:
         """Give the options of a request."""
-        said = self.model_dump(exclude_none=True)
-        stop = said.pop("stop", None)
-        return GenerationOptions(**said, stop=tuple(stop) if stop else None)
+        values = self.model_dump(exclude_none=True)
+        stop = values.pop("stop", None)
+        return GenerationOptions(**values, stop=tuple(stop) if stop else None)
 
 
 class EmbeddedConfig(SettingsSection):

@@ -155,15 +155,15 @@ def _own_variable(
     path = tuple(name[len(ENVIRONMENT_PREFIX) :].lower().split(NESTING))
     source.env_vars = {name.lower(): value}
     try:
-        found = source()
+        values = source()
     except SettingsError:
         known = _known_provider(path, provider_names)
         yield ConfigProblem(f"{name} must hold JSON.", origin, known)
         return
-    if not found:
+    if not values:
         yield _unknown(name, origin)
-    for path, said in leaves(found):
-        yield Setting(_known_provider(path, provider_names), said, origin, ENVIRONMENT_RANK)
+    for path, leaf in leaves(values):
+        yield Setting(_known_provider(path, provider_names), leaf, origin, ENVIRONMENT_RANK)
 
 
 def _unknown(name: str, origin: Origin) -> ConfigProblem:
@@ -181,10 +181,10 @@ def _known_provider(path: KeyPath, names: frozenset[str]) -> KeyPath:
     """Find the provider that a variable means: shells allow neither case differences nor `-`."""
     if len(path) < 3 or path[0] != "providers":
         return path
-    meant = next(
+    name = next(
         (n for n in names if n.lower().replace("-", "_") == path[1].replace("-", "_")), None
     )
-    return (path[0], meant or path[1], *path[2:])
+    return (path[0], name or path[1], *path[2:])
 
 
 FLAG_RANK = 3
@@ -198,13 +198,13 @@ def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProb
         model = f"{provider}://{model}"
     if flags.host:  # whoever names an address wants that server to be asked
         provider = provider or chosen_provider(flags, layers)
-    said = (
+    choices = (
         ("model", model, "--model"),
         ("provider", provider, "--provider" if flags.provider is not None else "--host"),
         ("system_prompt", flags.system, "--system"),
         ("theme", flags.theme, "--theme"),
     )
-    for key, value, name in said:
+    for key, value, name in choices:
         if value is not None:
             yield Setting((key,), value, Origin("flag", name), FLAG_RANK)
     if flags.tools is not None:

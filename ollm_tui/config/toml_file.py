@@ -122,10 +122,10 @@ def _unreadable(path: Path, message: str, line: int | None = None) -> TomlFile:
     return TomlFile(path, problem=problem)
 
 
-def _malformed(path: Path, text: str, said: str) -> TomlFile:
-    place = _PLACE.search(said)
-    line = int(place.group(2)) if place and place.group(2) else text.count("\n") + 1
-    return _unreadable(path, f"The file is not valid TOML: {_PLACE.sub('', said)}.", line)
+def _malformed(path: Path, text: str, message: str) -> TomlFile:
+    position = _PLACE.search(message)
+    line = int(position.group(2)) if position and position.group(2) else text.count("\n") + 1
+    return _unreadable(path, f"The file is not valid TOML: {_PLACE.sub('', message)}.", line)
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
@@ -142,12 +142,12 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 def _statements(text: str) -> list[tuple[int, str, bool]]:
     """Split a text into (line, key, whether a value follows): `[a.b]` has none, `a.b = 1` has."""
-    found: list[tuple[int, str, bool]] = []
+    statements: list[tuple[int, str, bool]] = []
     line, depth, head, is_value = 1, 0, "", False
     for token in [*_TOKEN.findall(text), "\n"]:
         if token == "\n" and depth == 0:
             if head.strip():
-                found.append((line - head.count("\n"), head.strip(), is_value))
+                statements.append((line - head.count("\n"), head.strip(), is_value))
             head, is_value = "", False
         elif token in {"[", "{"} and is_value:
             depth += 1
@@ -158,10 +158,10 @@ def _statements(text: str) -> list[tuple[int, str, bool]]:
         elif not is_value and not token.startswith("#"):
             head += token
         if is_value and head:
-            found.append((line, head.strip(), True))
+            statements.append((line, head.strip(), True))
             head = ""
         line += token.count("\n")
-    return found
+    return statements
 
 
 def _key_path(head: str) -> KeyPath:

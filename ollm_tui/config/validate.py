@@ -33,20 +33,20 @@ def _culprits(
     layers: Layers, details: Iterable[ErrorDetails]
 ) -> Iterable[tuple[Setting, ErrorDetails]]:
     """Find the value behind each complaint, once each: unions complain once per member."""
-    found: dict[tuple[str, ...], tuple[Setting, ErrorDetails]] = {}
+    culprits: dict[tuple[str, ...], tuple[Setting, ErrorDetails]] = {}
     for detail in details:
         for culprit in _culprit(layers, tuple(str(part) for part in detail["loc"])):
-            found.setdefault(culprit.path, (culprit, detail))
-    return found.values()
+            culprits.setdefault(culprit.path, (culprit, detail))
+    return culprits.values()
 
 
-def _culprit(layers: Layers, place: tuple[str, ...]) -> tuple[Setting, ...]:
-    for end in range(len(place), 0, -1):
-        said = layers.counting(place[:end])
-        if said is not None:
-            return (said,)
+def _culprit(layers: Layers, location: tuple[str, ...]) -> tuple[Setting, ...]:
+    for end in range(len(location), 0, -1):
+        setting = layers.counting(location[:end])
+        if setting is not None:
+            return (setting,)
     # A table is invalid as a whole: everything that the user set in it is dropped.
-    return tuple(said for said in layers.below(place) if said.rank > 0)
+    return tuple(setting for setting in layers.below(location) if setting.rank > 0)
 
 
 _EXPECTED: Mapping[str, str] = {
@@ -87,15 +87,15 @@ def explain(
         f"`{dotted(path)}` {_complaint(error)}.",
         origin,
         path,
-        find_hint=lambda: _meant(error, value),
+        find_hint=lambda: _intended_choice(error, value),
     )
 
 
-def _meant(error: ErrorDetails, value: object) -> str | None:
+def _intended_choice(error: ErrorDetails, value: object) -> str | None:
     """Return the choice that was probably meant."""
-    place = error["loc"][-1]
-    if isinstance(value, list) and isinstance(place, int):
-        value = value[place]
+    position = error["loc"][-1]
+    if isinstance(value, list) and isinstance(position, int):
+        value = value[position]
     if error["type"] != "literal_error" or not isinstance(value, str):
         return None
     near = nearest(value, re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected"))))
@@ -132,11 +132,11 @@ def known_keys(table: KeyPath) -> tuple[str, ...]:
     model: type[BaseModel] = AppConfig
     steps = iter(table)
     for part in steps:
-        found = model.model_fields.get(part)
-        inner = _model_in(found.annotation) if found else None
-        if found is None or inner is None:
+        field = model.model_fields.get(part)
+        inner = _model_in(field.annotation) if field else None
+        if field is None or inner is None:
             return ()
-        if get_origin(found.annotation) is dict:  # what follows is a name that a person chose
+        if get_origin(field.annotation) is dict:  # what follows is a name that a person chose
             next(steps, None)
         model = inner
     return tuple(model.model_fields)

@@ -63,7 +63,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ModelOverrides:
     """What the user set for a model; None for what is not set."""
 
     vision: bool | None = None
@@ -85,24 +85,24 @@ def capabilities_of(info: ModelInfo) -> Capabilities:
     )
 
 
-def with_said(info: ModelInfo, said: Said) -> ModelInfo:
+def with_overrides(info: ModelInfo, overrides: ModelOverrides) -> ModelInfo:
     """Return a model's description with the user's settings; `chosen` names what was set."""
-    wishes: dict[Ability, bool | None] = {
-        "vision": said.vision,
-        "tools": said.tools,
-        "thinking": said.thinking,
+    abilities: dict[Ability, bool | None] = {
+        "vision": overrides.vision,
+        "tools": overrides.tools,
+        "thinking": overrides.thinking,
     }
-    set_now = {name: wish for name, wish in wishes.items() if wish is not None}
-    if not set_now and said.context is None:
+    set_now = {name: is_able for name, is_able in abilities.items() if is_able is not None}
+    if not set_now and overrides.context is None:
         return info
-    capability, told = info.capability, abilities_told(info)
-    for name, wish in set_now.items():
-        capability = _changed(capability or _PLAIN, name, has=wish)
-    chosen = {*set_now, *(("context",) if said.context else ())}
+    capability, told = info.capability, reported_abilities(info)
+    for name, is_able in set_now.items():
+        capability = _changed(capability or _PLAIN, name, has=is_able)
+    chosen = {*set_now, *(("context",) if overrides.context else ())}
     return replace(
         info,
         capability=capability,
-        context=said.context or info.context,
+        context=overrides.context or info.context,
         told=told,
         chosen=info.chosen | chosen,
     )
@@ -115,7 +115,7 @@ _FEATURES: Mapping[Ability, str] = MappingProxyType({"tools": "tool_use", "think
 def _fact(info: ModelInfo, name: Ability) -> Fact[bool]:
     if name in info.chosen:
         return Fact(_has(info.capability, name), "set")
-    if name in abilities_told(info):
+    if name in reported_abilities(info):
         return Fact(_has(info.capability, name), "known")
     guess = _GUESSES[name].search(info.name[:_GUESSED_LENGTH].lower()) is not None
     return Fact(guess or None, "assumed")
@@ -133,14 +133,14 @@ def _has(capability: ModelCapability | None, name: Ability) -> bool:
             return _FEATURES[name] in capability.features
 
 
-def abilities_told(info: ModelInfo) -> frozenset[str]:
+def reported_abilities(info: ModelInfo) -> frozenset[str]:
     """Return the abilities that the engine reported, whether present or absent."""
     if info.told is not None:
         return info.told
     capability = info.capability or ModelCapability()
-    told: set[str] = {"vision"} if capability.input else set()
-    told |= {"embedding"} if capability.output else set()
-    return frozenset(told | ({"tools", "thinking"} if capability.features else set()))
+    reported: set[str] = {"vision"} if capability.input else set()
+    reported |= {"embedding"} if capability.output else set()
+    return frozenset(reported | ({"tools", "thinking"} if capability.features else set()))
 
 
 def is_described(info: ModelInfo) -> bool:

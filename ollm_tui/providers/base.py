@@ -125,10 +125,10 @@ class BaseProvider(ABC):
                         raise self._no_event(event)
         return Finish("tool_calls" if has_calls else "stop")
 
-    def _no_event(self, given: object) -> AIError:
+    def _no_event(self, event: object) -> AIError:
         return AIError(
             ErrorCode.INTERNAL_ERROR,
-            f"The provider {self.label} gave {type(given).__name__}, neither text nor an event.",
+            f"The provider {self.label} gave {type(event).__name__}, neither text nor an event.",
             hint="Its `stream` must yield text or events from `provider_events`.",
             provider=self.name,
         )
@@ -165,12 +165,12 @@ async def gather(stream: ProviderStream) -> Response:
 
 
 def _metadata(finish: Finish, left_out: list[JsonValue]) -> JsonObject:
-    found: JsonObject = {}
+    metadata: JsonObject = {}
     if finish.raw_reason is not None:
-        found["raw_reason"] = finish.raw_reason
+        metadata["raw_reason"] = finish.raw_reason
     if left_out:
-        found["left_out"] = left_out
-    return found
+        metadata["left_out"] = left_out
+    return metadata
 
 
 async def _last(

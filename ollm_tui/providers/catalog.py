@@ -135,28 +135,28 @@ class ModelCatalog:
 
     async def describe(self, ref: ModelRef, *, within_s: float = DESCRIBE_S) -> None:
         """Look up what a model can do if the listing does not say so; a failure changes nothing."""
-        adapter, known = self._registry.get(ref.provider), self.find(ref)
-        if known is None or is_described(known) or not isinstance(adapter, SupportsShow):
+        adapter, entry = self._registry.get(ref.provider), self.find(ref)
+        if entry is None or is_described(entry) or not isinstance(adapter, SupportsShow):
             return
         with anyio.move_on_after(within_s), suppress(AIError):
             self._learn(ref, await show_model(adapter, ref.model, self.redact))
 
     def _learn(self, ref: ModelRef, info: ModelInfo) -> None:
-        listing, known = self._listings.get(ref.provider), self.find(ref)
-        if listing is None or known is None:
+        listing, entry = self._listings.get(ref.provider), self.find(ref)
+        if listing is None or entry is None:
             return
         learned = {key: value for key, value in info.details.items() if key not in LONG_DETAILS}
         better = self._corrected(
             ref.provider,
             replace(
-                known,
-                capability=info.capability or known.capability,
-                told=info.told if info.capability else known.told,
-                context=known.context or info.context,
-                details={**known.details, **learned},
+                entry,
+                capability=info.capability or entry.capability,
+                told=info.told if info.capability else entry.told,
+                context=entry.context or info.context,
+                details={**entry.details, **learned},
             ),
         )
-        models = tuple(better if one is known else one for one in listing.models)
+        models = tuple(better if one is entry else one for one in listing.models)
         self._listings[ref.provider] = replace(listing, models=models)
 
     def forget(self, provider: str | None = None) -> None:
@@ -192,9 +192,9 @@ class ModelCatalog:
         adapter = self._registry.get(provider)
         if adapter is None:
             raise self._registry.unknown(provider)
-        known = self._listings.get(provider)
-        if known and not known.problem and self._clock() - known.taken_at < self._max_age_s:
-            return known
+        cached = self._listings.get(provider)
+        if cached and not cached.problem and self._clock() - cached.taken_at < self._max_age_s:
+            return cached
         listing = await self._ask_within(adapter, within_s)
         self._listings[provider] = listing
         return listing

@@ -56,14 +56,14 @@ class _WithQuery(httpx.AsyncBaseTransport):
         if not self._query and not own:
             return await self._inner.handle_async_request(request)
         query = b"&".join(part for part in (self._query, request.url.query, own) if part)
-        whole = httpx.Request(
+        full_request = httpx.Request(
             request.method,
             request.url.copy_with(query=query),
             headers=request.headers,
             stream=request.stream,
             extensions=request.extensions,
         )
-        return await self._inner.handle_async_request(whole)
+        return await self._inner.handle_async_request(full_request)
 
     async def aclose(self) -> None:
         """Close the connections."""

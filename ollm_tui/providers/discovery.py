@@ -55,9 +55,9 @@ class ProbeResult:
 
 
 @dataclass(slots=True)
-class _Place:
+class _CacheEntry:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
-    sighting: ProbeResult | None = None
+    result: ProbeResult | None = None
     taken_at: float = 0.0
 
 
@@ -74,50 +74,50 @@ class Discovery:
         self._patience_s = patience_s
         self._max_age_s = max_age_s
         self._clock = clock
-        self._places: dict[str, _Place] = {}
+        self._cache: dict[str, _CacheEntry] = {}
 
     async def look(self, base_url: str, way: Way | None = None) -> ProbeResult:
         """Identify the engine at an address, from the cache while that is fresh."""
         root = _root(base_url)
-        place = self._places.setdefault(root, _Place())
-        async with place.lock:
-            if place.sighting is None or self._clock() - place.taken_at >= self._max_age_s:
-                place.sighting = await probe(root, way, patience_s=self._patience_s)
-                place.taken_at = self._clock()
-            return place.sighting
+        entry = self._cache.setdefault(root, _CacheEntry())
+        async with entry.lock:
+            if entry.result is None or self._clock() - entry.taken_at >= self._max_age_s:
+                entry.result = await probe(root, way, patience_s=self._patience_s)
+                entry.taken_at = self._clock()
+            return entry.result
 
     def known(self, base_url: str) -> ProbeResult | None:
         """Return the cached result for an address, however old."""
-        place = self._places.get(_root(base_url))
-        return place.sighting if place else None
+        entry = self._cache.get(_root(base_url))
+        return entry.result if entry else None
 
     def forget(self) -> None:
         """Empty the cache."""
-        self._places.clear()
+        self._cache.clear()
 
 
 async def probe(
     base_url: str, way: Way | None = None, *, patience_s: float = PATIENCE_S
 ) -> ProbeResult:
     """Identify the engine at an address; takes `patience_s` at most."""
-    answers: dict[str, ProbeReply] = {}
+    replies: dict[str, ProbeReply] = {}
     first: list[float] = []
     failures: list[str] = []
     began = anyio.current_time()
 
-    def take(path: str, heard: ProbeReply) -> None:
+    def take(path: str, reply: ProbeReply) -> None:
         first.append(anyio.current_time())
-        answers[path] = heard
+        replies[path] = reply
 
     async def ask(client: httpx.AsyncClient, path: str) -> None:
         try:
             async with limit:
                 await _ask(client, root + path, partial(take, path))
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            failures.append(_words(error))
-        told.set()
+            failures.append(_failure_text(error))
+        has_first_reply.set()
 
-    told = anyio.Event()
+    has_first_reply = anyio.Event()
     root = _root(base_url)
     limit = anyio.CapacityLimiter(CONNECTIONS)
     with anyio.move_on_after(patience_s), single_error():
@@ -128,10 +128,10 @@ async def probe(
             # Most ports are closed: one refusal answers all requests.
             group.start_soon(ask, client, PATHS[0])
             with anyio.move_on_after(HEAD_START_S):
-                await told.wait()
+                await has_first_reply.wait()
             for path in () if REFUSED in failures else PATHS[1:]:
                 group.start_soon(ask, client, path)
-    engine = identify(answers)
+    engine = identify(replies)
     return ProbeResult(
         engine=engine,
         latency_s=first[0] - began if first else None,
@@ -174,7 +174,7 @@ def _json(body: bytes) -> JsonValue:
         return None
 
 
-def _words(error: Exception) -> str:
+def _failure_text(error: Exception) -> str:
     match error:
         case httpx.ConnectTimeout() | httpx.ReadTimeout() | httpx.PoolTimeout():
             return "no answer in time"

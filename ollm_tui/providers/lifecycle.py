@@ -100,9 +100,9 @@ class AdapterLifecycle:
             if fault is None:
                 raise
             is_usual = isinstance(fault, AIError | OSError)
-            told = self._redact(str(fault)) if is_usual else type(fault).__name__
+            reason = self._redact(str(fault)) if is_usual else type(fault).__name__
             words = "The provider %s could not be closed: %s"
-            logger.warning(words, life.adapter.name, told, exc_info=not is_usual)
+            logger.warning(words, life.adapter.name, reason, exc_info=not is_usual)
 
 
 @asynccontextmanager

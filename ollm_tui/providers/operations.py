@@ -32,12 +32,12 @@ from ollm_tui.protocol.ports import (
 from ollm_tui.providers.base import UnusableProvider
 
 
-def cannot(adapter: ProviderAdapter, deed: str) -> AIError:
+def cannot(adapter: ProviderAdapter, action: str) -> AIError:
     """Make the error for an unsupported operation, or for an adapter with invalid settings."""
     if isinstance(adapter, UnusableProvider):
         return adapter.problem
     return AIError(
-        ErrorCode.UNSUPPORTED_FEATURE, f"{adapter.label} cannot {deed}.", provider=adapter.name
+        ErrorCode.UNSUPPORTED_FEATURE, f"{adapter.label} cannot {action}.", provider=adapter.name
     )
 
 
@@ -195,27 +195,27 @@ def _named(adapter: Any) -> ProviderAdapter:
     return adapter  # type: ignore[no-any-return]
 
 
-def _models(adapter: object, given: object, method: str) -> tuple[ModelInfo, ...]:
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
-        raise _wrong(adapter, method, type(given).__name__)
-    return tuple(_model(adapter, one, method) for one in given)
+def _models(adapter: object, models: object, method: str) -> tuple[ModelInfo, ...]:
+    if not isinstance(models, Iterable) or isinstance(models, str | bytes):
+        raise _wrong(adapter, method, type(models).__name__)
+    return tuple(_model(adapter, one, method) for one in models)
 
 
-def _model(adapter: object, given: object, method: str) -> ModelInfo:
-    if not isinstance(given, ModelInfo):
-        raise _wrong(adapter, method, f"{type(given).__name__} in place of ModelInfo")
+def _model(adapter: object, info: object, method: str) -> ModelInfo:
+    if not isinstance(info, ModelInfo):
+        raise _wrong(adapter, method, f"{type(info).__name__} in place of ModelInfo")
     for name, types in _FIELDS.items():
-        value = getattr(given, name)
+        value = getattr(info, name)
         if not isinstance(value, types):
             raise _wrong(adapter, method, f"ModelInfo.{name} as {type(value).__name__}")
-    return given
+    return info
 
 
-def _wrong(adapter: object, method: str, given: str) -> AIError:
+def _wrong(adapter: object, method: str, returned: str) -> AIError:
     owner = _named(adapter)
     return AIError(
         ErrorCode.ENGINE_ERROR,
-        f"{owner.label} gave an unusable answer: {method} returned {given}.",
+        f"{owner.label} gave an unusable answer: {method} returned {returned}.",
         hint="Update the plugin that provides it.",
         provider=owner.name,
     )

@@ -42,9 +42,9 @@ def _got_no_answer(problem: AIError | None) -> bool:
     return problem.code in {ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT}
 
 
-def same_model(asked: str, listed: str) -> bool:
+def same_model(name: str, listed: str) -> bool:
     """Whether two names mean the same model: in Ollama, `name` is `name:latest`."""
-    return asked == listed or f"{asked}:latest" == listed or asked == f"{listed}:latest"
+    return name == listed or f"{name}:latest" == listed or name == f"{listed}:latest"
 
 
 class Router:
@@ -97,15 +97,15 @@ class Router:
         adapter = self._registry.resolve(ref.provider)
         return self._direct(adapter, ref.model) if adapter is not None else None
 
-    async def informed(self, found: ResolvedModel) -> ResolvedModel:
+    async def informed(self, resolved: ResolvedModel) -> ResolvedModel:
         """Add the listing entry of an addressed model; takes a second at most."""
-        if found.info is not None:
-            return found
-        listing = await self._catalog.listing(found.ref.provider, within_s=PATIENCE_S)
+        if resolved.info is not None:
+            return resolved
+        listing = await self._catalog.listing(resolved.ref.provider, within_s=PATIENCE_S)
         for info in listing.models:
-            if same_model(found.ref.model, info.name):
-                return replace(found, ref=ModelRef(found.ref.provider, info.name), info=info)
-        return replace(found, is_silent=listing.absent or _got_no_answer(listing.problem))
+            if same_model(resolved.ref.model, info.name):
+                return replace(resolved, ref=ModelRef(resolved.ref.provider, info.name), info=info)
+        return replace(resolved, is_silent=listing.absent or _got_no_answer(listing.problem))
 
     async def find_in(self, provider: str, name: str) -> ResolvedModel:
         """Find a model by its bare name in the listing of one provider.
@@ -115,8 +115,8 @@ class Router:
         """
         adapter = await self.provider(provider)
         listing = await self._catalog.listing(adapter.name, within_s=PATIENCE_S)
-        if found := self._in_listing(listing, name, None):
-            return found
+        if resolved := self._in_listing(listing, name, None):
+            return resolved
         if listing.has_answered:
             raise self._not_found(name, [listing], None)
         _raise_unless_askable(listing)
@@ -144,32 +144,32 @@ class Router:
         Raises:
             AIError: As `resolve` and the provider's own `invoke`.
         """
-        found = await self.resolve(request.model)
-        return await found.provider.invoke(replace(request, model=found.ref.model))
+        resolved = await self.resolve(request.model)
+        return await resolved.provider.invoke(replace(request, model=resolved.ref.model))
 
     async def _on_this_machine(self, ollama: ProviderAdapter, model: str) -> ResolvedModel:
         listing = await self._catalog.listing(ollama.name, within_s=PATIENCE_S)
-        if found := self._in_listing(listing, model, None):
-            return found
+        if resolved := self._in_listing(listing, model, None):
+            return resolved
         if self._is_local_here and self._registry.get(EMBEDDED) is not None:
             library = await self._catalog.listing(EMBEDDED, within_s=PATIENCE_S)
-            if found := self._in_listing(library, model, None):
-                return found
+            if resolved := self._in_listing(library, model, None):
+                return resolved
         _raise_unless_askable(listing)
         return self._direct(ollama, model)
 
     async def _search(self, name: str, requirement: ModelCapability | None) -> ResolvedModel:
-        known = self._catalog.cached()
-        answered = {listing.provider for listing in known if listing.has_answered}
-        if self._named <= answered and (found := self._first_in(known, name, requirement)):
-            return found
+        cached = self._catalog.cached()
+        answered = {listing.provider for listing in cached if listing.has_answered}
+        if self._named <= answered and (resolved := self._first_in(cached, name, requirement)):
+            return resolved
         listings = await self._catalog.refresh(within_s=PATIENCE_S, services=False)
         for provider in self._named - {listing.provider for listing in listings}:
             if self._registry.get(provider) is not None:  # a service, but one that was named
                 listing = await self._catalog.listing(provider, within_s=PATIENCE_S)
                 listings = (*listings, listing)
-        if found := self._first_in(listings, name, requirement):
-            return found
+        if resolved := self._first_in(listings, name, requirement):
+            return resolved
         raise self._not_found(name, listings, requirement)
 
     def _first_in(
@@ -181,10 +181,10 @@ class Router:
         """
         silent = self._silent_in(listings)
         for listing in sorted(listings, key=lambda one: one.provider not in self._named):
-            if found := self._in_listing(listing, name, requirement):
+            if resolved := self._in_listing(listing, name, requirement):
                 if silent is not None and listing.provider not in self._named:
-                    raise _might_have(silent, found.ref)
-                return found
+                    raise _might_have(silent, resolved.ref)
+                return resolved
         return None
 
     def _silent_in(self, listings: Sequence[Listing]) -> Listing | None:
@@ -205,14 +205,14 @@ class Router:
         self, name: str, listings: Sequence[Listing], requirement: ModelCapability | None
     ) -> AIError:
         here = [entry for entry in listings if not entry.absent]
-        asked = [self._registry.shown_name(one.provider) for one in here if not one.problem]
+        searched = [self._registry.shown_name(one.provider) for one in here if not one.problem]
         silent = [self._registry.shown_name(one.provider) for one in listings if one.problem]
         names = {info.name for listing in listings for info in listing.models}
         near = self._as_address(name) or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         message = f"There is no model named {name!r}"
-        if requirement is not None and any(same_model(name, known) for known in names):
+        if requirement is not None and any(same_model(name, listed) for listed in names):
             message = f"The model {name!r} cannot do what is asked of it"
-        hint = f"Asked: {', '.join(asked) or 'nobody'}."
+        hint = f"Asked: {', '.join(searched) or 'nobody'}."
         if silent:
             hint += f" No answer from: {', '.join(silent)}."
         asked_by_name = [p for p in self._registry.list() if p in self._catalog.services]

@@ -26,7 +26,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted
 from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.config.urls import url_origin
-from ollm_tui.models.capabilities import Said, with_said
+from ollm_tui.models.capabilities import ModelOverrides, with_overrides
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
@@ -217,9 +217,9 @@ class EngineScout:
         said = self._models.get(str(ref)) or self._models.get(ref.model)
         if said is None:
             return info
-        return with_said(
+        return with_overrides(
             info,
-            Said(
+            ModelOverrides(
                 vision=said.vision,
                 tools=said.tools,
                 thinking=said.thinking,

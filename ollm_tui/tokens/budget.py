@@ -80,9 +80,9 @@ def turns_of(messages: Sequence[Message]) -> list[list[int]]:
 
 def plan_without(messages: Sequence[Message], sizes: Sizes, turns: int, room: int) -> Plan:
     """Leave out this many of the oldest turns, but never the newest one."""
-    found = turns_of(messages)
-    turns = max(0, min(turns, len(found) - 1))
-    left_out = {position for turn in found[:turns] for position in turn}
+    all_turns = turns_of(messages)
+    turns = max(0, min(turns, len(all_turns) - 1))
+    left_out = {position for turn in all_turns[:turns] for position in turn}
     freed = sum(sizes.messages[position] for position in left_out)
     used = sizes.fixed + sum(sizes.messages) - freed
     return Plan(

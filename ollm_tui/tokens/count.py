@@ -109,9 +109,9 @@ class Tally:
             total = 0
             for piece in group:
                 # The piece is kept next to its count, so that no other piece can have the same id.
-                found = known.get(id(piece)) or (piece, piece_tokens(piece, self._count_text))
-                fresh[id(piece)] = found
-                total += found[1]
+                counted = known.get(id(piece)) or (piece, piece_tokens(piece, self._count_text))
+                fresh[id(piece)] = counted
+                total += counted[1]
             sums.append(total)
         self._known = fresh
         return sums
@@ -260,11 +260,11 @@ def _groups(request: Request, with_thinking: bool) -> list[list[Piece]]:
 
 def _divided(total: int, weights: Sequence[int]) -> list[int]:
     """Divide a whole number in proportion to weights, without a remainder."""
-    whole = sum(weights)
-    shares, weight_so_far, given = [], 0, 0
+    total_weight = sum(weights)
+    shares, weight_so_far, distributed = [], 0, 0
     for weight in weights[:-1]:
         weight_so_far += weight
-        share = total * weight_so_far // whole - given if whole else 0
+        share = total * weight_so_far // total_weight - distributed if total_weight else 0
         shares.append(share)
-        given += share
-    return [*shares, total - given]
+        distributed += share
+    return [*shares, total - distributed]

@@ -107,8 +107,8 @@ def _picture_tokens(picture: ImageContent) -> int:
 
 
 def _timed(seconds: float | None, tokens_per_s: int) -> int:
-    known = SECONDS_UNKNOWN if seconds is None else seconds
-    return max(1, round(known * tokens_per_s))
+    duration_s = SECONDS_UNKNOWN if seconds is None else seconds
+    return max(1, round(duration_s * tokens_per_s))
 
 
 def _schema_json(tool: ToolSchema) -> JsonObject:

@@ -81,11 +81,11 @@ def too_slow(name: str, seconds: float) -> AIError:
 def stopped(ending: int, when: str = "", *, log: str = "") -> AIError:
     """The process ended unexpectedly; `log` is the end of its output."""
     how = f"signal {-ending}" if ending < 0 else f"exit code {ending}"
-    known = _HINTS.get(signal.Signals(-ending)) if ending in _SIGNALS else None
+    hint = _HINTS.get(signal.Signals(-ending)) if ending in _SIGNALS else None
     return AIError(
         ErrorCode.ENGINE_ERROR,
         f"The engine stopped{when} ({how}).",
-        hint=known or "The next message starts it again.",
+        hint=hint or "The next message starts it again.",
         details={"log": log[-LOG_SHOWN:]} if log else None,
         retryable=True,
     )

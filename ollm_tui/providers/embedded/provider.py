@@ -142,8 +142,8 @@ class EmbeddedProvider:
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Return the model files, including unusable ones with the reason."""
-        found = await to_thread.run_sync(self._library.models)
-        return [self._as_seen(info) for info in found]
+        models = await to_thread.run_sync(self._library.models)
+        return [self._as_seen(info) for info in models]
 
     async def name_of(self, first_file: Path) -> str | None:
         """Return the name of the model in a file, or None if it is not listed."""
@@ -159,8 +159,8 @@ class EmbeddedProvider:
         info = self._as_seen(await to_thread.run_sync(self._info, name))
         path = await to_thread.run_sync(self._library.path_of, name)
         unread = await to_thread.run_sync(unread_settings, path)
-        told = {"not_read": unread} if unread else {}
-        return replace(info, details={**facts, **info.details, **told})
+        notes = {"not_read": unread} if unread else {}
+        return replace(info, details={**facts, **info.details, **notes})
 
     async def delete_model(self, name: str) -> None:
         """Delete a model from the app's own folder, unloading it first.
@@ -273,7 +273,7 @@ class EmbeddedProvider:
 
     async def _adapter(self, engine: Engine) -> LlamaCppProvider:
         """Return the client of one engine, and dispose of those whose engines have ended."""
-        for ended in [known for known in self._adapters if known.exited.is_set()]:
+        for ended in [one for one in self._adapters if one.exited.is_set()]:
             # Another task may have removed it meanwhile: an engine can be checked at any time.
             if (adapter := self._adapters.pop(ended, None)) is not None:
                 await adapter.dispose()

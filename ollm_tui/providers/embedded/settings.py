@@ -52,11 +52,11 @@ class EmbeddedSettings:
         return seconds if seconds >= 0 else None
 
 
-def _seconds(said: str | float) -> float:
-    if isinstance(said, str) and re.fullmatch(f"(?:{_PART.pattern})+", said):
-        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(said))
+def _seconds(keep_alive: str | float) -> float:
+    if isinstance(keep_alive, str) and re.fullmatch(f"(?:{_PART.pattern})+", keep_alive):
+        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(keep_alive))
     try:
-        return float(said)
+        return float(keep_alive)
     except ValueError:
         raise AIError(
             ErrorCode.BAD_REQUEST,
@@ -90,11 +90,11 @@ def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
     """Fill in the defaults for what the request leaves open."""
     if defaults is None:
         return request
-    given = request.options
+    options = request.options
     options = replace(
-        given,
-        temperature=_first(given.temperature, defaults.temperature),
-        repeat_penalty=_first(given.repeat_penalty, defaults.repeat_penalty),
+        options,
+        temperature=_first(options.temperature, defaults.temperature),
+        repeat_penalty=_first(options.repeat_penalty, defaults.repeat_penalty),
     )
     request = replace(request, options=options)
     if request.system_prompt is None and not _is_instructed(request):

@@ -182,8 +182,8 @@ class Supervisor:
         Raises:
             AIError: It cannot be loaded; cancelling a load kills the process.
         """
-        if responds is not None and (known := self._usable(plan)):
-            await self._check(known, responds)
+        if responds is not None and (running := self._usable(plan)):
+            await self._check(running, responds)
         engine = self._usable(plan) or await self._started(plan)
         engine.take()
         watch = anyio.CancelScope()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ollm_tui.models.capabilities import abilities_told
+from ollm_tui.models.capabilities import reported_abilities
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.router import same_model
@@ -74,8 +74,8 @@ def _both(one: ModelInfo, other: ModelInfo) -> ModelInfo:
         told=None,
         chosen=one.chosen & other.chosen,
     )
-    told = abilities_told(one) & abilities_told(other)
-    return both if abilities_told(both) == told else replace(both, told=told)
+    reported = reported_abilities(one) & reported_abilities(other)
+    return both if reported_abilities(both) == reported else replace(both, told=reported)
 
 
 def _common(one: ModelCapability | None, other: ModelCapability | None) -> ModelCapability | None:
