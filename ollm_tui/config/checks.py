@@ -22,7 +22,7 @@ _PORT = re.compile(r"-[0-9]{1,5}$")
 OriginOf = Callable[[KeyPath], Origin]
 
 
-def root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None:
+def tools_root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None:
     """Return why the file tools have no folder, or None if they have one or need none."""
     root = config.tools.root
     if root is None or is_folder(root):
@@ -86,23 +86,23 @@ def mark_providers(
     """Return the providers, marked with why they cannot be used and whether they are presets."""
     closing: dict[str, ConfigProblem] = {}
     for problem in problems:
-        if closes(problem):
+        if disables_provider(problem):
             closing.setdefault(problem.path[1], problem)
     return {
         name: settings.marked(
             problem=closing.get(name) or _unusable(name, settings, layers),
             preset=name not in configured,
         )
-        for name, settings in sorted(providers.items(), key=lambda item: _place(item[0]))
+        for name, settings in sorted(providers.items(), key=lambda item: _position(item[0]))
     }
 
 
-def _place(name: str) -> int:
+def _position(name: str) -> int:
     known = list(BUILT_IN_PROVIDERS)
     return known.index(name) if name in known else len(known)
 
 
-def closes(problem: ConfigProblem) -> bool:
+def disables_provider(problem: ConfigProblem) -> bool:
     """Whether a problem leaves open where a provider is or which key it gets."""
     path = problem.path
     if problem.severity != "error" or path[:1] != ("providers",) or len(path) == 1:
@@ -113,7 +113,7 @@ def closes(problem: ConfigProblem) -> bool:
     )
 
 
-def configured(layers: Layers) -> frozenset[str]:
+def configured_providers(layers: Layers) -> frozenset[str]:
     """Return the providers that have any setting other than a key in the environment."""
     return frozenset(
         setting.path[1]
@@ -135,7 +135,7 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
             (*path, "base_url"),
             hint=f"Set base_url below [providers.{name}], or use --provider {name} --host URL.",
         )
-    why = _no_authorities(settings.ca_file)
+    why = _why_no_authorities(settings.ca_file)
     if why is None:
         return None
     at = (*path, "ca_file")
@@ -144,7 +144,7 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
     return ConfigProblem(f"`{dotted(at)}` names a file that cannot be used: {why}.", origin, at)
 
 
-def _no_authorities(file: Path | None) -> str | None:
+def _why_no_authorities(file: Path | None) -> str | None:
     """Return why a file cannot hold authorities to trust, or None if it can."""
     try:
         if file is None or b"-----BEGIN" in read_bounded(file, LARGEST_AUTHORITIES):
@@ -161,7 +161,7 @@ PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def name_problems(
     config: AppConfig, origin_of: Callable[[KeyPath], Origin]
 ) -> Iterator[ConfigProblem]:
-    """Yield the names that lead nowhere; `settle_names` removes such aliases."""
+    """Yield the names that lead nowhere; `resolve_names` removes such aliases."""
     for name in config.providers:
         if PROVIDER_NAME.fullmatch(name) is None:
             path: KeyPath = ("providers", name)
@@ -171,16 +171,16 @@ def name_problems(
             )
     for alias, target in config.aliases.items():
         if target not in config.providers:
-            yield _nowhere(config, ("aliases", alias), target, origin_of)
-    if config.provider is not None and not _leads(config, config.provider):
-        yield _nowhere(config, ("provider",), config.provider, origin_of)
+            yield _unknown_name(config, ("aliases", alias), target, origin_of)
+    if config.provider is not None and not _exists(config, config.provider):
+        yield _unknown_name(config, ("provider",), config.provider, origin_of)
 
 
-def _leads(config: AppConfig, name: str) -> bool:
+def _exists(config: AppConfig, name: str) -> bool:
     return name in config.providers or config.aliases.get(name) in config.providers
 
 
-def _nowhere(
+def _unknown_name(
     config: AppConfig, path: KeyPath, name: str, origin_of: Callable[[KeyPath], Origin]
 ) -> ConfigProblem:
     def find_hint() -> str:
@@ -194,7 +194,7 @@ def _nowhere(
     return ConfigProblem(words, origin, path, find_hint=find_hint)
 
 
-def settle_names(config: AppConfig) -> AppConfig:
+def resolve_names(config: AppConfig) -> AppConfig:
     """Remove names that lead nowhere, and aliases that are names of configured providers.
 
     Addresses below `[models]` get the names of providers in place of aliases. The default provider
@@ -206,13 +206,13 @@ def settle_names(config: AppConfig) -> AppConfig:
         for alias, target in config.aliases.items()
         if target in providers and alias not in providers
     }
-    models = {by_provider(name, aliases): overrides for name, overrides in config.models.items()}
+    models = {without_alias(name, aliases): overrides for name, overrides in config.models.items()}
     models |= {name: overrides for name, overrides in config.models.items() if name in models}
     update = {"providers": providers, "aliases": aliases, "models": models}
     return config.model_copy(update=update)
 
 
-def by_provider(address: str, aliases: Mapping[str, str]) -> str:
+def without_alias(address: str, aliases: Mapping[str, str]) -> str:
     """Return an address with the provider's name in place of its alias."""
     scheme, mark, model = address.partition("://")
     return f"{aliases.get(scheme, scheme)}{mark}{model}"

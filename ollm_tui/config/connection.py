@@ -27,14 +27,16 @@ ADDRESSES = ("base_url", "base_urls")
 NO_VARIABLE = "must be the name of a variable, with letters, digits and `_`"
 
 
-def prepare(layers: Layers, name: str, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
+def resolve_connection(
+    layers: Layers, name: str, environ: Mapping[str, str]
+) -> Iterator[ConfigProblem]:
     """Resolve the address and the key of one provider, and yield what cannot be used."""
     base: KeyPath = ("providers", name)
     yield from _addresses(layers, name)
     yield from _proxies(layers, name)
     yield from _drop_misdirected_keys(layers, name)
     _keep_highest_addresses(layers, name)
-    yield from _named_key(layers, base, environ)
+    yield from _resolve_key_variable(layers, base, environ)
     for setting in layers.below(base):
         is_secret = setting.path[2:3] in (("api_key",), ("headers",))
         if is_secret and isinstance(setting.value, str) and _CONTROL.search(setting.value):
@@ -66,10 +68,10 @@ def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
             else:
                 value = list(dict.fromkeys(urls)) if isinstance(setting.value, list) else urls[0]
                 layers.add(Setting(path, value, setting.origin, setting.rank))
-                yield from without_scheme(setting, dict(zip(texts, urls, strict=True)))
+                yield from missing_scheme(setting, dict(zip(texts, urls, strict=True)))
 
 
-def without_scheme(setting: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
+def missing_scheme(setting: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
     """Warn about an address in the file without a scheme, which may or may not be encrypted.
 
     `written` maps each address as written to the URL that it is taken for.
@@ -108,7 +110,7 @@ def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:
             yield ConfigProblem(f"`{dotted(path)}`: {error}", setting.origin, path)
         else:
             layers.add(Setting(path, proxy, setting.origin, setting.rank))
-            yield from without_scheme(setting, {setting.value: proxy} if proxy != NO_PROXY else {})
+            yield from missing_scheme(setting, {setting.value: proxy} if proxy != NO_PROXY else {})
 
 
 def _keep_highest_addresses(layers: Layers, name: str) -> None:
@@ -181,7 +183,7 @@ def _drop_up_to(layers: Layers, top: Setting) -> None:
             layers.drop(setting)
 
 
-def _named_key(
+def _resolve_key_variable(
     layers: Layers, base: KeyPath, environ: Mapping[str, str]
 ) -> Iterator[ConfigProblem]:
     """Resolve `api_key_env`, unless a key is set in the same layer or a higher one."""

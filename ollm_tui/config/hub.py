@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ollm_tui.config.backends import HUGGING_FACE
-from ollm_tui.config.connection import NO_VARIABLE, setting_problem, without_scheme
+from ollm_tui.config.connection import NO_VARIABLE, missing_scheme, setting_problem
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Setting, dotted
 from ollm_tui.config.paths import expanded
 from ollm_tui.config.regular_file import read_bounded
@@ -23,10 +23,10 @@ TOKEN_ENV: KeyPath = ("hub", "token_env")
 _UNSENDABLE = re.compile(r"[^\x21-\x7e]")
 
 
-def prepare_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
+def resolve_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
     """Resolve the address, find its token, and yield what cannot be used."""
     yield from _endpoints(layers)
-    yield from _named_token(layers, environ)
+    yield from _resolve_token_variable(layers, environ)
     yield from _drop_misdirected_tokens(layers)
     if layers.top(TOKEN) is None and _current_hub(layers) == _hub_for_layer(
         layers, ENVIRONMENT_RANK
@@ -52,7 +52,7 @@ def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
             layers.add(Setting(TOKEN, token, setting.origin, setting.rank))
 
 
-def closing(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
+def blocking_problem(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
     """Return the problem that leaves open which hub is meant, so that no other one is used."""
     about = (p for p in problems if p.severity == "error" and p.path in (ENDPOINT, ENDPOINT[:1]))
     return next(about, None)
@@ -69,10 +69,10 @@ def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
             yield setting_problem(setting, f"cannot be used. {error}")
         else:
             layers.add(Setting(ENDPOINT, url, setting.origin, setting.rank))
-            yield from without_scheme(setting, {setting.value: url})
+            yield from missing_scheme(setting, {setting.value: url})
 
 
-def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
+def _resolve_token_variable(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
     """Resolve `token_env`, unless a token is set in the same layer or a higher one."""
     named, literal = layers.top(TOKEN_ENV), layers.top(TOKEN)
     if named is None or not isinstance(named.value, str):

@@ -11,31 +11,31 @@ from pathlib import Path
 
 from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.checks import (
-    by_provider,
-    closes,
-    configured,
+    configured_providers,
+    disables_provider,
     mark_providers,
     name_problems,
     reference_problems,
-    root_problem,
-    settle_names,
+    resolve_names,
+    tools_root_problem,
+    without_alias,
 )
-from ollm_tui.config.connection import prepare, provider_defaults
+from ollm_tui.config.connection import provider_defaults, resolve_connection
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.hub import closing, prepare_hub
+from ollm_tui.config.hub import blocking_problem, resolve_hub
 from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Layers, Origin, Setting, dotted
 from ollm_tui.config.paths import AppPaths, config_path, expanded
 from ollm_tui.config.regular_file import is_there
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.sources import (
     environment_settings,
-    exposure,
+    exposed_key,
     file_settings,
     flag_settings,
-    newer_provider,
+    without_outdated_model,
 )
 from ollm_tui.config.toml_file import read_toml
-from ollm_tui.config.validate import fit
+from ollm_tui.config.validate import validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,35 +117,35 @@ def load_config(
     path = config_path(paths, environ, flags.config_path)
     loading = _Loading()
     _read_sources(loading, path, environ, flags)
-    asked_for = configured(loading.layers) | frozenset(loading.failed_names())
+    asked_for = configured_providers(loading.layers) | frozenset(loading.failed_names())
     for name in loading.provider_names():
-        loading.take(prepare(loading.layers, name, environ))
-    loading.take(prepare_hub(loading.layers, environ))
-    config, misfits = fit(loading.layers)
+        loading.take(resolve_connection(loading.layers, name, environ))
+    loading.take(resolve_hub(loading.layers, environ))
+    config, misfits = validate(loading.layers)
     loading.problems.extend(misfits)
-    config = _with_whole_paths(config, path.absolute().parent)
+    config = _with_absolute_paths(config, path.absolute().parent)
     loading.take(name_problems(config, loading.origin_of))
     providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
-    hub = config.hub.marked(closing(loading.problems))
-    config = settle_names(config.model_copy(update={"providers": providers, "hub": hub}))
-    unusable_root = root_problem(config, loading.origin_of)
+    hub = config.hub.marked(blocking_problem(loading.problems))
+    config = resolve_names(config.model_copy(update={"providers": providers, "hub": hub}))
+    unusable_root = tools_root_problem(config, loading.origin_of)
     loading.take([] if unusable_root is None else [unusable_root])
     loading.take(reference_problems(config, loading.origin_of))
     origins = {
-        dotted(_settled(at, config.aliases)): setting.origin
+        dotted(_resolved_path(at, config.aliases)): setting.origin
         for at, setting in loading.layers.winners().items()
         if setting.rank > 0
     }
     at_once = [problem for problem in loading.problems if not problem.waits]
-    warned = [p for p in loading.problems if p.waits and not closes(p)]
+    warned = [p for p in loading.problems if p.waits and not disables_provider(p)]
     return LoadedConfig(config, path, origins, _in_order(at_once), _in_order(warned))
 
 
-def _settled(path: KeyPath, aliases: Mapping[str, str]) -> KeyPath:
-    """Return the path of a value after `settle_names`."""
+def _resolved_path(path: KeyPath, aliases: Mapping[str, str]) -> KeyPath:
+    """Return the path of a value after `resolve_names`."""
     match path:
         case ("models", str(address), *keys):
-            return ("models", by_provider(address, aliases), *keys)
+            return ("models", without_alias(address, aliases), *keys)
         case _:
             return path
 
@@ -159,13 +159,13 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
     for alias, target in BUILT_IN_ALIASES.items():
         loading.take([Setting(("aliases", alias), target, DEFAULT, 0)])
     loading.take(file_settings(file, environ))
-    exposed = exposure(file)
+    exposed = exposed_key(file)
     loading.take([exposed] if exposed else [])
     names = frozenset(loading.provider_names())
     loading.take(environment_settings(environ, names))
     loading.assume_defaults()
     loading.take(flag_settings(flags, loading.layers))
-    loading.take(newer_provider(loading.layers))
+    loading.take(without_outdated_model(loading.layers))
     loading.assume_defaults()
 
 
@@ -174,15 +174,15 @@ def _in_order(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
     return tuple(sorted(problems, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
 
 
-def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
+def _with_absolute_paths(config: AppConfig, folder: Path) -> AppConfig:
     """Make every path absolute, expanding `~`; relative ones start at the settings file."""
     providers = {
-        name: settings.model_copy(update={"ca_file": _whole(settings.ca_file, folder)})
+        name: settings.model_copy(update={"ca_file": _absolute(settings.ca_file, folder)})
         if settings.ca_file
         else settings
         for name, settings in config.providers.items()
     }
-    folders = [_whole(path, folder) for path in config.embedded.model_folders]
+    folders = [_absolute(path, folder) for path in config.embedded.model_folders]
     embedded = config.embedded.model_copy(update={"model_folders": folders})
     # A relative root starts where the app was started, as it does without the setting.
     root = config.tools.root
@@ -190,5 +190,5 @@ def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
     return config.model_copy(update={"providers": providers, "embedded": embedded, "tools": tools})
 
 
-def _whole(path: Path, folder: Path) -> Path:
+def _absolute(path: Path, folder: Path) -> Path:
     return folder / expanded(path)

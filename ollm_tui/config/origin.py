@@ -32,7 +32,7 @@ class Origin:
                 return self.name
 
 
-MOST_SAID = 20
+MOST_SHOWN = 20
 """Problems shown when a program starts."""
 MOST_LISTED = 100
 """Problems shown by `ollm config check`."""
@@ -48,11 +48,11 @@ def _is_bare(part: str) -> bool:
     return bool(part) and part.isascii() and part.replace("-", "a").replace("_", "a").isalnum()
 
 
-def in_short(problems: Iterable[object]) -> tuple[str, ...]:
+def summarize(problems: Iterable[object]) -> tuple[str, ...]:
     """Return the first of many problems, and a note about the others."""
     listed = tuple(problems)
-    sentences = tuple(map(str, listed[:MOST_SAID]))
-    left = len(listed) - MOST_SAID
+    sentences = tuple(map(str, listed[:MOST_SHOWN]))
+    left = len(listed) - MOST_SHOWN
     return sentences if left <= 0 else (*sentences, f"And {left:,} more: see `ollm config check`.")
 
 

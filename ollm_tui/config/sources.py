@@ -94,7 +94,7 @@ def _key_id(path: KeyPath) -> KeyPath:
     return (path[0], ".".join(path[1:])) if path[0] == "keymap" and len(path) > 1 else path
 
 
-def exposure(file: TomlFile) -> ConfigProblem | None:
+def exposed_key(file: TomlFile) -> ConfigProblem | None:
     """Warn about a key that other users of the machine can read."""
     literal = next(
         (path for path, value in leaves(file.values) if _is_literal_key(path, value)), None
@@ -224,7 +224,7 @@ def _empty(flags: Flags) -> Iterator[ConfigProblem]:
             yield ConfigProblem(f"{name} is empty.", Origin("flag", name), path, hint=hint)
 
 
-def newer_provider(layers: Layers) -> Iterator[Setting]:
+def without_outdated_model(layers: Layers) -> Iterator[Setting]:
     """Drop the model of another provider than the one that a higher layer names."""
     model, provider = layers.top(("model",)), layers.top(("provider",))
     if model is None or provider is None or provider.rank <= model.rank:

@@ -13,7 +13,7 @@ from ollm_tui.config.schema import AppConfig
 _MOST_ROUNDS = 50
 
 
-def fit(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
+def validate(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
     """Return the valid settings and a problem for each value that had to be dropped."""
     problems: dict[str, ConfigProblem] = {}
     for _ in range(_MOST_ROUNDS):

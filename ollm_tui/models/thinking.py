@@ -121,8 +121,8 @@ def find_tags(
         AIError: BAD_REQUEST for tags that cannot be searched for.
     """
     try:
-        starts, ends = _spellings(think_tag)
-        answer_starts, answer_ends = _spellings(answer_tag)
+        starts, ends = _delimiters(think_tag)
+        answer_starts, answer_ends = _delimiters(answer_tag)
         return _tags(starts, ends, answer_starts, answer_ends, mode, starts_open)
     except ValueError as error:
         raise AIError(ErrorCode.BAD_REQUEST, _sentence(str(error))) from error
@@ -163,7 +163,7 @@ def _wire(mode: ThinkingMode | None, effort: ThinkingEffort | None) -> bool | Th
             assert_never(mode)
 
 
-def _spellings(tag: TagSpec | None) -> tuple[Spellings, Spellings]:
+def _delimiters(tag: TagSpec | None) -> tuple[Spellings, Spellings]:
     """Return the start and end delimiters; a single one is a start."""
     match tag:
         case None:

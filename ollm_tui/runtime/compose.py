@@ -16,7 +16,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.named import named_by
-from ollm_tui.config.origin import MOST_SAID, in_short
+from ollm_tui.config.origin import MOST_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
 from ollm_tui.library.starter import STARTER
@@ -88,9 +88,9 @@ class Runtime(FetchesModels):
         store: ConversationStore | None = None,
     ) -> None:
         self.config = loaded.config
-        self.problems = in_short([*loaded.problems, *unknown_tools(loaded)])
+        self.problems = summarize([*loaded.problems, *unknown_tools(loaded)])
         """Sentences about settings that could not be used."""
-        self._told = loaded.problems[:MOST_SAID]
+        self._told = loaded.problems[:MOST_SHOWN]
         self.paths = paths
         self.registry = registry
         self.catalog = catalog

@@ -110,7 +110,7 @@ def plan_to_fit(messages: Sequence[Message], sizes: Sizes, room: int) -> Plan:
     return plan_without(messages, sizes, turns, room)
 
 
-def ways_out(
+def remedies_for(
     messages: Sequence[Message],
     sizes: Sizes,
     room: int,

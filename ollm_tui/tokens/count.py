@@ -30,9 +30,9 @@ a quarter of the characters."""
 FRAME_TOKENS = 4
 """What the chat format of OpenAI's models adds to each message, and `REPLY_TOKENS` at the end."""
 REPLY_TOKENS = 3
-LEAST = 0.25
-MOST = 8.0
-KEPT = 0.5
+MIN_RATIO = 0.25
+MAX_RATIO = 8.0
+OLDER_WEIGHT = 0.5
 """The weight of older reports when a new one arrives."""
 CAUTION_TOKENS = 300
 """Tokens assumed to be estimated correctly, because short requests are mostly template."""
@@ -72,7 +72,7 @@ class Correction:
 
     @property
     def ratio(self) -> float:
-        """The factor for estimates, between LEAST and MOST."""
+        """The factor for estimates, between MIN_RATIO and MAX_RATIO."""
         return (self.reported + CAUTION_TOKENS) / (self.estimated + CAUTION_TOKENS)
 
     def learn(self, estimated: int, reported: int) -> None:
@@ -80,17 +80,17 @@ class Correction:
 
         One that is far too small is ignored: some servers do not count what they had cached.
         """
-        if estimated <= 0 or reported < LEAST * estimated:
+        if estimated <= 0 or reported < MIN_RATIO * estimated:
             return
-        self.estimated = KEPT * self.estimated + estimated
-        self.reported = KEPT * self.reported + min(reported, MOST * estimated)
+        self.estimated = OLDER_WEIGHT * self.estimated + estimated
+        self.reported = OLDER_WEIGHT * self.reported + min(reported, MAX_RATIO * estimated)
 
     def apply(self, estimate: int) -> int:
         """Return the corrected estimate, at least one."""
         return max(1, round(estimate * self.ratio))
 
 
-class Tally:
+class PieceCounter:
     """Counts pieces and remembers those of the last request.
 
     Pieces are compared by identity: a conversation keeps its blocks and calls, and they do not
@@ -126,8 +126,8 @@ class TokenCounter:
 
     def __init__(self, encodings: Encodings | None = None) -> None:
         self._encodings = encodings or Encodings()
-        self._rough = Tally(fallback_estimate)
-        self._fine: tuple[str, Tally] | None = None
+        self._rough = PieceCounter(fallback_estimate)
+        self._fine: tuple[str, PieceCounter] | None = None
         self._corrections: dict[tuple[str, CountSource], Correction] = {}
 
     async def count(
@@ -138,13 +138,13 @@ class TokenCounter:
         An engine may have to load the model first, as it would for the answer.
         """
         if isinstance(provider, SupportsTokenCount):
-            tokens = await _asked(provider, request)
+            tokens = await _engine_count(provider, request)
             if tokens is not None:
                 return TokenCount(
                     tokens=tokens, source="engine", model=request.model, uncorrected=tokens
                 )
         if isinstance(provider, SupportsTextTokenCount):
-            tokens = await _text_asked(provider, request, _groups(request, with_thinking))
+            tokens = await _server_count(provider, request, _groups(request, with_thinking))
             if tokens is not None:
                 return self._corrected(request.model, "tokenizer", tokens)
         encoding = await self._encodings.encoding_for(request.model)
@@ -194,14 +194,14 @@ class TokenCounter:
         groups = _groups(request, with_thinking)
         if encoding is None:
             return list(self._rough.count(groups))
-        count = self._tally_of(encoding).count
+        count = self._counter_of(encoding).count
         fixed, *messages = await to_thread.run_sync(count, groups, abandon_on_cancel=True)
         return [fixed + REPLY_TOKENS, *(tokens + FRAME_TOKENS for tokens in messages)]
 
-    def _tally_of(self, encoding: Encoding) -> Tally:
-        """Return the tally of one tokenizer, dropping that of another model's."""
+    def _counter_of(self, encoding: Encoding) -> PieceCounter:
+        """Return the counter for one tokenizer, dropping that of another model's."""
         if self._fine is None or self._fine[0] != encoding.name:
-            self._fine = encoding.name, Tally(encoding.count)
+            self._fine = encoding.name, PieceCounter(encoding.count)
         return self._fine[1]
 
     def _corrected(self, model: str, source: CountSource, tokens: int) -> TokenCount:
@@ -223,7 +223,7 @@ def _counting(request: Request) -> Iterator[None]:
         yield
 
 
-async def _asked(provider: SupportsTokenCount, request: Request) -> int | None:
+async def _engine_count(provider: SupportsTokenCount, request: Request) -> int | None:
     try:
         with _counting(request):
             tokens = await provider.count_tokens(request)
@@ -233,7 +233,7 @@ async def _asked(provider: SupportsTokenCount, request: Request) -> int | None:
     return tokens if tokens > 0 else None
 
 
-async def _text_asked(
+async def _server_count(
     provider: SupportsTextTokenCount, request: Request, groups: Sequence[Sequence[Piece]]
 ) -> int | None:
     """Count all texts at once with the server's tokenizer, and add the template around messages."""

@@ -13,6 +13,7 @@ from typing import Self
 import anyio
 from anyio import to_thread
 
+from ollm_tui.config.backends import BACKEND
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
@@ -34,6 +35,7 @@ from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unsupported import check_request
 
 ENGINE_PACKAGE = "xllamacpp"
+_BACKEND = BACKEND["embedded"]
 DISPOSE_S = 2.0
 PROMPT_S = 3600.0
 """A slow processor reads a long prompt for minutes without a sign; the process is watched."""
@@ -63,8 +65,8 @@ class EmbeddedProvider:
         is_installed: Callable[[], bool] = engine_available,
         defaults: Mapping[str, ModelDefaults] = MODEL_DEFAULTS,
     ) -> None:
-        self.name = "embedded"
-        self.label = "Built-in"
+        self.name = _BACKEND.name
+        self.label = _BACKEND.label
         self._library = library
         self._settings = settings or EmbeddedSettings()
         self._supervisor = supervisor or Supervisor(self._settings)
