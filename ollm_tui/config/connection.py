@@ -7,6 +7,7 @@ for that service, unless there is an address in the same place.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from ollm_tui.config.backends import BACKEND, OLLAMA, PRESETS, SERVICES, defaults_of
 from ollm_tui.config.origin import (
@@ -24,7 +25,6 @@ from ollm_tui.config.urls import NO_PROXY, ollama_url, server_url, shown_url, ur
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 ADDRESSES = ("base_url", "base_urls")
 """The settings with one address, and with those of a pool."""
-NO_VARIABLE = "must be the name of a variable, with letters, digits and `_`"
 
 
 def resolve_connection(
@@ -36,7 +36,8 @@ def resolve_connection(
     yield from _proxies(layers, name)
     yield from _drop_misdirected_keys(layers, name)
     _keep_highest_addresses(layers, name)
-    yield from _resolve_key_variable(layers, base, environ)
+    key, variable = (*base, "api_key"), (*base, "api_key_env")
+    yield from resolve_variable(layers, variable, key, environ, waits=True)
     for setting in layers.below(base):
         is_secret = setting.path[2:3] in (("api_key",), ("headers",))
         if is_secret and isinstance(setting.value, str) and _CONTROL.search(setting.value):
@@ -183,26 +184,30 @@ def _drop_up_to(layers: Layers, top: Setting) -> None:
             layers.drop(setting)
 
 
-def _resolve_key_variable(
-    layers: Layers, base: KeyPath, environ: Mapping[str, str]
+def resolve_variable(
+    layers: Layers, named_by: KeyPath, target: KeyPath, environ: Mapping[str, str], *, waits: bool
 ) -> Iterator[ConfigProblem]:
-    """Resolve `api_key_env`, unless a key is set in the same layer or a higher one."""
-    named, literal = layers.top((*base, "api_key_env")), layers.top((*base, "api_key"))
+    """Set `target` to the environment variable whose name is the value of `named_by`.
+
+    A value that `target` has in the same layer or a higher one wins. `waits` is for the problem of
+    an undefined variable.
+    """
+    named, literal = layers.top(named_by), layers.top(target)
     if named is None or not isinstance(named.value, str):
         return
     if literal is not None and literal.rank >= named.rank:
         return
     if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the key itself
         layers.drop(named)
-        yield setting_problem(named, f"{NO_VARIABLE}.")
-        return
-    key = environ.get(named.value, "")
-    if not key:
-        complaint = f"`{dotted(named.path)}` names {named.value}, which is not set."
-        yield ConfigProblem(complaint, named.origin, named.path, waits=True)
-        return
-    origin = Origin("environment", named.value)
-    layers.add(Setting((*base, "api_key"), key, origin, named.rank))
+        yield setting_problem(
+            named, "must be the name of a variable, with letters, digits and `_`."
+        )
+    elif value := environ.get(named.value, ""):
+        origin = Origin("environment", named.value)
+        layers.add(Setting(target, value, origin, named.rank))
+    else:
+        undefined = setting_problem(named, f"names {named.value}, which is not set.")
+        yield replace(undefined, waits=waits)
 
 
 def provider_defaults(name: str) -> Iterator[Setting]:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ollm_tui.config.backends import HUGGING_FACE
-from ollm_tui.config.connection import NO_VARIABLE, missing_scheme, setting_problem
+from ollm_tui.config.connection import missing_scheme, resolve_variable, setting_problem
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Setting, dotted
 from ollm_tui.config.paths import expanded
 from ollm_tui.config.regular_file import read_bounded
-from ollm_tui.config.sources import ENVIRONMENT_RANK, FILE_RANK, READABLE_BY_OTHERS, VARIABLE_NAME
+from ollm_tui.config.sources import ENVIRONMENT_RANK, FILE_RANK, READABLE_BY_OTHERS
 from ollm_tui.config.urls import server_url, url_origin
 
 ENDPOINT: KeyPath = ("hub", "endpoint")
@@ -26,7 +26,7 @@ _UNSENDABLE = re.compile(r"[^\x21-\x7e]")
 def resolve_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
     """Resolve the address, find its token, and yield what cannot be used."""
     yield from _endpoints(layers)
-    yield from _resolve_token_variable(layers, environ)
+    yield from resolve_variable(layers, TOKEN_ENV, TOKEN, environ, waits=False)
     yield from _drop_misdirected_tokens(layers)
     if layers.top(TOKEN) is None and _current_hub(layers) == _hub_for_layer(
         layers, ENVIRONMENT_RANK
@@ -70,23 +70,6 @@ def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
         else:
             layers.add(Setting(ENDPOINT, url, setting.origin, setting.rank))
             yield from missing_scheme(setting, {setting.value: url})
-
-
-def _resolve_token_variable(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Resolve `token_env`, unless a token is set in the same layer or a higher one."""
-    named, literal = layers.top(TOKEN_ENV), layers.top(TOKEN)
-    if named is None or not isinstance(named.value, str):
-        return
-    if literal is not None and literal.rank >= named.rank:
-        return
-    if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the token itself
-        layers.drop(named)
-        yield setting_problem(named, f"{NO_VARIABLE}.")
-    elif token := environ.get(named.value, ""):
-        origin = Origin("environment", named.value)
-        layers.add(Setting(TOKEN, token, origin, named.rank))
-    else:
-        yield setting_problem(named, f"names {named.value}, which is not set.")
 
 
 def _drop_misdirected_tokens(layers: Layers) -> Iterator[ConfigProblem]:
