@@ -11,7 +11,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import SupportsList, SupportsShow
-from ollm_tui.providers.foreign import list_models, show_model
+from ollm_tui.providers.operations import list_models, show_model
 from ollm_tui.providers.router import ResolvedModel, same_model
 
 PATIENCE_S: Final = 2.0

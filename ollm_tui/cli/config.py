@@ -51,7 +51,7 @@ def _schema(output: Output) -> int:
 def _show(arguments: Arguments, output: Output) -> int:
     # As above.
     from ollm_tui.cli.settings import load_for
-    from ollm_tui.config.rows import config_rows
+    from ollm_tui.config.reference import config_rows
 
     rows = config_rows(load_for(default_paths(), os.environ, arguments.flags, output))
     if arguments.as_json:

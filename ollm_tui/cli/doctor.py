@@ -19,11 +19,11 @@ from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping
-from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths, home_folder
 from ollm_tui.config.regular_file import is_folder, is_there, real_path
+from ollm_tui.config.sources import ENGINE_VARIABLES
 from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.checkup import Checkup, check_up

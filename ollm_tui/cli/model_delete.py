@@ -10,8 +10,7 @@ from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import SupportsShow
-from ollm_tui.providers.foreign import show_model
-from ollm_tui.providers.operations import deleter
+from ollm_tui.providers.operations import deleter, show_model
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.model_lookup import FoundModel
 

@@ -10,7 +10,7 @@ from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.registry_arguments import RegistryOptions
 from ollm_tui.cli.registry_rows import Address, entry_json, judge_of, shown_id, table_of
-from ollm_tui.config.names import by_provider
+from ollm_tui.config.checks import without_alias
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
@@ -86,7 +86,7 @@ async def _search(
 async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
     registry = runtime.model_registry
     await registry.prepare()
-    name = by_provider(arguments.name, runtime.config.aliases)
+    name = without_alias(arguments.name, runtime.config.aliases)
     found = registry.named(name)
     if not found:  # it may be one that only an engine knows
         await _note_installed(runtime)

@@ -6,7 +6,7 @@ from ollm_tui.cli.output import Output, UsageError
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.named import named_by
-from ollm_tui.config.origin import ConfigProblem, dotted, in_short
+from ollm_tui.config.origin import ConfigProblem, dotted, summarize
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.runtime.private import known_secrets
 
@@ -32,7 +32,7 @@ def load_for(
         if problem.origin.kind == "flag":
             raise UsageError(problem.message, problem.advice)
     last = named_by(loaded).problem if chooses_model else None
-    for sentence in in_short(problem for problem in loaded.problems if problem != last):
+    for sentence in summarize(problem for problem in loaded.problems if problem != last):
         output.note(sentence)
     return loaded
 

@@ -1,23 +1,29 @@
-"""What the schema cannot know of a value: whether the folder, file or provider it names is there.
+"""Checks that go beyond the schema: whether the folders, files and providers named exist.
 
-What is wrong here is told and changes no other value: a model that is named stays the one meant.
+A problem found here changes no other value: a model that is named stays the chosen one. A provider
+that cannot be used is marked with the reason.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
 
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted, nearest
-from ollm_tui.config.regular_file import is_folder
+from ollm_tui.config.backends import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, dotted, nearest
+from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.config.regular_file import is_folder, read_bounded, why_unreadable
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.sources import ENGINE_VARIABLES
+from ollm_tui.config.values import BUILT_IN_KINDS
 
 TOOLS_ROOT: KeyPath = ("tools", "root")
 _PORT = re.compile(r"-[0-9]{1,5}$")
 OriginOf = Callable[[KeyPath], Origin]
 
 
-def root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None:
-    """Say why the tools for files have no folder; None when they have one or want none."""
+def tools_root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None:
+    """Return why the file tools have no folder, or None if they have one or need none."""
     root = config.tools.root
     if root is None or is_folder(root):
         return None
@@ -30,7 +36,7 @@ def root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None
 
 
 def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigProblem]:
-    """Say which folders and providers are named that are not there."""
+    """Yield the folders and providers that are named but do not exist."""
     model: KeyPath = ("model",)
     yield from _stray_provider(config, config.model or "", model, origin_of, "error")
     for name in config.models:
@@ -46,7 +52,7 @@ def _stray_provider(
     config: AppConfig, address: str, path: KeyPath, origin_of: OriginOf, severity: str
 ) -> Iterator[ConfigProblem]:
     name, mark, _ = address.partition("://")
-    # An engine on a port of its own is found as `llamacpp-8080`.
+    # An engine on a port of its own is registered as `llamacpp-8080`.
     names = (name, _PORT.sub("", name))
     if not mark or any(one in config.providers or one in config.aliases for one in names):
         return
@@ -63,3 +69,150 @@ def _stray_provider(
         severity="error" if severity == "error" else "warning",
         waits=True,
     )
+
+
+_SAFE_TO_REPLACE = frozenset(
+    {"label", "connect_timeout_s", "first_byte_timeout_s", "idle_timeout_s", "priority"}
+)
+_KEY_VARIABLES = frozenset(name for name, path in ENGINE_VARIABLES.items() if "api_key" in path)
+
+
+def mark_providers(
+    providers: Mapping[str, ProviderSettings],
+    layers: Layers,
+    problems: Iterable[ConfigProblem],
+    configured: frozenset[str],
+) -> dict[str, ProviderSettings]:
+    """Return the providers, marked with why they cannot be used and whether they are presets."""
+    closing: dict[str, ConfigProblem] = {}
+    for problem in problems:
+        if disables_provider(problem):
+            closing.setdefault(problem.path[1], problem)
+    return {
+        name: settings.marked(
+            problem=closing.get(name) or _unusable(name, settings, layers),
+            preset=name not in configured,
+        )
+        for name, settings in sorted(providers.items(), key=lambda item: _position(item[0]))
+    }
+
+
+def _position(name: str) -> int:
+    known = list(BUILT_IN_PROVIDERS)
+    return known.index(name) if name in known else len(known)
+
+
+def disables_provider(problem: ConfigProblem) -> bool:
+    """Whether a problem leaves open where a provider is or which key it gets."""
+    path = problem.path
+    if problem.severity != "error" or path[:1] != ("providers",) or len(path) == 1:
+        return False
+    # A rejected value, not an unknown key: there is no other value to use in its place.
+    return len(path) == 2 or (
+        path[2] in ProviderSettings.model_fields and path[2] not in _SAFE_TO_REPLACE
+    )
+
+
+def configured_providers(layers: Layers) -> frozenset[str]:
+    """Return the providers that have any setting other than a key in the environment."""
+    return frozenset(
+        setting.path[1]
+        for setting in layers.below(("providers",))
+        if setting.rank > 0 and setting.path[1:] and setting.origin.name not in _KEY_VARIABLES
+    )
+
+
+def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigProblem | None:
+    path: KeyPath = ("providers", name)
+    first_origin = next((s.origin for s in layers.below(path) if s.rank > 0), Origin("default"))
+    # A plugin decides itself whether it needs an address.
+    is_plugin = settings.kind not in BUILT_IN_KINDS
+    has_address = settings.kind == "embedded" or settings.kind in SERVICES or is_plugin
+    if not has_address and not settings.addresses:
+        return ConfigProblem(
+            f"The provider `{name}` has no address.",
+            first_origin,
+            (*path, "base_url"),
+            hint=f"Set base_url below [providers.{name}], or use --provider {name} --host URL.",
+        )
+    why = _why_no_authorities(settings.ca_file)
+    if why is None:
+        return None
+    at = (*path, "ca_file")
+    named = layers.top(at)
+    origin = first_origin if named is None else named.origin
+    return ConfigProblem(f"`{dotted(at)}` names a file that cannot be used: {why}.", origin, at)
+
+
+def _why_no_authorities(file: Path | None) -> str | None:
+    """Return why a file cannot hold authorities to trust, or None if it can."""
+    try:
+        if file is None or b"-----BEGIN" in read_bounded(file, LARGEST_AUTHORITIES):
+            return None
+    except (OSError, ValueError) as error:
+        return why_unreadable(error)
+    return "it holds no certificate in PEM form"
+
+
+_MOST_NAMED = 20
+PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def name_problems(
+    config: AppConfig, origin_of: Callable[[KeyPath], Origin]
+) -> Iterator[ConfigProblem]:
+    """Yield the names that lead nowhere; `resolve_names` removes such aliases."""
+    for name in config.providers:
+        if PROVIDER_NAME.fullmatch(name) is None:
+            path: KeyPath = ("providers", name)
+            hint = "Use letters, digits, `.`, `_` and `-`."
+            yield ConfigProblem(
+                f"`{dotted(path)}` cannot be used in an address.", origin_of(path), path, hint=hint
+            )
+    for alias, target in config.aliases.items():
+        if target not in config.providers:
+            yield _unknown_name(config, ("aliases", alias), target, origin_of)
+    if config.provider is not None and not _exists(config, config.provider):
+        yield _unknown_name(config, ("provider",), config.provider, origin_of)
+
+
+def _exists(config: AppConfig, name: str) -> bool:
+    return name in config.providers or config.aliases.get(name) in config.providers
+
+
+def _unknown_name(
+    config: AppConfig, path: KeyPath, name: str, origin_of: Callable[[KeyPath], Origin]
+) -> ConfigProblem:
+    def find_hint() -> str:
+        near = nearest(name, chain(config.providers, config.aliases))
+        known = ", ".join(islice(config.providers, _MOST_NAMED))
+        return f"Did you mean `{near}`?" if near else f"Available: {known}."
+
+    origin = origin_of(path)
+    subject = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"
+    words = f"{subject} names an unknown provider."
+    return ConfigProblem(words, origin, path, find_hint=find_hint)
+
+
+def resolve_names(config: AppConfig) -> AppConfig:
+    """Remove names that lead nowhere, and aliases that are names of configured providers.
+
+    Addresses below `[models]` get the names of providers in place of aliases. The default provider
+    stays: what the user named is used, or the prompt fails.
+    """
+    providers = {n: p for n, p in config.providers.items() if PROVIDER_NAME.fullmatch(n)}
+    aliases = {
+        alias: target
+        for alias, target in config.aliases.items()
+        if target in providers and alias not in providers
+    }
+    models = {without_alias(name, aliases): overrides for name, overrides in config.models.items()}
+    models |= {name: overrides for name, overrides in config.models.items() if name in models}
+    update = {"providers": providers, "aliases": aliases, "models": models}
+    return config.model_copy(update=update)
+
+
+def without_alias(address: str, aliases: Mapping[str, str]) -> str:
+    """Return an address with the provider's name in place of its alias."""
+    scheme, mark, model = address.partition("://")
+    return f"{aliases.get(scheme, scheme)}{mark}{model}"

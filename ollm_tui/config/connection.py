@@ -1,79 +1,89 @@
-"""Addresses and keys of the providers, made ready and kept together.
+"""Resolves the addresses and keys of the providers together.
 
-A key belongs to the server it was given for: when a higher layer sends a provider elsewhere, the
-keys and headers of the lower layers stay behind. A key for a service on the internet was given for
-that service, unless an address stands beside it.
+A key belongs to the server it was given for: if a higher layer changes the address of a provider,
+the keys and headers of lower layers are dropped. A key for a service on the internet was given
+for that service, unless there is an address in the same place.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from ollm_tui.config.hosts import ollama_url, server_url, shown_url, url_origin
-from ollm_tui.config.interpolate import VARIABLE_NAME
-from ollm_tui.config.layers import HIGHEST_RANK, Layers, Setting
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.presets import SERVICES, defaults_of
+from ollm_tui.config.backends import BACKEND, OLLAMA, PRESETS, SERVICES, defaults_of
+from ollm_tui.config.origin import (
+    HIGHEST_RANK,
+    ConfigProblem,
+    KeyPath,
+    Layers,
+    Origin,
+    Setting,
+    dotted,
+)
+from ollm_tui.config.sources import VARIABLE_NAME
+from ollm_tui.config.urls import NO_PROXY, ollama_url, server_url, shown_url, url_origin
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 ADDRESSES = ("base_url", "base_urls")
-"""One server, or several of a pool."""
-NO_PROXY = "none"
-OLLAMA_VARIABLE = "OLLAMA_HOST"
-NO_VARIABLE = "must be the name of a variable, with letters, digits and `_`"
-_BARE_PORTS: Mapping[str, int] = {"vllm": 8000, "lmstudio": 1234, "kobold": 5001}
+"""The settings with one address, and with those of a pool."""
 
 
-def prepare(layers: Layers, name: str, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Make the address of one provider whole, find its key, and say what cannot be used."""
+def resolve_connection(
+    layers: Layers, name: str, environ: Mapping[str, str]
+) -> Iterator[ConfigProblem]:
+    """Resolve the address and the key of one provider, and yield what cannot be used."""
     base: KeyPath = ("providers", name)
     yield from _addresses(layers, name)
     yield from _proxies(layers, name)
-    yield from _strays(layers, name)
-    _chosen(layers, name)
-    yield from _named_key(layers, base, environ)
-    for said in layers.below(base):
-        is_secret = said.path[2:3] in (("api_key",), ("headers",))
-        if is_secret and isinstance(said.value, str) and _CONTROL.search(said.value):
-            layers.drop(said)
-            yield _problem(said, "holds a line break or another control character.")
+    yield from _drop_misdirected_keys(layers, name)
+    _keep_highest_addresses(layers, name)
+    key, variable = (*base, "api_key"), (*base, "api_key_env")
+    yield from resolve_variable(layers, variable, key, environ, waits=True)
+    for setting in layers.below(base):
+        is_secret = setting.path[2:3] in (("api_key",), ("headers",))
+        if is_secret and isinstance(setting.value, str) and _CONTROL.search(setting.value):
+            layers.drop(setting)
+            yield setting_problem(setting, "holds a line break or another control character.")
 
 
-def _problem(said: Setting, complaint: str) -> ConfigProblem:
-    return ConfigProblem(f"`{dotted(said.path)}` {complaint}", said.origin, said.path)
+def setting_problem(setting: Setting, complaint: str) -> ConfigProblem:
+    """Make the problem of one value, named by its key."""
+    return ConfigProblem(f"`{dotted(setting.path)}` {complaint}", setting.origin, setting.path)
 
 
 def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     kind = layers.top(("providers", name, "kind"))
     for key in ADDRESSES:
         path: KeyPath = ("providers", name, key)
-        for said in layers.all_of(path):
-            texts = _urls(said)
-            if len(texts) != (len(said.value) if isinstance(said.value, list) else 1):
+        for setting in layers.all_of(path):
+            texts = _urls(setting)
+            if len(texts) != (len(setting.value) if isinstance(setting.value, list) else 1):
                 continue  # the schema says it better
-            layers.drop(said)
+            layers.drop(setting)
             try:
-                urls = [_read_address(text, name, kind, said.origin) for text in texts]
+                urls = [_read_address(text, name, kind, setting.origin) for text in texts]
             except ValueError as error:
-                typed = said.origin.name if said.origin.kind == "flag" else f"`{dotted(path)}`"
-                yield ConfigProblem(f"{typed}: {error}", said.origin, path)
+                typed = (
+                    setting.origin.name if setting.origin.kind == "flag" else f"`{dotted(path)}`"
+                )
+                yield ConfigProblem(f"{typed}: {error}", setting.origin, path)
             else:
-                value = list(dict.fromkeys(urls)) if isinstance(said.value, list) else urls[0]
-                layers.add(Setting(path, value, said.origin, said.rank))
-                yield from without_scheme(said, dict(zip(texts, urls, strict=True)))
+                value = list(dict.fromkeys(urls)) if isinstance(setting.value, list) else urls[0]
+                layers.add(Setting(path, value, setting.origin, setting.rank))
+                yield from missing_scheme(setting, dict(zip(texts, urls, strict=True)))
 
 
-def without_scheme(said: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Warn of an address in the file that leaves open whether it is encrypted.
+def missing_scheme(setting: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
+    """Warn about an address in the file without a scheme, which may or may not be encrypted.
 
-    `written` gives for each address as it stands there the one that it is taken for.
+    `written` maps each address as written to the URL that it is taken for.
     """
-    taken = [url for address, url in written.items() if "://" not in address]
-    if said.origin.kind == "file" and taken:
+    assumed = [url for address, url in written.items() if "://" not in address]
+    if setting.origin.kind == "file" and assumed:
         yield ConfigProblem(
-            f"`{dotted(said.path)}` has an address without http:// or https:// in front.",
-            said.origin,
-            said.path,
-            hint=f"It is taken as {shown_url(taken[0])}; write which one is meant.",
+            f"`{dotted(setting.path)}` has an address without http:// or https:// in front.",
+            setting.origin,
+            setting.path,
+            hint=f"It is taken as {shown_url(assumed[0])}; write which one is meant.",
             severity="warning",
             waits=True,
         )
@@ -82,68 +92,69 @@ def without_scheme(said: Setting, written: Mapping[str, str]) -> Iterator[Config
 def _read_address(text: str, name: str, kind: Setting | None, origin: Origin) -> str:
     if not text.strip():
         raise ValueError("The address is empty.")
-    if kind is not None and kind.value == "ollama":
-        return ollama_url(text, lenient=origin.name == OLLAMA_VARIABLE)
-    return server_url(text, _BARE_PORTS.get(name))
+    if kind is not None and kind.value == OLLAMA:
+        return ollama_url(text, lenient=origin.name == BACKEND[OLLAMA].host_variable)
+    preset = PRESETS.get(name)
+    return server_url(text, preset.port if preset and preset.is_port_assumed else None)
 
 
 def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     path: KeyPath = ("providers", name, "proxy")
-    for said in layers.all_of(path):
-        if not isinstance(said.value, str):
+    for setting in layers.all_of(path):
+        if not isinstance(setting.value, str):
             continue  # as above
-        layers.drop(said)
-        text = said.value.strip().lower()
+        layers.drop(setting)
+        text = setting.value.strip().lower()
         try:
-            proxy = text if text == NO_PROXY else server_url(said.value)
+            proxy = text if text == NO_PROXY else server_url(setting.value)
         except ValueError as error:
-            yield ConfigProblem(f"`{dotted(path)}`: {error}", said.origin, path)
+            yield ConfigProblem(f"`{dotted(path)}`: {error}", setting.origin, path)
         else:
-            layers.add(Setting(path, proxy, said.origin, said.rank))
-            yield from without_scheme(said, {said.value: proxy} if proxy != NO_PROXY else {})
+            layers.add(Setting(path, proxy, setting.origin, setting.rank))
+            yield from missing_scheme(setting, {setting.value: proxy} if proxy != NO_PROXY else {})
 
 
-def _chosen(layers: Layers, name: str) -> None:
-    """Leave the addresses of the highest place alone, one and several together."""
-    for said in _of_addresses(layers, name):
-        if said.rank < max(other.rank for other in _of_addresses(layers, name)):
-            layers.drop(said)
+def _keep_highest_addresses(layers: Layers, name: str) -> None:
+    """Keep only the addresses of the highest layer, single and pooled ones together."""
+    for setting in _of_addresses(layers, name):
+        if setting.rank < max(other.rank for other in _of_addresses(layers, name)):
+            layers.drop(setting)
 
 
-def _strays(layers: Layers, name: str) -> Iterator[ConfigProblem]:
-    """Leave behind the keys that were given for another server than those now meant."""
-    going = _top_addresses(layers, name)
+def _drop_misdirected_keys(layers: Layers, name: str) -> Iterator[ConfigProblem]:
+    """Drop the keys that were given for another server than the one now configured."""
+    current = _top_addresses(layers, name)
     secrets = [s for s in layers.below(("providers", name)) if _is_secret(s.path)]
-    for said in secrets if going else ():
-        meant = _origins(_addresses_for(layers, name, said))
-        if not meant or _origins(going) <= meant:
+    for secret in secrets if current else ():
+        intended = _origins(_addresses_for(layers, name, secret))
+        if not intended or _origins(current) <= intended:
             continue
-        _drop_up_to(layers, said)
+        _drop_up_to(layers, secret)
         yield ConfigProblem(
-            f"`{dotted(said.path)}` is not used: {going[0].origin} names another server.",
-            said.origin,
-            said.path,
+            f"`{dotted(secret.path)}` is not used: {current[0].origin} names another server.",
+            secret.origin,
+            secret.path,
             hint="Give the key in the same place as the address.",
             severity="warning",
         )
 
 
 def _of_addresses(layers: Layers, name: str) -> list[Setting]:
-    said = [s for key in ADDRESSES for s in layers.all_of(("providers", name, key))]
-    return [setting for setting in said if _urls(setting)]
+    settings = [s for key in ADDRESSES for s in layers.all_of(("providers", name, key))]
+    return [setting for setting in settings if _urls(setting)]
 
 
 def _top_addresses(
     layers: Layers, name: str, ranks: range = range(HIGHEST_RANK + 1)
 ) -> list[Setting]:
-    """Give what the highest place within these ranks says of addresses, one and several."""
-    said = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
-    top = max((setting.rank for setting in said), default=None)
-    return [setting for setting in said if setting.rank == top]
+    """Return the addresses from the highest layer within these ranks."""
+    settings = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
+    top = max((setting.rank for setting in settings), default=None)
+    return [setting for setting in settings if setting.rank == top]
 
 
 def _origins(addresses: Iterable[Setting]) -> set[str]:
-    return {url_origin(url) for said in addresses for url in _urls(said)}
+    return {url_origin(url) for setting in addresses for url in _urls(setting)}
 
 
 def _urls(address: Setting) -> list[str]:
@@ -156,46 +167,50 @@ def _is_secret(path: KeyPath) -> bool:
 
 
 def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[Setting]:
-    """Give the addresses somebody had chosen when a key was given; none when there were none."""
+    """Return the addresses that were configured when a key was given."""
     kind = layers.top(("providers", name, "kind"))
     service = SERVICES.get(str(kind.value)) if kind is not None else None
     # The variable of a service holds the service's key, whatever the file calls by that name.
     lowest = secret.rank if service and secret.origin.kind == "environment" else 1
-    known = _top_addresses(layers, name, range(lowest, secret.rank + 1))
-    if not known and service:
+    addresses = _top_addresses(layers, name, range(lowest, secret.rank + 1))
+    if not addresses and service:
         return [Setting(("providers", name, "base_url"), service, Origin("default"), 0)]
-    return known
+    return addresses
 
 
 def _drop_up_to(layers: Layers, top: Setting) -> None:
-    for said in layers.all_of(top.path):
-        if said.rank <= top.rank:
-            layers.drop(said)
+    for setting in layers.all_of(top.path):
+        if setting.rank <= top.rank:
+            layers.drop(setting)
 
 
-def _named_key(
-    layers: Layers, base: KeyPath, environ: Mapping[str, str]
+def resolve_variable(
+    layers: Layers, named_by: KeyPath, target: KeyPath, environ: Mapping[str, str], *, waits: bool
 ) -> Iterator[ConfigProblem]:
-    """Put the key that `api_key_env` names in its place, unless a key stands at least as high."""
-    named, literal = layers.top((*base, "api_key_env")), layers.top((*base, "api_key"))
+    """Set `target` to the environment variable whose name is the value of `named_by`.
+
+    A value that `target` has in the same layer or a higher one wins. `waits` is for the problem of
+    an undefined variable.
+    """
+    named, literal = layers.top(named_by), layers.top(target)
     if named is None or not isinstance(named.value, str):
         return
     if literal is not None and literal.rank >= named.rank:
         return
     if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the key itself
         layers.drop(named)
-        yield _problem(named, f"{NO_VARIABLE}.")
-        return
-    key = environ.get(named.value, "")
-    if not key:
-        complaint = f"`{dotted(named.path)}` names {named.value}, which is not set."
-        yield ConfigProblem(complaint, named.origin, named.path, waits=True)
-        return
-    origin = Origin("environment", named.value)
-    layers.add(Setting((*base, "api_key"), key, origin, named.rank))
+        yield setting_problem(
+            named, "must be the name of a variable, with letters, digits and `_`."
+        )
+    elif value := environ.get(named.value, ""):
+        origin = Origin("environment", named.value)
+        layers.add(Setting(target, value, origin, named.rank))
+    else:
+        undefined = setting_problem(named, f"names {named.value}, which is not set.")
+        yield replace(undefined, waits=waits)
 
 
 def provider_defaults(name: str) -> Iterator[Setting]:
-    """Give what is assumed of an instance."""
+    """Yield the default settings of a provider."""
     for key, value in defaults_of(name).items():
         yield Setting(("providers", name, key), value, Origin("default"), 0)

@@ -9,13 +9,13 @@ from ollm_tui.config.toml_file import toml_values
 
 DEFAULT_THEME = "dusk"
 NO_COLOR_THEME = "terminal"
-"""The default where NO_COLOR is set: the terminal's own background, see no-color.org."""
+"""The default if NO_COLOR is set: the terminal's own background, see no-color.org."""
 _OFF = frozenset({"0", "off", "f", "false", "n", "no"})
 
 
 @dataclass(frozen=True, slots=True)
 class EarlySettings:
-    """What must be known before anything is drawn."""
+    """The settings needed before anything is drawn."""
 
     theme: str = DEFAULT_THEME
     keymap: Mapping[str, str] = field(default_factory=dict)
@@ -23,18 +23,18 @@ class EarlySettings:
     mouse: bool = True
     animations: bool = True
     problem: str | None = None
-    """Why the file could not be read; the full settings say it better a moment later."""
+    """Why the file could not be read; the full settings report it in detail a moment later."""
 
 
 def early_settings(
     paths: AppPaths, environ: Mapping[str, str], flags: Flags | None = None
 ) -> EarlySettings:
-    """Read theme and keymap; what is missing or of the wrong type is the default."""
+    """Read theme and key map; what is missing or of the wrong type is the default."""
     flags = flags or Flags()
     values, problem = _read(paths, environ, flags)
-    said = values.get("theme")
+    theme = values.get("theme")
     usual = NO_COLOR_THEME if environ.get("NO_COLOR") else DEFAULT_THEME
-    in_file = said if isinstance(said, str) and said and "${" not in said else usual
+    in_file = theme if isinstance(theme, str) and theme and "${" not in theme else usual
     keys = values.get("keymap")
     keymap = dict(_bindings(keys)) if isinstance(keys, dict) else {}
     return EarlySettings(
@@ -49,15 +49,15 @@ def early_settings(
 
 
 def _switch(name: str, values: Mapping[str, object], environ: Mapping[str, str]) -> bool:
-    """Read a switch of `[ui]`; the environment goes first, and all of them are on by default."""
+    """Read a switch of `[ui]`; the environment wins, and the default is on."""
     table = values.get("ui")
     in_file = table.get(name, True) if isinstance(table, dict) else True
-    said = environ.get(f"OLLM_UI__{name.upper()}") or in_file
-    return said.lower() not in _OFF if isinstance(said, str) else said is not False
+    switch = environ.get(f"OLLM_UI__{name.upper()}") or in_file
+    return switch.lower() not in _OFF if isinstance(switch, str) else switch is not False
 
 
 def _bindings(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
-    """Give id and keys; `chat.send = ...` below [keymap] means the id "chat.send"."""
+    """Yield id and keys; `chat.send = ...` below [keymap] means the id "chat.send"."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _bindings(value, f"{above}{key}.")

@@ -1,4 +1,4 @@
-"""Change one key of the settings file and leave the rest as its owner wrote it."""
+"""Changes one key of the settings file and keeps everything else as it is."""
 
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -15,11 +15,11 @@ TomlValue = str | int | float | bool | list[str]
 
 
 def set_key(path: Path, dotted_key: str, value: TomlValue | None) -> None:
-    """Write one value; None takes the key out. Comments stay, and a crash leaves the old file.
+    """Write one value; None removes the key. Comments stay, and a crash leaves the old file.
 
     Raises:
-        AIError: CONFLICT when the file is not valid TOML or the key is taken by something else;
-            INTERNAL_ERROR when it cannot be written.
+        AIError: CONFLICT if the file is not valid TOML or the key is a table;
+            INTERNAL_ERROR if it cannot be written.
     """
     try:
         _write(path, _changed(_text(path), dotted_key, value))
@@ -64,7 +64,7 @@ def _changed(text: str, dotted_key: str, value: TomlValue | None) -> str:
 
 
 def _parts(dotted_key: str) -> list[str]:
-    """Part a key as TOML does: quoted parts may hold dots."""
+    """Split a key as TOML does: quoted parts may contain dots."""
     parts: list[str] = []
     node: object = tomlkit.parse(f"{dotted_key} = 0").unwrap()
     while isinstance(node, dict):
@@ -74,5 +74,5 @@ def _parts(dotted_key: str) -> list[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    # a link to a dotfiles folder stays a link
+    # A link into a dotfiles folder stays a link.
     write_private(real_path(path), text.encode())

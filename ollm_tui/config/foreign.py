@@ -1,7 +1,8 @@
-"""The one door to code of others: what plugins and adapters raise becomes an `AIError`.
+"""Guards calls of foreign code: what plugins and adapters raise becomes an `AIError`.
 
-Nothing that they raise ends the program or a task of it, and none of their words are shown: an
-exception may hold a key. An `AIError` is meant for people; known secrets are taken out of it.
+Nothing that they raise ends the program or one of its tasks, and their messages are not shown,
+because an exception may contain a key. An `AIError` is meant for users; known secrets are removed
+from it.
 """
 
 import logging
@@ -19,16 +20,16 @@ logger = logging.getLogger(__name__)
 
 
 class Misuse(TypeError):
-    """How `@tool` or `@command` was used wrongly; the words are ours and may be shown."""
+    """A wrong use of `@tool` or `@command`; its message is ours and may be shown."""
 
 
 @contextmanager
 def foreign_code(
     log: str, failed: Callable[[BaseException], AIError], redact: Redact = str
 ) -> Iterator[None]:
-    """Make an `AIError` with `failed` of whatever the block raises; `log` tells the log what it is.
+    """Turn whatever the block raises into an `AIError` made by `failed`; `log` is the log message.
 
-    Only what comes from outside passes: Ctrl-C and the cancellation of the task.
+    Only Ctrl-C and the cancellation of the task pass through.
     """
     try:
         yield
@@ -46,11 +47,11 @@ def foreign_code(
 
 
 async def off_the_loop(work: Callable[[], T]) -> T:
-    """Import code of others beside the event loop; whoever stops waiting leaves it behind.
+    """Run an import of foreign code beside the event loop, in a daemon thread.
 
-    The thread is a daemon: the end of the program does not wait for it either.
+    A caller that stops waiting leaves it behind, and so does the end of the program.
     """
-    # Loaded already where there is a loop.
+    # Already imported wherever there is a loop.
     from asyncio import get_running_loop
     from concurrent.futures import Future
     from threading import Thread
@@ -74,9 +75,9 @@ async def off_the_loop(work: Callable[[], T]) -> T:
 
 
 def fault_of(error: BaseException) -> BaseException | None:
-    """Give the fault that an exception is or holds, an `AIError` first.
+    """Return the fault that an exception is or contains, preferring an `AIError`.
 
-    None when it is no fault of the code that raised it.
+    Return None if it is not the fault of the code that raised it.
     """
     leaves = [*_leaves(error)]
     if not all(map(_is_fault, leaves)):
@@ -85,7 +86,7 @@ def fault_of(error: BaseException) -> BaseException | None:
 
 
 def without_secrets(error: AIError, redact: Redact) -> AIError:
-    """Take secrets out of what an error says, in place, and give it back."""
+    """Remove secrets from an error in place, and return it."""
     error.message = redact(str(error.message))
     error.hint = None if error.hint is None else redact(str(error.hint))
     error.args = (error.message,)
@@ -122,8 +123,8 @@ def _is_fault(error: BaseException) -> bool:
 
 
 def _is_task_cancelled() -> bool:
-    """Whether somebody outside cancels the task: foreign code may raise `CancelledError` itself."""
-    # Loaded already where there are tasks; settings alone need neither.
+    """Whether the task itself is cancelled: foreign code may raise `CancelledError`, too."""
+    # Already imported wherever there are tasks; loading settings needs neither.
     from asyncio import current_task
 
     from anyio import current_effective_deadline

@@ -1,21 +1,21 @@
-"""The hub's address and token, made ready and kept together.
+"""Resolves the address and the token of the hub together.
 
-A token belongs to the hub it was given for: one that a higher layer goes to another hub than is
-not sent there. The variables and files are those of `huggingface_hub`, and mean what they mean to
-it: the hub that HF_ENDPOINT names, or Hugging Face's own.
+A token belongs to the hub it was given for: it is not sent if a higher layer names another hub.
+The variables and files are those of `huggingface_hub`, with the same meaning: they are for the hub
+that HF_ENDPOINT names, or for Hugging Face itself.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
-from ollm_tui.config.connection import NO_VARIABLE, without_scheme
-from ollm_tui.config.environment import ENVIRONMENT_RANK
-from ollm_tui.config.hosts import server_url, url_origin
-from ollm_tui.config.hub_token import token_of_file
-from ollm_tui.config.interpolate import VARIABLE_NAME
-from ollm_tui.config.layers import Layers, Setting
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
-from ollm_tui.config.presets import HUGGING_FACE
+from ollm_tui.config.backends import HUGGING_FACE
+from ollm_tui.config.connection import missing_scheme, resolve_variable, setting_problem
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Setting, dotted
+from ollm_tui.config.paths import expanded
+from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.config.sources import ENVIRONMENT_RANK, FILE_RANK, READABLE_BY_OTHERS
+from ollm_tui.config.urls import server_url, url_origin
 
 ENDPOINT: KeyPath = ("hub", "endpoint")
 TOKEN: KeyPath = ("hub", "token")
@@ -23,100 +23,118 @@ TOKEN_ENV: KeyPath = ("hub", "token_env")
 _UNSENDABLE = re.compile(r"[^\x21-\x7e]")
 
 
-def prepare_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Make the address whole, find the token for it, and say what cannot be used."""
+def resolve_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
+    """Resolve the address, find its token, and yield what cannot be used."""
     yield from _endpoints(layers)
-    yield from _named_token(layers, environ)
-    yield from _strays(layers)
-    if layers.top(TOKEN) is None and _going(layers) == _meant(layers, ENVIRONMENT_RANK):
-        for found in token_of_file(environ):
-            if isinstance(found, ConfigProblem):
-                yield found
+    yield from resolve_variable(layers, TOKEN_ENV, TOKEN, environ, waits=False)
+    yield from _drop_misdirected_tokens(layers)
+    if layers.top(TOKEN) is None and _current_hub(layers) == _hub_for_layer(
+        layers, ENVIRONMENT_RANK
+    ):
+        for item in token_of_file(environ):
+            if isinstance(item, ConfigProblem):
+                yield item
             else:
-                layers.add(Setting(TOKEN, *found))
+                layers.add(Setting(TOKEN, *item))
     yield from _sendable(layers)
 
 
 def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
-    """Trim the token, as `huggingface_hub` does, and leave out one that no header can hold."""
-    for said in layers.all_of(TOKEN):
-        if not isinstance(said.value, str):
+    """Trim the token, as `huggingface_hub` does, and drop one that no header can contain."""
+    for setting in layers.all_of(TOKEN):
+        if not isinstance(setting.value, str):
             continue  # as below
-        layers.drop(said)
-        token = said.value.strip()
+        layers.drop(setting)
+        token = setting.value.strip()
         if _UNSENDABLE.search(token):
-            yield _problem(said, "has characters that no token has.")
+            yield setting_problem(setting, "has characters that no token has.")
         elif token:
-            layers.add(Setting(TOKEN, token, said.origin, said.rank))
+            layers.add(Setting(TOKEN, token, setting.origin, setting.rank))
 
 
-def closing(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
-    """Give the problem that leaves open which hub is meant: another one may not be asked."""
+def blocking_problem(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
+    """Return the problem that leaves open which hub is meant, so that no other one is used."""
     about = (p for p in problems if p.severity == "error" and p.path in (ENDPOINT, ENDPOINT[:1]))
     return next(about, None)
 
 
 def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
-    for said in layers.all_of(ENDPOINT):
-        if not isinstance(said.value, str):
+    for setting in layers.all_of(ENDPOINT):
+        if not isinstance(setting.value, str):
             continue  # the schema says it better
-        layers.drop(said)
+        layers.drop(setting)
         try:
-            url = server_url(said.value)
+            url = server_url(setting.value)
         except ValueError as error:
-            yield _problem(said, f"cannot be used. {error}")
+            yield setting_problem(setting, f"cannot be used. {error}")
         else:
-            layers.add(Setting(ENDPOINT, url, said.origin, said.rank))
-            yield from without_scheme(said, {said.value: url})
+            layers.add(Setting(ENDPOINT, url, setting.origin, setting.rank))
+            yield from missing_scheme(setting, {setting.value: url})
 
 
-def _named_token(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigProblem]:
-    """Put the token that `token_env` names in its place, unless one stands at least as high."""
-    named, literal = layers.top(TOKEN_ENV), layers.top(TOKEN)
-    if named is None or not isinstance(named.value, str):
-        return
-    if literal is not None and literal.rank >= named.rank:
-        return
-    if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the token itself
-        layers.drop(named)
-        yield _problem(named, f"{NO_VARIABLE}.")
-    elif token := environ.get(named.value, ""):
-        origin = Origin("environment", named.value)
-        layers.add(Setting(TOKEN, token, origin, named.rank))
-    else:
-        yield _problem(named, f"names {named.value}, which is not set.")
-
-
-def _strays(layers: Layers) -> Iterator[ConfigProblem]:
-    """Leave behind the tokens that were given for another hub than the one now meant."""
-    going = layers.top(ENDPOINT)
-    for said in layers.all_of(TOKEN):
-        if _meant(layers, said.rank) != _going(layers) and going is not None:
-            layers.drop(said)
+def _drop_misdirected_tokens(layers: Layers) -> Iterator[ConfigProblem]:
+    """Drop the tokens that were given for another hub than the one now configured."""
+    endpoint = layers.top(ENDPOINT)
+    for setting in layers.all_of(TOKEN):
+        if _hub_for_layer(layers, setting.rank) != _current_hub(layers) and endpoint is not None:
+            layers.drop(setting)
             yield ConfigProblem(
-                f"`{dotted(TOKEN)}` is not used: {going.origin} names another hub.",
-                said.origin,
+                f"`{dotted(TOKEN)}` is not used: {endpoint.origin} names another hub.",
+                setting.origin,
                 TOKEN,
                 hint="Give the token in the same place as the address.",
                 severity="warning",
             )
 
 
-def _going(layers: Layers) -> str:
-    said = layers.top(ENDPOINT)
-    return _origin(said)
+def _current_hub(layers: Layers) -> str:
+    endpoint = layers.top(ENDPOINT)
+    return _origin(endpoint)
 
 
-def _meant(layers: Layers, rank: int) -> str:
-    """Give the hub that a token of this place was given for."""
+def _hub_for_layer(layers: Layers, rank: int) -> str:
+    """Return the hub that a token of this layer was given for."""
     lowest = rank if rank >= ENVIRONMENT_RANK else 1
-    known = [said for said in layers.all_of(ENDPOINT) if lowest <= said.rank <= rank]
-    return _origin(known[-1] if known else None)
+    endpoints = [setting for setting in layers.all_of(ENDPOINT) if lowest <= setting.rank <= rank]
+    return _origin(endpoints[-1] if endpoints else None)
 
 
-def _origin(said: Setting | None) -> str:
-    return url_origin(said.value if said and isinstance(said.value, str) else HUGGING_FACE)
+def _origin(endpoint: Setting | None) -> str:
+    return url_origin(
+        endpoint.value if endpoint and isinstance(endpoint.value, str) else HUGGING_FACE
+    )
 
 
-def _problem(said: Setting, complaint: str) -> ConfigProblem:
-    return ConfigProblem(f"`{dotted(said.path)}` {complaint}", said.origin, said.path)
+_MOST_BYTES = 4096
+
+
+def token_path(environ: Mapping[str, str]) -> Path:
+    """Return the file as `huggingface_hub` finds it: HF_TOKEN_PATH, HF_HOME, the cache folder."""
+    if named := environ.get("HF_TOKEN_PATH"):
+        return Path(named)
+    if home := environ.get("HF_HOME"):
+        return Path(home) / "token"
+    return Path(environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface" / "token"
+
+
+def token_of_file(
+    environ: Mapping[str, str],
+) -> Iterator[tuple[str, Origin, int] | ConfigProblem]:
+    """Yield the token with its origin and rank, and a warning if others can read it."""
+    try:
+        path = expanded(token_path(environ))
+        token = read_bounded(path, _MOST_BYTES).decode("utf-8", "replace").strip()
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return  # no file, not ours to read: there is no token
+    if not token:
+        return
+    origin = Origin("file", str(path))
+    yield token, origin, FILE_RANK
+    if mode & READABLE_BY_OTHERS:
+        yield ConfigProblem(
+            "The hub's token is in a file that other users of this machine can read.",
+            origin,
+            hint=f"Run `chmod 600 {path}`.",
+            severity="warning",
+        )

@@ -1,59 +1,69 @@
-"""Load all settings: defaults < file < environment < command line.
+"""Loads all settings: defaults < file < environment < command line.
 
-Loading never fails and never writes. What is wrong becomes a `ConfigProblem`, and the value below
-it counts; a provider whose address or key is wrong is closed instead, because another address or
-no key would send a request to the wrong place.
+Loading never fails and never writes. A mistake becomes a `ConfigProblem`, and the value of the
+layer below is used. But a provider with an invalid address or key cannot be used at all, because
+another address or no key would send a request to the wrong server.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ollm_tui.config.checks import reference_problems, root_problem
-from ollm_tui.config.closing import closes, configured, mark_providers
-from ollm_tui.config.connection import prepare, provider_defaults
-from ollm_tui.config.environment import environment_settings
-from ollm_tui.config.file_settings import exposure, file_settings
-from ollm_tui.config.flag_settings import flag_settings, newer_provider
+from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
+from ollm_tui.config.checks import (
+    configured_providers,
+    disables_provider,
+    mark_providers,
+    name_problems,
+    reference_problems,
+    resolve_names,
+    tools_root_problem,
+    without_alias,
+)
+from ollm_tui.config.connection import provider_defaults, resolve_connection
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.hub import closing, prepare_hub
-from ollm_tui.config.layers import Layers, Setting
-from ollm_tui.config.names import by_provider, name_problems, settle_names
-from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Origin, dotted
+from ollm_tui.config.hub import blocking_problem, resolve_hub
+from ollm_tui.config.origin import DEFAULT, ConfigProblem, KeyPath, Layers, Origin, Setting, dotted
 from ollm_tui.config.paths import AppPaths, config_path, expanded
-from ollm_tui.config.presets import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.regular_file import is_there
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.sources import (
+    environment_settings,
+    exposed_key,
+    file_settings,
+    flag_settings,
+    without_outdated_model,
+)
 from ollm_tui.config.toml_file import read_toml
-from ollm_tui.config.validate import fit
+from ollm_tui.config.validate import validate
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """The settings, where each came from, and what was wrong."""
+    """The settings, their origins, and the problems found."""
 
     config: AppConfig
     path: Path
-    """The settings file, whether it is there or not."""
+    """The settings file, whether it exists or not."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    """By dotted key; a key that is not here has its default."""
+    """By dotted key; a missing key has its default value."""
     problems: tuple[ConfigProblem, ...] = ()
-    """To be said at the start. A provider's undefined variable waits until it is used."""
+    """To be reported at the start. A provider's undefined variable waits until it is used."""
     waiting: tuple[ConfigProblem, ...] = ()
-    """To be said by `ollm config check`, or where the value is used."""
+    """To be reported by `ollm config check`, or where the value is used."""
 
     def origin_of(self, key: str) -> Origin:
-        """Give the place of a value by its dotted key."""
+        """Return the origin of a value by its dotted key."""
         return self.origins.get(key, DEFAULT)
 
     def without_saving(self) -> "LoadedConfig":
-        """Give these settings for a runtime that leaves the saved chats alone."""
+        """Return these settings for a runtime that does not touch the saved chats."""
         chat = self.config.chat.model_copy(update={"save": False})
         return replace(self, config=self.config.model_copy(update={"chat": chat}))
 
     @property
     def all_problems(self) -> tuple[ConfigProblem, ...]:
-        """What `ollm config check` reports: also why configured providers are closed."""
+        """The problems for `ollm config check`, also why configured providers cannot be used."""
         closed = [p.problem for p in self.config.providers.values() if p.problem and not p.preset]
         return tuple(dict.fromkeys([*self.problems, *closed, *self.waiting]))
 
@@ -65,73 +75,77 @@ class _Loading:
         self.layers = Layers()
         self.problems: list[ConfigProblem] = []
 
-    def take(self, said: Iterable[Setting | ConfigProblem]) -> None:
-        """Sort what a source says into settings and problems."""
-        for item in said:
+    def take(self, items: Iterable[Setting | ConfigProblem]) -> None:
+        """Sort what a source yields into settings and problems."""
+        for item in items:
             if isinstance(item, Setting):
                 self.layers.add(item)
             else:
                 self.problems.append(item)
 
     def provider_names(self) -> tuple[str, ...]:
-        """Give the built-in providers and all that were named so far, in this order."""
-        named = (said.path[1] for said in self.layers.below(("providers",)) if len(said.path) > 1)
+        """Return the presets and all providers named so far, in this order."""
+        named = (
+            setting.path[1]
+            for setting in self.layers.below(("providers",))
+            if len(setting.path) > 1
+        )
         return tuple(dict.fromkeys([*BUILT_IN_PROVIDERS, *named, *self.failed_names()]))
 
     def failed_names(self) -> tuple[str, ...]:
-        """Give the providers about which something was said that cannot be used."""
+        """Return the providers with settings that cannot be used."""
         paths = (problem.path for problem in self.problems)
         return tuple(path[1] for path in paths if path[:1] == ("providers",) and path[1:])
 
     def assume_defaults(self) -> None:
-        """Lay the defaults of each provider below what was said about it."""
+        """Add the defaults of each provider as the lowest layer."""
         for name in self.provider_names():
-            if not any(said.rank == 0 for said in self.layers.below(("providers", name))):
+            if not any(setting.rank == 0 for setting in self.layers.below(("providers", name))):
                 self.take(provider_defaults(name))
 
     def origin_of(self, path: KeyPath) -> Origin:
-        """Give the place of a key, or of the first thing said below it."""
-        said = self.layers.top(path) or next(iter(self.layers.below(path)), None)
-        return said.origin if said else DEFAULT
+        """Return the origin of a key, or of the first value below it."""
+        setting = self.layers.top(path) or next(iter(self.layers.below(path)), None)
+        return setting.origin if setting else DEFAULT
 
 
 def load_config(
     paths: AppPaths, environ: Mapping[str, str], flags: Flags | None = None
 ) -> LoadedConfig:
-    """Resolve every setting; see the module for what happens to mistakes."""
+    """Resolve every setting; the module's docstring explains what happens to mistakes."""
     flags = flags or Flags()
     path = config_path(paths, environ, flags.config_path)
     loading = _Loading()
     _read_sources(loading, path, environ, flags)
-    asked_for = configured(loading.layers) | frozenset(loading.failed_names())
+    asked_for = configured_providers(loading.layers) | frozenset(loading.failed_names())
     for name in loading.provider_names():
-        loading.take(prepare(loading.layers, name, environ))
-    loading.take(prepare_hub(loading.layers, environ))
-    config, misfits = fit(loading.layers)
+        loading.take(resolve_connection(loading.layers, name, environ))
+    loading.take(resolve_hub(loading.layers, environ))
+    config, misfits = validate(loading.layers)
     loading.problems.extend(misfits)
-    config = _with_whole_paths(config, path.absolute().parent)
+    config = _with_absolute_paths(config, path.absolute().parent)
     loading.take(name_problems(config, loading.origin_of))
     providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
-    hub = config.hub.marked(closing(loading.problems))
-    config = settle_names(config.model_copy(update={"providers": providers, "hub": hub}))
-    unusable_root = root_problem(config, loading.origin_of)
+    hub = config.hub.marked(blocking_problem(loading.problems))
+    config = resolve_names(config.model_copy(update={"providers": providers, "hub": hub}))
+    unusable_root = tools_root_problem(config, loading.origin_of)
     loading.take([] if unusable_root is None else [unusable_root])
     loading.take(reference_problems(config, loading.origin_of))
     origins = {
-        dotted(_settled(at, config.aliases)): said.origin
-        for at, said in loading.layers.winners().items()
-        if said.rank > 0
+        dotted(_resolved_path(at, config.aliases)): setting.origin
+        for at, setting in loading.layers.winners().items()
+        if setting.rank > 0
     }
     at_once = [problem for problem in loading.problems if not problem.waits]
-    warned = [p for p in loading.problems if p.waits and not closes(p)]
+    warned = [p for p in loading.problems if p.waits and not disables_provider(p)]
     return LoadedConfig(config, path, origins, _in_order(at_once), _in_order(warned))
 
 
-def _settled(path: KeyPath, aliases: Mapping[str, str]) -> KeyPath:
-    """Give the path of a value as `settle_names` leaves it."""
+def _resolved_path(path: KeyPath, aliases: Mapping[str, str]) -> KeyPath:
+    """Return the path of a value after `resolve_names`."""
     match path:
         case ("models", str(address), *keys):
-            return ("models", by_provider(address, aliases), *keys)
+            return ("models", without_alias(address, aliases), *keys)
         case _:
             return path
 
@@ -145,36 +159,36 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
     for alias, target in BUILT_IN_ALIASES.items():
         loading.take([Setting(("aliases", alias), target, DEFAULT, 0)])
     loading.take(file_settings(file, environ))
-    exposed = exposure(file)
+    exposed = exposed_key(file)
     loading.take([exposed] if exposed else [])
     names = frozenset(loading.provider_names())
     loading.take(environment_settings(environ, names))
     loading.assume_defaults()
     loading.take(flag_settings(flags, loading.layers))
-    loading.take(newer_provider(loading.layers))
+    loading.take(without_outdated_model(loading.layers))
     loading.assume_defaults()
 
 
 def _in_order(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
-    """Give the problems of the file in its order, and then the others."""
+    """Return the problems of the file in its order, followed by the others."""
     return tuple(sorted(problems, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
 
 
-def _with_whole_paths(config: AppConfig, folder: Path) -> AppConfig:
-    """Make every path absolute: `~` is the home, and a relative one begins at the settings file."""
+def _with_absolute_paths(config: AppConfig, folder: Path) -> AppConfig:
+    """Make every path absolute, expanding `~`; relative ones start at the settings file."""
     providers = {
-        name: settings.model_copy(update={"ca_file": _whole(settings.ca_file, folder)})
+        name: settings.model_copy(update={"ca_file": _absolute(settings.ca_file, folder)})
         if settings.ca_file
         else settings
         for name, settings in config.providers.items()
     }
-    folders = [_whole(path, folder) for path in config.embedded.model_folders]
+    folders = [_absolute(path, folder) for path in config.embedded.model_folders]
     embedded = config.embedded.model_copy(update={"model_folders": folders})
-    # A relative root begins where the app was started, as without one.
+    # A relative root starts where the app was started, as it does without the setting.
     root = config.tools.root
     tools = config.tools.model_copy(update={"root": expanded(root) if root else None})
     return config.model_copy(update={"providers": providers, "embedded": embedded, "tools": tools})
 
 
-def _whole(path: Path, folder: Path) -> Path:
+def _absolute(path: Path, folder: Path) -> Path:
     return folder / expanded(path)

@@ -1,7 +1,7 @@
-"""What a person named to be asked: a model, a provider, or the addresses of servers.
+"""The model, provider and addresses that the user named.
 
-The command line counts more than the environment, and that more than the settings file. Whatever
-was named is asked, or the prompt fails; it is never replaced by another model or server.
+The command line wins over the environment, and that over the settings file. What was named is
+used, or the prompt fails; another model or server never replaces it.
 """
 
 from collections.abc import Iterator
@@ -17,26 +17,26 @@ _ADDRESSES = frozenset({"base_url", "base_urls"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """What the command line, the environment and the settings name."""
+    """The choices from the command line, the environment and the settings."""
 
     model: str | None = None
-    """A name, or an address with its provider; a name beside --provider is an address."""
+    """A name, or an address with its provider; a name beside --provider becomes an address."""
     provider: str | None = None
-    """As it was written: a provider, an alias, or neither."""
+    """As written: a provider, an alias, or neither."""
     hosts: tuple[str, ...] = ()
-    """Providers whose address the command line or the environment gives."""
+    """Providers with an address from the command line or the environment."""
     origins: tuple[tuple[str, Origin], ...] = ()
     """Where each of the providers was named."""
     by_flag: bool = False
-    """Whether the command line says where to ask, which counts more than a chat's own model."""
+    """Whether the command line names the model or provider, which wins over a saved chat's."""
     moved: frozenset[str] = frozenset()
-    """Providers with an address that a person gave, in any place."""
+    """Providers with an address from the user, in any place."""
     problem: ConfigProblem | None = None
     """Why a name cannot be used."""
 
     @property
     def address(self) -> str | None:
-        """The model, with the provider that it is to be looked for at, if it can be asked."""
+        """The model, with its provider if known, unless there is a problem."""
         if self.problem is not None:
             return None
         if self.model is None or self.provider is None or "://" in self.model:
@@ -45,20 +45,20 @@ class Named:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the model and its provider were both named, so that nothing is left to choose."""
+        """Whether both the model and its provider were named."""
         return "://" in (self.address or "")
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """The only providers that may be asked; none where nobody was named."""
+        """The only providers that may be used; empty if none were named."""
         return (self.provider,) if self.provider is not None else self.hosts
 
     def origin_of(self, provider: str) -> Origin | None:
-        """Give the place where a provider was named."""
+        """Return where a provider was named."""
         return dict(self.origins).get(provider)
 
     def model_for_chat(self, saved: str | None) -> str | None:
-        """Give the model that a saved chat goes on with; None where one must be chosen first."""
+        """Return the model that a saved chat continues with; None if one must be chosen first."""
         if not self.by_flag:
             return saved
         if self.model is not None:
@@ -68,11 +68,11 @@ class Named:
 
 
 def named_by(loaded: LoadedConfig) -> Named:
-    """Find out what was named."""
+    """Collect what was named."""
     config = loaded.config
     provider = config.aliases.get(config.provider or "", config.provider)
     model = config.model
-    # `--host` names a server, which is asked for its list; what --provider has need not be listed.
+    # `--host` names a server, whose listing is used; what --provider has need not be listed.
     by_host = loaded.origin_of("provider").name == "--host"
     if model and provider and "://" not in model and not by_host:
         model = f"{provider}://{model}"
@@ -95,9 +95,9 @@ def named_by(loaded: LoadedConfig) -> Named:
 def _problems(
     loaded: LoadedConfig, model: str | None, provider: str | None, *, is_hidden: bool
 ) -> Iterator[ConfigProblem]:
-    """Give what makes a name unusable, and names that speak against each other.
+    """Yield what makes a name unusable, and names that contradict each other.
 
-    `is_hidden` is whether a settings file that cannot be read may hold the only name.
+    `is_hidden` is whether an unreadable settings file may contain the only name.
     """
     of_flag = loaded.origin_of("model").kind == "flag" and "://" in (model or "")
     is_hidden = is_hidden and not any(
@@ -111,15 +111,15 @@ def _problems(
             yield problem
     origin, other = loaded.origin_of("model"), loaded.origin_of("provider")
     scheme, mark, _ = (model or "").partition("://")
-    meant = loaded.config.aliases.get(scheme, scheme)
-    if origin.kind == other.kind == "flag" and mark and meant != provider:
+    named_provider = loaded.config.aliases.get(scheme, scheme)
+    if origin.kind == other.kind == "flag" and mark and named_provider != provider:
         message = f"{origin.name} names a model of `{scheme}`, {other.name} names `{provider}`."
         hint = "Name one provider, or give the model without its provider."
         yield ConfigProblem(message, origin, ("model",), hint=hint)
 
 
 def _host_origin(loaded: LoadedConfig, name: str) -> Origin | None:
-    """Tell where the address of a provider was given for this run, also one that is none."""
+    """Return where the address of a provider was given for this run, even an invalid one."""
     origins = [loaded.origin_of(dotted(("providers", name, key))) for key in sorted(_ADDRESSES)]
     problem = loaded.config.providers[name].problem
     if problem is not None and problem.path[2:3] and problem.path[2] in _ADDRESSES:

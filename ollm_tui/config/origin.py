@@ -1,6 +1,6 @@
-"""Where a value came from, and what is wrong with it."""
+"""Settings with their origins, the layers that they form, and the problems found in them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -9,20 +9,20 @@ KeyPath: TypeAlias = tuple[str, ...]
 Severity: TypeAlias = Literal["error", "warning"]
 _MOST_COMPARED = 200
 _LONGEST_COMPARED = 64
-"""Characters; comparing words takes time with the product of their lengths."""
+"""Characters; the time for comparing words grows with the product of their lengths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One place a value can come from."""
+    """A place that a value can come from."""
 
     kind: Literal["flag", "environment", "file", "default"]
     name: str = ""
-    """The flag as typed, the variable's name or the file's path."""
+    """The flag as typed, the name of the variable or the path of the file."""
     line: int | None = None
 
     def __str__(self) -> str:
-        """Name the place as a person would look it up."""
+        """Name the place so that the user can find it."""
         match self.kind:
             case "default":
                 return "default"
@@ -32,15 +32,15 @@ class Origin:
                 return self.name
 
 
-MOST_SAID = 20
-"""Sentences about the settings at the start of a program."""
+MOST_SHOWN = 20
+"""Problems shown when a program starts."""
 MOST_LISTED = 100
-"""Sentences of `ollm config check`."""
+"""Problems shown by `ollm config check`."""
 DEFAULT = Origin("default")
 
 
 def dotted(path: KeyPath) -> str:
-    """Give a key as it stands in TOML, quoted where it must be."""
+    """Return a key as written in TOML, quoted where necessary."""
     return ".".join(part if _is_bare(part) else f'"{part}"' for part in path)
 
 
@@ -48,48 +48,48 @@ def _is_bare(part: str) -> bool:
     return bool(part) and part.isascii() and part.replace("-", "a").replace("_", "a").isalnum()
 
 
-def in_short(problems: Iterable[object]) -> tuple[str, ...]:
-    """Give the first sentences of many, and where the others are."""
-    said = tuple(problems)
-    sentences = tuple(map(str, said[:MOST_SAID]))
-    left = len(said) - MOST_SAID
+def summarize(problems: Iterable[object]) -> tuple[str, ...]:
+    """Return the first of many problems, and a note about the others."""
+    listed = tuple(problems)
+    sentences = tuple(map(str, listed[:MOST_SHOWN]))
+    left = len(listed) - MOST_SHOWN
     return sentences if left <= 0 else (*sentences, f"And {left:,} more: see `ollm config check`.")
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """One thing wrong with the settings: a sentence that names place and key, never a value."""
+    """One mistake in the settings: a sentence with place and key, but never the value."""
 
     message: str
     origin: Origin
     path: KeyPath = ()
     hint: str | None = None
     find_hint: Callable[[], str | None] | None = field(default=None, compare=False, repr=False)
-    """Looks a hint up where it is shown: comparing words takes long for thousands of mistakes."""
+    """Finds a hint when it is shown, because comparing words for thousands of mistakes is slow."""
     severity: Severity = "error"
     waits: bool = False
-    """Concerns one provider alone and is said where somebody uses it."""
+    """Whether it concerns a single provider and is reported only where that is used."""
 
     @property
     def key(self) -> str | None:
-        """The key in dotted form; None when the whole file is concerned."""
+        """The key in dotted form; None if the whole file is concerned."""
         return dotted(self.path) if self.path else None
 
     def __str__(self) -> str:
-        """Give place, sentence and hint on one line."""
-        place = "" if self.origin.kind == "default" else f"{self.origin}: "
+        """Return place, sentence and hint on one line."""
+        prefix = "" if self.origin.kind == "default" else f"{self.origin}: "
         hint = self.advice
-        return f"{place}{self.message}" + (f" {hint}" if hint else "")
+        return f"{prefix}{self.message}" + (f" {hint}" if hint else "")
 
     @property
     def advice(self) -> str | None:
-        """Give the hint, looked up if need be."""
+        """Return the hint."""
         return self.hint if self.find_hint is None else self.find_hint()
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Give the known word that was probably meant."""
-    # Costs some milliseconds of the start and is only needed after a typing mistake.
+    """Return the known word that was probably meant."""
+    # Costs some milliseconds at the start and is only needed after a typing mistake.
     from difflib import get_close_matches
 
     short = (name for name in islice(known, _MOST_COMPARED) if len(name) <= _LONGEST_COMPARED)
@@ -97,3 +97,94 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     wanted = word[:_LONGEST_COMPARED].lower().replace("-", "_")
     close = get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
+
+
+HIGHEST_RANK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One value at one key, from one place."""
+
+    path: KeyPath
+    value: object = field(repr=False)
+    origin: Origin
+    rank: int
+    """0 is a default, 1 the file, 2 the environment, 3 the command line."""
+
+
+def leaves(values: Mapping[str, object], base: KeyPath = ()) -> Iterator[tuple[KeyPath, object]]:
+    """Yield each key of nested tables with its value; an empty table is a value."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, (*base, key))
+        else:
+            yield (*base, key), value
+
+
+class Layers:
+    """All values from all places; dropping an invalid one uncovers the value below it.
+
+    Each key is also indexed by every key above it, so that finding the values of one table does not
+    depend on the size of the others.
+    """
+
+    def __init__(self) -> None:
+        self._stacks: dict[KeyPath, list[Setting]] = {}
+        self._under: dict[KeyPath, dict[KeyPath, None]] = {}
+
+    def add(self, setting: Setting) -> None:
+        """Add a value to the layer of its rank."""
+        path = setting.path
+        if path not in self._stacks:
+            self._stacks[path] = []
+            for end in range(len(path) + 1):
+                self._under.setdefault(path[:end], {})[path] = None
+        stack = self._stacks[path]
+        stack.append(setting)
+        stack.sort(key=lambda setting: setting.rank)
+
+    def top(self, path: KeyPath) -> Setting | None:
+        """Return the value that wins at a key."""
+        stack = self._stacks.get(path)
+        return stack[-1] if stack else None
+
+    def all_of(self, path: KeyPath) -> tuple[Setting, ...]:
+        """Return all values of one key, the lowest first."""
+        return tuple(self._stacks.get(path, ()))
+
+    def below(self, path: KeyPath) -> tuple[Setting, ...]:
+        """Return the values that win at a key and at every key below it."""
+        stacks = (self._stacks[at] for at in self._under.get(path, ()))
+        return tuple(stack[-1] for stack in stacks if stack)
+
+    def drop(self, setting: Setting) -> None:
+        """Remove a value."""
+        self._stacks[setting.path].remove(setting)
+
+    def counting(self, path: KeyPath) -> Setting | None:
+        """Return the winning value of a key, unless a value above it that is no table hides it."""
+        winner = self.top(path)
+        above = (self.top(path[:end]) for end in range(1, len(path)))
+        is_hidden = any(one is not None and not isinstance(one.value, Mapping) for one in above)
+        return None if is_hidden else winner
+
+    def winners(self) -> dict[KeyPath, Setting]:
+        """Return the values that win; one that is not a table hides what is below its key."""
+        counting = ((path, self.counting(path)) for path in self._stacks)
+        return {path: setting for path, setting in counting if setting is not None}
+
+    def nested(self) -> dict[str, object]:
+        """Return the values that win as nested tables."""
+        root: dict[str, object] = {}
+        for path, setting in sorted(self.winners().items(), key=lambda item: len(item[0])):
+            node = root
+            for part in path[:-1]:
+                child = node.setdefault(part, {})
+                assert isinstance(child, dict)
+                node = child
+            if setting.value == {}:
+                node.setdefault(path[-1], {})
+            else:
+                node[path[-1]] = setting.value
+        return root

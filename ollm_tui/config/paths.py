@@ -1,4 +1,4 @@
-"""The directories of the app; nothing else knows them."""
+"""The directories of the app."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ CONFIG_VARIABLE = "OLLM_CONFIG"
 
 
 class NoHomeError(Exception):
-    """Nobody knows where the user's files belong, as in a container for a user without a name."""
+    """The user has no home folder, as in a container for a user without a name."""
 
     hint = "Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME and XDG_CACHE_HOME."
 
 
 @dataclass(frozen=True, slots=True)
 class AppPaths:
-    """Where the app keeps what belongs to the user; none of them has to exist."""
+    """The directories of the app; none of them has to exist."""
 
     config_dir: Path
     data_dir: Path
@@ -27,7 +27,7 @@ class AppPaths:
 
     @property
     def config_file(self) -> Path:
-        """The settings, unless a flag or the environment names another file."""
+        """The settings file, unless a flag or the environment names another one."""
         return self.config_dir / "config.toml"
 
     @property
@@ -37,15 +37,15 @@ class AppPaths:
 
     @property
     def themes_dir(self) -> Path:
-        """A person's own themes."""
+        """The user's own themes."""
         return self.config_dir / "themes"
 
 
 def default_paths() -> AppPaths:
-    """Give the platform's directories; the XDG variables are honoured.
+    """Return the platform's directories; the XDG variables are honoured.
 
     Raises:
-        NoHomeError: the user has no home folder, and not every variable says another one.
+        NoHomeError: The user has no home folder, and not every variable replaces it.
     """
     # A relative XDG directory would depend on where the app was started; the standard ignores it.
     dirs = PlatformDirs(APP_NAME, appauthor=False)
@@ -61,7 +61,7 @@ def default_paths() -> AppPaths:
 
 
 def expanded(path: Path) -> Path:
-    """Put a home folder in the place of `~`; one that cannot be found leaves it as it stands."""
+    """Expand `~`; leave the path as it is if there is no home folder."""
     try:
         return path.expanduser()
     except RuntimeError:
@@ -69,7 +69,7 @@ def expanded(path: Path) -> Path:
 
 
 def home_folder() -> Path | None:
-    """Give the user's home folder, if there is one."""
+    """Return the user's home folder, or None if there is none."""
     try:
         return Path.home()
     except RuntimeError:
@@ -77,7 +77,7 @@ def home_folder() -> Path | None:
 
 
 def config_path(paths: AppPaths, environ: Mapping[str, str], chosen: Path | None = None) -> Path:
-    """Give the settings file: the one chosen on the command line, else OLLM_CONFIG's, else ours."""
+    """Return the settings file: the one from the command line, from OLLM_CONFIG, or the default."""
     named = environ.get(CONFIG_VARIABLE)
     if chosen is not None:
         return expanded(chosen)
@@ -85,9 +85,9 @@ def config_path(paths: AppPaths, environ: Mapping[str, str], chosen: Path | None
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder, and those above it, for the owner alone; what is there is left as it is."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    for place in reversed(missing):
-        place.mkdir(mode=0o700, exist_ok=True)
-        place.chmod(0o700)  # the mask may have taken more than it should
+    """Make a folder and its missing parents for the owner alone; keep existing ones as they are."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)
+        path.chmod(0o700)  # the mask may have taken more than it should
     return folder

@@ -1,7 +1,7 @@
-"""Plugins: installed packages that bring providers, tools, commands or themes.
+"""Plugins: installed packages with providers, tools, commands or themes.
 
-A package announces them as entry points in the groups `ollm_tui.providers`, `ollm_tui.tools`,
-`ollm_tui.commands` and `ollm_tui.themes`. Finding plugins imports nothing of their packages.
+A package declares them as entry points in the groups `ollm_tui.providers`, `ollm_tui.tools`,
+`ollm_tui.commands` and `ollm_tui.themes`. Finding plugins does not import their packages.
 """
 
 import logging
@@ -31,13 +31,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One thing that an installed package brings."""
+    """One entry point of an installed package."""
 
     group: Group
     name: str
-    """What a person types: a provider's kind, or the name of a tool, a command or a theme."""
+    """What the user types: a provider's kind, or the name of a tool, a command or a theme."""
     package: str
-    """Empty where its metadata tell no usable name."""
+    """Empty if its metadata has no usable name."""
     version: str
     entry: EntryPoint = field(repr=False, compare=False)
 
@@ -47,19 +47,19 @@ class Plugin:
         return f"{self.package or '(unnamed package)'} {self.version}".strip()
 
     def load(self) -> object:
-        """Import what the entry point names.
+        """Import the object that the entry point names.
 
         Raises:
-            AIError: ENGINE_ERROR when that fails, for whatever reason.
+            AIError: ENGINE_ERROR if that fails, for whatever reason.
         """
         with self.translated("could not be loaded"):
             return self.entry.load()
 
     @contextmanager
     def translated(self, failed: str, redact: Redact = str) -> Iterator[None]:
-        """Make an `AIError` of whatever the plugin raises: the program goes on without it.
+        """Turn whatever the plugin raises into an `AIError`, so that the program goes on.
 
-        What it prints meanwhile goes to standard error; standard output belongs to the answer.
+        What it prints goes to standard error, because standard output belongs to the answer.
         """
 
         def problem(error: BaseException) -> AIError:
@@ -71,8 +71,8 @@ class Plugin:
 
     def problem(self, what: str) -> AIError:
         """Make the error for a plugin that cannot be used."""
-        place = f"the entry point `{self.name}` of `{PREFIX}{self.group}`"
-        hint = f"Remove the package with {place}."
+        where = f"the entry point `{self.name}` of `{PREFIX}{self.group}`"
+        hint = f"Remove the package with {where}."
         if self.package:
             hint = f"Update it, or remove it with `pip uninstall {self.package}`."
         return AIError(
@@ -81,7 +81,7 @@ class Plugin:
 
 
 def _reason(error: BaseException) -> str:
-    """Give why a plugin failed: what others wrote may hold a key, and is left out."""
+    """Return why a plugin failed, without its own message, which may contain a key."""
     name = type(error).__name__
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     if isinstance(missing, str) and _MODULE.fullmatch(missing):
@@ -92,14 +92,14 @@ def _reason(error: BaseException) -> str:
 
 
 def find_plugins(group: Group) -> tuple[Plugin, ...]:
-    """Give what installed packages bring, by package and name; imports none of them."""
+    """Return the plugins of a group, by package and name, without importing any."""
     try:
-        found = entry_points(group=f"{PREFIX}{group}")
-    # One damaged package among all that are installed must not end the program.
+        entries = entry_points(group=f"{PREFIX}{group}")
+    # One damaged package among all installed ones must not end the program.
     except Exception:
         logger.exception("The entry points of the installed packages could not be read")
         return ()
-    plugins = (_plugin(group, entry) for entry in found if _NAME.fullmatch(entry.name))
+    plugins = (_plugin(group, entry) for entry in entries if _NAME.fullmatch(entry.name))
     return tuple(sorted(plugins, key=lambda one: (one.package.casefold(), one.name)))
 
 
@@ -120,17 +120,17 @@ def _plugin(group: Group, entry: EntryPoint) -> Plugin:
 
 
 def plugin_names(group: Group) -> tuple[str, ...]:
-    """Give the names that installed packages bring, each once."""
+    """Return the names of the plugins of a group, each once."""
     return tuple(dict.fromkeys(plugin.name for plugin in find_plugins(group)))
 
 
 def load_plugins(
     group: Group, expected: type[T], use: Callable[[Plugin, T], object], taken: Collection[str] = ()
 ) -> list[str]:
-    """Import the plugins of a group and `use` those that fit; give a sentence for each other one.
+    """Import the plugins of a group and `use` those that fit; return a sentence for each other one.
 
-    `use` raises `AIError` for one that does not fit after all. A plugin never replaces what is
-    there: neither one of the names in `taken` nor another plugin.
+    `use` raises `AIError` for one that does not fit after all. A plugin never replaces what exists:
+    neither a name in `taken` nor another plugin.
     """
     problems: list[str] = []
     names = {name.casefold() for name in taken}
@@ -161,9 +161,9 @@ def _use(
 
 
 def plugin_folder(plugin: Plugin) -> Path | None:
-    """Give the folder of the package that an entry point names, without importing it.
+    """Return the folder of the package that an entry point names, without importing it.
 
-    None when there is no such package.
+    Return None if there is no such package.
     """
     first, *rest = plugin.entry.value.partition(":")[0].strip().split(".")
     try:
@@ -171,9 +171,9 @@ def plugin_folder(plugin: Plugin) -> Path | None:
         name = first
         for part in rest:
             name = f"{name}.{part}"
-            places = None if spec is None else spec.submodule_search_locations
-            spec = None if places is None else PathFinder.find_spec(name, list(places))
+            locations = None if spec is None else spec.submodule_search_locations
+            spec = None if locations is None else PathFinder.find_spec(name, list(locations))
     except (ImportError, ValueError):  # a name that is none, or a package that was made by hand
         return None
-    places = None if spec is None else spec.submodule_search_locations
-    return next((Path(place) for place in places or ()), None)
+    locations = None if spec is None else spec.submodule_search_locations
+    return next((Path(location) for location in locations or ()), None)

@@ -1,11 +1,17 @@
-"""Files of the app that are written whole or not at all, for their owner alone."""
+"""Files of the app, readable by their owner alone: atomic writes, and locks.
 
+A lock is the kernel's and ends with its process, so a crash leaves none behind. The holder of a
+lock may remove its file: after locking, check with `is_named` that it is still the same one.
+"""
+
+import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.paths import private_folder
+from ollm_tui.config.regular_file import open_regular
 
 _PRIVATE: Final = 0o600
 
@@ -13,14 +19,14 @@ _PRIVATE: Final = 0o600
 def write_private(
     path: Path, data: bytes, *, by_way_of: Path | None = None, lasting: bool = True
 ) -> None:
-    """Put `data` in the place of a file, whose folder is made; touches the disk.
+    """Write `data` to a file atomically, making its folder if necessary.
 
-    Another program finds the old file or the new one, never a part of one. `by_way_of` is where
-    the new one lies until it is whole; of its own accord it has a name that nobody else takes.
-    `lasting` forces the bytes to the disk first, for what a power cut must not empty.
+    Other programs see the old file or the new one, never a part. `by_way_of` is the path of the new
+    file until it is complete, by default a unique name. `lasting` forces the bytes to the disk
+    first, so that a power cut cannot leave an empty file.
 
     Raises:
-        OSError: it cannot be written; the old one is still there.
+        OSError: It cannot be written; the old file is still there.
     """
     private_folder(path.parent)
     new = by_way_of or path.with_name(f".{os.urandom(8).hex()}.new")
@@ -39,3 +45,34 @@ def write_private(
         with suppress(OSError):
             new.unlink()
         raise
+
+
+def open_lock(path: Path) -> int:
+    """Open or create a lock file for its owner alone, and return the descriptor.
+
+    Raises:
+        OSError: It cannot be created, or something other than a file is in its place.
+    """
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, follows_links=False)
+    with suppress(OSError):  # a disk without modes
+        os.fchmod(descriptor, _PRIVATE)  # the mask may have taken more than it should
+    return descriptor
+
+
+def try_lock(descriptor: int) -> bool:
+    """Take the lock, which ends when the descriptor is closed; return False if another holds it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: then nobody can be told apart from the dead
+        return True
+    return True
+
+
+def is_named(descriptor: int, path: Path) -> bool:
+    """Whether the descriptor is still the file of that name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except OSError:
+        return False

@@ -1,7 +1,9 @@
-"""The settings as pages, made from the schema: the example file and the reference."""
+"""The settings as text: `ollm config show`, the example file and the reference page."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_origin
 
@@ -9,16 +11,19 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from ollm_tui.config.environment import ENGINE_VARIABLES
-from ollm_tui.config.origin import dotted
-from ollm_tui.config.presets import BUILT_IN_PROVIDERS
-from ollm_tui.config.schema import AppConfig, ModelSettings, ProviderSettings
+from ollm_tui.config.backends import BUILT_IN_PROVIDERS, defaults_of
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.origin import KeyPath, dotted, leaves
+from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
+from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.sources import ENGINE_VARIABLES
+from ollm_tui.config.urls import SECRET, shown_url
 
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
     "providers": (ProviderSettings, "work"),
     "models": (ModelSettings, '"local://qwen3:8b"'),
 }
-"""Tables of tables: what each holds, and a name for the example."""
+"""Tables of tables: the model of each, and a name for the example."""
 _TYPE_NAMES: Mapping[object, str] = {
     str: "text",
     SecretStr: "text",
@@ -67,7 +72,7 @@ when their server answers or `[providers.NAME]` says anything about them.
 
 
 def example_text() -> str:
-    """Give `config.example.toml`: every key, commented out, with its default or an example."""
+    """Return `config.example.toml`: every key, commented out, with its default or an example."""
     lines = [_EXAMPLE_HEAD]
     lines.extend(_commented(AppConfig))
     for name, model in _tables():
@@ -78,7 +83,7 @@ def example_text() -> str:
 
 
 def _tables() -> Iterator[tuple[str, type[BaseModel] | None]]:
-    """Give each table of the file; None for one whose keys a person chooses."""
+    """Yield each table of the file with its model, or None if the user chooses its keys."""
     for name, field in AppConfig.model_fields.items():
         if name in _NAMED:
             yield name, _NAMED[name][0]
@@ -137,7 +142,7 @@ def _toml(value: object) -> str:
 
 
 def config_page() -> str:
-    """Give the reference page."""
+    """Return the reference page."""
     parts = [_PAGE_HEAD, "## Top level\n", *_rows(AppConfig)]
     for name, model in _tables():
         title = f"[{name}.NAME]" if name in _NAMED else f"[{name}]"
@@ -189,3 +194,57 @@ def _built_in() -> Iterator[str]:
 def _variables() -> Iterator[str]:
     for name, path in ENGINE_VARIABLES.items():
         yield f"| `{name}` | `{dotted(path)}` |"
+
+
+UNSET = "not set"
+_ADDRESSES = ("base_url", "base_urls", "proxy", "endpoint")
+_SECRET_NAME = re.compile(r"secret|passw|api_?key|auth|credential|(?<!s)token$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRow:
+    """One setting as text."""
+
+    key: str
+    value: str
+    origin: str
+
+
+def config_rows(loaded: LoadedConfig) -> list[ConfigRow]:
+    """Return the settings in the schema's order, leaving out the usual defaults of providers."""
+    return [
+        ConfigRow(dotted(path), _shown(path, value), str(loaded.origin_of(dotted(path))))
+        for path, value in leaves(loaded.config.model_dump())
+        if _matters(path, loaded)
+    ]
+
+
+def _matters(path: KeyPath, loaded: LoadedConfig) -> bool:
+    if path[0] != "providers" or len(path) < 3:
+        return path[0] != "providers"
+    return path[2] in defaults_of(path[1]) or dotted(path) in loaded.origins
+
+
+def _shown(path: KeyPath, value: object) -> str:
+    match value:
+        case None:
+            return UNSET
+        case SecretStr():
+            return SECRET
+        case _ if "extra_body" in path and any(map(_SECRET_NAME.search, path)):
+            return SECRET  # the schema knows nothing of these keys
+        case str():
+            return shown_url(value) if path[-1] in _ADDRESSES else value
+        case _:
+            return json.dumps(_plain(path, value), ensure_ascii=False, default=str)
+
+
+def _plain(path: KeyPath, value: object) -> object:
+    if isinstance(value, list) and path[-1] in _ADDRESSES:
+        return [shown_url(str(url)) for url in value]
+    return dict(_pairs(value)) if isinstance(value, Mapping) else value
+
+
+def _pairs(table: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        yield key, SECRET if isinstance(value, SecretStr) else value

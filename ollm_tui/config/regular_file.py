@@ -1,7 +1,7 @@
-"""The one way to open a file that is read: a regular one, without waiting, and with a bound.
+"""Opens files for reading: only regular ones, without blocking, and with a size limit.
 
-A pipe, a socket or a device is refused before it is opened, because opening one may wait or do
-something, and again when it is open, because another file may have taken its place meanwhile.
+A pipe, a socket or a device is refused before it is opened, because opening one may block or have
+effects, and again afterwards, because another file may have taken its place meanwhile.
 """
 
 import errno
@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 READING_S: Final = 10.0
-"""A file that takes longer is given up; a slow disk needs far less for the sizes read here."""
+"""Time limit for reading a file; a slow disk needs far less for the sizes read here."""
 _CHUNK: Final = 1 << 20
 _PRIVATE: Final = 0o600
 _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
@@ -37,18 +37,18 @@ _REASONS: Final[Mapping[int, str]] = MappingProxyType(
 
 
 class NotRegularError(OSError):
-    """What lies at the path is no regular file; `strerror` says what it is."""
+    """There is something other than a regular file at the path; `strerror` says what."""
 
 
 class TooLongError(ValueError):
-    """A file holds more than may be read of it."""
+    """A file is longer than allowed."""
 
 
 def require_regular(status: os.stat_result) -> None:
-    """Refuse what is not a regular file.
+    """Reject everything but a regular file.
 
     Raises:
-        NotRegularError: it is a folder, pipe, socket, device or link.
+        NotRegularError: It is a folder, pipe, socket, device or link.
     """
     if not stat.S_ISREG(status.st_mode):
         words = (words for is_kind, words in _KINDS if is_kind(status.st_mode))
@@ -56,10 +56,10 @@ def require_regular(status: os.stat_result) -> None:
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY, *, follows_links: bool = True) -> int:
-    """Open a regular file without waiting and give the descriptor; a new one is its owner's alone.
+    """Open a regular file without blocking; a new one is readable by its owner alone.
 
     Raises:
-        OSError: it cannot be opened; NotRegularError when it is no file.
+        OSError: It cannot be opened; NotRegularError if it is not a regular file.
     """
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "its path holds a NUL character")
@@ -81,10 +81,10 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follows_links: bool = 
 
 
 def open_binary(path: Path) -> FileIO:
-    """Open a regular file for reading without a buffer: who reads it bounds what is read.
+    """Open a regular file for unbuffered reading; the reader limits how much is read.
 
     Raises:
-        OSError: as `open_regular`.
+        OSError: As `open_regular`.
     """
     return os.fdopen(open_regular(path), "rb", 0)
 
@@ -92,11 +92,11 @@ def open_binary(path: Path) -> FileIO:
 def read_bounded(
     path: Path, most: int, *, follows_links: bool = True, within_s: float = READING_S
 ) -> bytes:
-    """Read a regular file of `most` bytes at most, though it grows while it is read.
+    """Read a regular file of at most `most` bytes, even if it grows meanwhile.
 
     Raises:
-        TooLongError: it is longer; a ValueError.
-        OSError: it cannot be read, or not within `within_s` seconds.
+        TooLongError: It is longer; a ValueError.
+        OSError: It cannot be read, or not within `within_s` seconds.
     """
     descriptor = open_regular(path, follows_links=follows_links)
     try:
@@ -119,22 +119,22 @@ def _read(descriptor: int, most: int, until: float) -> bytes:
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything lies at a path; what may not be looked at counts as not there."""
+    """Whether a path exists; False if access is denied."""
     return _mode(path) is not None
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder lies at a path; what may not be looked at counts as none."""
+    """Whether a path is a folder; False if access is denied."""
     return stat.S_ISDIR(_mode(path) or 0)
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file lies at a path; what may not be looked at counts as none."""
+    """Whether a path is a regular file; False if access is denied."""
     return stat.S_ISREG(_mode(path) or 0)
 
 
 def real_path(path: Path) -> Path:
-    """Follow the links of a path as far as they lead; `Path.resolve` fails where they circle."""
+    """Follow the links of a path as far as possible; `Path.resolve` fails if they form a loop."""
     return Path(os.path.realpath(path))
 
 
@@ -146,7 +146,7 @@ def _mode(path: Path) -> int | None:
 
 
 def why_unreadable(error: OSError | ValueError) -> str:
-    """Say in a few words why a file could not be read: "it is a folder"."""
+    """Return why a file could not be read in a few words: "it is a folder"."""
     match error:
         case TooLongError():
             return f"it is {error}"

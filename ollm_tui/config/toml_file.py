@@ -11,8 +11,8 @@ from ollm_tui.config.regular_file import TooLongError, read_bounded, why_unreada
 
 LARGEST_FILE_BYTES = 1_000_000
 DEEPEST = 64
-"""Parts of a key, and tables and lists in each other: the parser takes quadratic time for more."""
-# A text that is not closed ends with its line or the file, so that every sign is read once.
+"""Limit for the parts of a key and for nesting, because the parser takes quadratic time."""
+# An unclosed string ends with its line or the file, so that every character is read once.
 _TOKEN = re.compile(
     r'"""(?:\\.|.)*?(?:"{3,5}|\Z)|' + r"'''.*?(?:'{3,5}|\Z)" + r'|"(?:\\.|[^"\\\n])*+"?|'
     r"'[^'\n]*+'?|#[^\n]*|[\[\]{}\n=]|[^\[\]{}\n=\"'#]+",
@@ -25,7 +25,7 @@ _PLACE = re.compile(r" \((at line (\d+), column \d+|at end of document)\)$")
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """What a file says; a file that cannot be read says nothing and has a problem."""
+    """The contents of a file; one that cannot be read is empty and has a problem."""
 
     path: Path
     values: Mapping[str, object] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class TomlFile:
     problem: ConfigProblem | None = None
 
     def origin(self, path: KeyPath) -> Origin:
-        """Give the place of a key, or of the nearest table that holds it."""
+        """Return the origin of a key, or of the nearest table that contains it."""
         for end in range(len(path), 0, -1):
             if path[:end] in self.lines:
                 return Origin("file", str(self.path), self.lines[path[:end]])
@@ -41,7 +41,7 @@ class TomlFile:
 
 
 def read_toml(path: Path) -> TomlFile:
-    """Read a settings file; one that is not there is empty."""
+    """Read a settings file; a missing one is empty."""
     try:
         content = read_bounded(path, LARGEST_FILE_BYTES)
     except FileNotFoundError:
@@ -63,8 +63,8 @@ def toml_values(path: Path) -> dict[str, object]:
     """Read the values of any TOML file.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is too long, not UTF-8, not TOML, or nested too deep.
+        OSError: It cannot be read.
+        ValueError: It is too long, not UTF-8, not TOML, or nested too deep.
     """
     return _values(_decoded(read_bounded(path, LARGEST_FILE_BYTES)))
 
@@ -94,7 +94,7 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def _most_parts(text: str) -> int:
-    """Count the dots of the longest key, before the parser sees it."""
+    """Count the parts of the longest key, before the parser sees it."""
     most = dots = 0
     for token in _TOKEN.findall(text):
         if token in _MARKS:
@@ -122,14 +122,14 @@ def _unreadable(path: Path, message: str, line: int | None = None) -> TomlFile:
     return TomlFile(path, problem=problem)
 
 
-def _malformed(path: Path, text: str, said: str) -> TomlFile:
-    place = _PLACE.search(said)
-    line = int(place.group(2)) if place and place.group(2) else text.count("\n") + 1
-    return _unreadable(path, f"The file is not valid TOML: {_PLACE.sub('', said)}.", line)
+def _malformed(path: Path, text: str, message: str) -> TomlFile:
+    position = _PLACE.search(message)
+    line = int(position.group(2)) if position and position.group(2) else text.count("\n") + 1
+    return _unreadable(path, f"The file is not valid TOML: {_PLACE.sub('', message)}.", line)
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Find the line of each table and key of a valid TOML text, in one pass over its tokens."""
+    """Return the line of each table and key of a valid TOML text, in one pass over its tokens."""
     lines: dict[KeyPath, int] = {}
     table: KeyPath = ()
     for line, head, is_value in _statements(text):
@@ -141,13 +141,13 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def _statements(text: str) -> list[tuple[int, str, bool]]:
-    """Part a text into (line, key, whether a value follows): `[a.b]` has none, `a.b = 1` has."""
-    found: list[tuple[int, str, bool]] = []
+    """Split a text into (line, key, whether a value follows): `[a.b]` has none, `a.b = 1` has."""
+    statements: list[tuple[int, str, bool]] = []
     line, depth, head, is_value = 1, 0, "", False
     for token in [*_TOKEN.findall(text), "\n"]:
         if token == "\n" and depth == 0:
             if head.strip():
-                found.append((line - head.count("\n"), head.strip(), is_value))
+                statements.append((line - head.count("\n"), head.strip(), is_value))
             head, is_value = "", False
         elif token in {"[", "{"} and is_value:
             depth += 1
@@ -158,10 +158,10 @@ def _statements(text: str) -> list[tuple[int, str, bool]]:
         elif not is_value and not token.startswith("#"):
             head += token
         if is_value and head:
-            found.append((line, head.strip(), True))
+            statements.append((line, head.strip(), True))
             head = ""
         line += token.count("\n")
-    return found
+    return statements
 
 
 def _key_path(head: str) -> KeyPath:

@@ -1,25 +1,34 @@
-"""The kinds of values that settings have, each with its bounds."""
+"""The types of settings, each with its bounds, and the base class of all tables."""
 
 import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticKnownError
 
+from ollm_tui.config.backends import ADAPTERS
 from ollm_tui.config.plugins import plugin_names
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS
 
 _HOW_LONG = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|ms|s|m|h))+|-?[0-9]+(?:\.[0-9]+)?")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 LARGEST_WINDOW = 100_000_000
-"""Tokens; ten times what any model has."""
+"""Tokens; ten times as much as any model has."""
 
-BUILT_IN_KINDS = ("ollama", "openai-compatible", "embedded", "openai", "anthropic")
+BUILT_IN_KINDS = tuple(ADAPTERS)
 
 
 def _known_kind(kind: str) -> str:
-    """Take the kinds that come with the program, and those of installed plugins."""
+    """Accept the built-in kinds and those of installed plugins."""
     if kind in BUILT_IN_KINDS or kind in (plugins := plugin_names("providers")):
         return kind
     *others, last = (repr(known) for known in (*BUILT_IN_KINDS, *plugins))
@@ -54,10 +63,10 @@ def _usable_path(path: Path) -> Path:
 
 
 def unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Refuse a body that sets what the request itself does.
+    """Reject a body with keys that the request itself sets.
 
     Raises:
-        ValueError: it does.
+        ValueError: It has such keys.
     """
     taken = sorted(RESERVED_BODY_KEYS.intersection(body))
     if taken:
@@ -66,10 +75,10 @@ def unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def header_names(headers: dict[str, object]) -> dict[str, object]:
-    """Refuse names that no request can carry.
+    """Reject names that are not valid in a header.
 
     Raises:
-        ValueError: one is such.
+        ValueError: There is an invalid name.
     """
     if not all(map(_HEADER_NAME.fullmatch, headers)):
         raise ValueError("holds a name that no header has: use letters, digits and `-`")
@@ -84,10 +93,16 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False), NoSwitch
 Idle = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False), NoSwitch]
 """Seconds, up to a year."""
 Strength = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False), NoSwitch]
-"""Of what changes the choice of tokens; no server makes sense of more."""
+"""For what changes the choice of tokens; no server accepts more."""
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), NoSwitch]
 TokenCount = Annotated[int, Field(ge=1, le=LARGEST_WINDOW), NoSwitch]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63), NoSwitch]
 Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000), NoSwitch]
 Whole = Annotated[int, NoSwitch]
-"""With bounds of its own, where it stands."""
+"""Its bounds are given where it is used."""
+
+
+class SettingsSection(BaseModel):
+    """A table: fixed once read, closed to unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from ollm_tui.config.file_lock import open_lock, try_lock
+from ollm_tui.config.private_file import open_lock, try_lock
 
 PREFIX: Final = ".fetch-"
 STALE_S: Final = 24 * 3600

@@ -1,1 +1,1 @@
-"""What is known of models apart from any server: how they think, and how they show it."""
+"""What is known of models apart from any server: their abilities, and how they think."""

@@ -1,7 +1,7 @@
-"""What a model can do and how that is known: said by the engine, set by a person, or assumed; pure.
+"""What a model can do: set by the user, reported by its engine, or assumed from its name; pure.
 
-Whoever has to know asks `capabilities_of`. A person's word counts more than the engine's, and what
-neither says is guessed from the name. A guess is for showing: nothing is kept from a model by it.
+`capabilities_of` resolves it in this order. An assumption is only shown: no feature is withheld
+from a model because of one.
 """
 
 import re
@@ -34,12 +34,12 @@ _GUESSES: Mapping[Ability, re.Pattern[str]] = MappingProxyType(
     }
 )
 _GUESSED_LENGTH = 200
-"""Characters of a name that are looked at."""
+"""Number of characters of a name that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact(Generic[Value]):
-    """A value, None while nobody has an idea, and who says so."""
+    """A value, None if it is unknown, and its source."""
 
     value: Value | None
     source: Source
@@ -47,24 +47,24 @@ class Fact(Generic[Value]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What is held of one model."""
+    """What is assumed or known about one model."""
 
     vision: Fact[bool]
     tools: Fact[bool]
     thinking: Fact[bool]
     embedding: Fact[bool]
     context: Fact[int]
-    """The window in use, in tokens."""
+    """The context window in use, in tokens."""
 
     def ability(self, name: Ability) -> Fact[bool]:
-        """Give one ability by its name."""
+        """Return one ability by its name."""
         fact: Fact[bool] = getattr(self, name)
         return fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What a person set of a model; None is nothing."""
+class ModelOverrides:
+    """What the user set for a model; None for what is not set."""
 
     vision: bool | None = None
     tools: bool | None = None
@@ -73,7 +73,7 @@ class Said:
 
 
 def capabilities_of(info: ModelInfo) -> Capabilities:
-    """Resolve what is known of a model: set, else told by the engine, else assumed."""
+    """Resolve what is known about a model: set, else reported, else assumed."""
     window = info.context
     is_set = "context" in info.chosen
     return Capabilities(
@@ -85,24 +85,24 @@ def capabilities_of(info: ModelInfo) -> Capabilities:
     )
 
 
-def with_said(info: ModelInfo, said: Said) -> ModelInfo:
-    """Give a model's description as a person corrects it; `chosen` tells what was corrected."""
-    wishes: dict[Ability, bool | None] = {
-        "vision": said.vision,
-        "tools": said.tools,
-        "thinking": said.thinking,
+def with_overrides(info: ModelInfo, overrides: ModelOverrides) -> ModelInfo:
+    """Return a model's description with the user's settings; `chosen` names what was set."""
+    abilities: dict[Ability, bool | None] = {
+        "vision": overrides.vision,
+        "tools": overrides.tools,
+        "thinking": overrides.thinking,
     }
-    set_now = {name: wish for name, wish in wishes.items() if wish is not None}
-    if not set_now and said.context is None:
+    set_now = {name: is_able for name, is_able in abilities.items() if is_able is not None}
+    if not set_now and overrides.context is None:
         return info
-    capability, told = info.capability, abilities_told(info)
-    for name, wish in set_now.items():
-        capability = _changed(capability or _PLAIN, name, has=wish)
-    chosen = {*set_now, *(("context",) if said.context else ())}
+    capability, told = info.capability, reported_abilities(info)
+    for name, is_able in set_now.items():
+        capability = _changed(capability or _PLAIN, name, has=is_able)
+    chosen = {*set_now, *(("context",) if overrides.context else ())}
     return replace(
         info,
         capability=capability,
-        context=said.context or info.context,
+        context=overrides.context or info.context,
         told=told,
         chosen=info.chosen | chosen,
     )
@@ -115,7 +115,7 @@ _FEATURES: Mapping[Ability, str] = MappingProxyType({"tools": "tool_use", "think
 def _fact(info: ModelInfo, name: Ability) -> Fact[bool]:
     if name in info.chosen:
         return Fact(_has(info.capability, name), "set")
-    if name in abilities_told(info):
+    if name in reported_abilities(info):
         return Fact(_has(info.capability, name), "known")
     guess = _GUESSES[name].search(info.name[:_GUESSED_LENGTH].lower()) is not None
     return Fact(guess or None, "assumed")
@@ -133,18 +133,18 @@ def _has(capability: ModelCapability | None, name: Ability) -> bool:
             return _FEATURES[name] in capability.features
 
 
-def abilities_told(info: ModelInfo) -> frozenset[str]:
-    """Give the abilities that the engine spoke about, whether it has them or not."""
+def reported_abilities(info: ModelInfo) -> frozenset[str]:
+    """Return the abilities that the engine reported, whether present or absent."""
     if info.told is not None:
         return info.told
     capability = info.capability or ModelCapability()
-    told: set[str] = {"vision"} if capability.input else set()
-    told |= {"embedding"} if capability.output else set()
-    return frozenset(told | ({"tools", "thinking"} if capability.features else set()))
+    reported: set[str] = {"vision"} if capability.input else set()
+    reported |= {"embedding"} if capability.output else set()
+    return frozenset(reported | ({"tools", "thinking"} if capability.features else set()))
 
 
 def is_described(info: ModelInfo) -> bool:
-    """Whether a listing says all that the engine knows of a model's abilities."""
+    """Whether a listing has everything that the engine knows about a model's abilities."""
     return info.capability is not None and (info.told is None or info.told >= set(ABILITIES))
 
 

@@ -40,10 +40,10 @@ Spellings: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingSupport:
-    """What a model declares about its reasoning; empty `modes` is no declaration.
+    """What a model declares about its thinking; empty `modes` declare nothing.
 
     Raises:
-        AIError: BAD_REQUEST with a sentence when the tags cannot be searched for.
+        AIError: BAD_REQUEST for tags that cannot be searched for.
     """
 
     modes: frozenset[ThinkingMode] = frozenset()
@@ -52,38 +52,38 @@ class ThinkingSupport:
     think_tag: TagSpec | None = None
     answer_tag: TagSpec | None = None
     starts_open: bool = False
-    """Whether the chat template ends inside the reasoning."""
+    """Whether the chat template ends inside the thinking."""
 
     def __post_init__(self) -> None:
         find_tags(self.think_tag, self.answer_tag, mode=None, starts_open=self.starts_open)
 
     @property
     def allowed(self) -> frozenset[ThinkingMode]:
-        """The modes that may be asked for."""
+        """The modes that a request may select."""
         default: ThinkingMode | None = self.default if self.modes else self.default or "off"
         return self.modes | ({default} if default else frozenset())
 
     @property
     def has_tags(self) -> bool:
-        """Whether the model says itself how its reasoning is marked."""
+        """Whether the model declares how its thinking is marked."""
         return self.think_tag is not None or self.answer_tag is not None or self.starts_open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingPlan:
-    """What one request comes to."""
+    """How one request thinks, and how its answer is divided."""
 
     mode: ThinkingMode | None
-    """None when nobody said: the server decides."""
+    """None if not specified: the server decides."""
     effort: ThinkingEffort | None
     tags: ThinkTags
-    """How to divide the answer; `tags.start_open` is the state it begins in."""
+    """How to divide the answer; `tags.start_open` is its initial state."""
     wire: bool | ThinkingEffort | None
-    """What a server with one switch is told; None is to say nothing."""
+    """What to send to a server with a single switch; None sends nothing."""
 
 
 def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> ThinkingPlan:
-    """Merge what is asked for with what the model declares.
+    """Combine a request with the model's declaration.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE for a mode that the model does not declare; BAD_REQUEST for
@@ -115,14 +115,14 @@ def find_tags(
     mode: ThinkingMode | None,
     starts_open: bool = False,
 ) -> ThinkTags:
-    """Give the tags to search for, and whether the answer begins inside the reasoning.
+    """Return the tags to search for, and whether the answer begins inside the thinking.
 
     Raises:
-        AIError: BAD_REQUEST with a sentence when they cannot be searched for.
+        AIError: BAD_REQUEST for tags that cannot be searched for.
     """
     try:
-        starts, ends = _spellings(think_tag)
-        answer_starts, answer_ends = _spellings(answer_tag)
+        starts, ends = _delimiters(think_tag)
+        answer_starts, answer_ends = _delimiters(answer_tag)
         return _tags(starts, ends, answer_starts, answer_ends, mode, starts_open)
     except ValueError as error:
         raise AIError(ErrorCode.BAD_REQUEST, _sentence(str(error))) from error
@@ -163,8 +163,8 @@ def _wire(mode: ThinkingMode | None, effort: ThinkingEffort | None) -> bool | Th
             assert_never(mode)
 
 
-def _spellings(tag: TagSpec | None) -> tuple[Spellings, Spellings]:
-    """Give what may start and what may end; a single delimiter is a start alone."""
+def _delimiters(tag: TagSpec | None) -> tuple[Spellings, Spellings]:
+    """Return the start and end delimiters; a single one is a start."""
     match tag:
         case None:
             return (), ()
@@ -205,5 +205,5 @@ def _tags(
 
 
 def _sentence(text: str) -> str:
-    whole = text[:1].upper() + text[1:]
-    return whole if whole.endswith(".") else f"{whole}."
+    sentence = text[:1].upper() + text[1:]
+    return sentence if sentence.endswith(".") else f"{sentence}."

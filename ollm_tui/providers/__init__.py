@@ -1,10 +1,9 @@
-"""Adapters for model servers and engines, by kind; each is imported when one is first made."""
+"""Providers: adapters for model servers and engines, imported when one is first made."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 
+from ollm_tui.config.backends import ADAPTERS, adapter_path, import_name
 from ollm_tui.config.plugins import Plugin, find_plugins, plugin_names
 from ollm_tui.decode.redact import redactor
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -12,63 +11,51 @@ from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.base_url import url_secrets
 from ollm_tui.providers.spec import ProviderSpec
 
-PROVIDERS: Mapping[str, str] = MappingProxyType(
-    {
-        "ollama": "ollm_tui.providers.ollama:create",
-        "openai-compatible": "ollm_tui.providers.openai_compatible:create",
-        "openai": "ollm_tui.providers.openai_compatible:create",
-        "anthropic": "ollm_tui.providers.anthropic:create",
-    }
-)
-
 _METHODS = ("chat_stream", "invoke", "capabilities")
-"""What the class of an adapter must have."""
+"""The methods that the class of an adapter must have."""
 
 
 def create_provider(spec: ProviderSpec) -> ProviderAdapter:
-    """Make the adapter of a server, or of a pool; nothing is connected before its first request.
+    """Make the adapter of a server, or of a pool; nothing connects before its first request.
 
     Raises:
-        AIError: BAD_REQUEST for a kind or an address that cannot be used.
+        AIError: BAD_REQUEST for an unknown kind or an invalid address.
     """
     if len(spec.base_urls) > 1:
-        # Imported here like the adapters: few people have a pool.
+        # Imported here like the adapters, because few people have a pool.
         from ollm_tui.providers import pool
 
         return pool.create(spec, create_provider)
-    place = PROVIDERS.get(spec.kind)
-    if place is None:
+    path = adapter_path(spec.kind, spec.backend)
+    if path is None:
         return _of_plugin(spec)
-    module, _, factory = place.partition(":")
-    # Imported here so that listing the kinds does not load the HTTP client (about 40 ms).
-    make = getattr(import_module(module), factory)
     try:
-        adapter = make(spec)
+        # Imported here so that listing the kinds does not load the HTTP client (about 40 ms).
+        adapter: ProviderAdapter = import_name(path)(spec)
     except AIError as error:
         error.provider = error.provider or spec.name
         raise
-    if not isinstance(adapter, ProviderAdapter):
-        raise TypeError(f"{place} did not return a provider")
     return adapter
 
 
 def plugin_of(kind: str) -> Plugin | None:
-    """Find the plugin that provides a kind; imports nothing."""
+    """Return the plugin that provides a kind, without importing it."""
     return next((one for one in find_plugins("providers") if one.name == kind), None)
 
 
 def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
-    """Make the adapter of a kind that an installed package brings.
+    """Make the adapter of a kind that an installed package provides.
 
     Raises:
-        AIError: BAD_REQUEST for an unknown kind, or the plugin cannot be used.
+        AIError: BAD_REQUEST for an unknown kind, or the plugin failed.
     """
     plugin = plugin_of(spec.kind)
     if plugin is None:
+        own = [kind for kind, path in ADAPTERS.items() if path]
         raise AIError(
             ErrorCode.BAD_REQUEST,
             f"Provider {spec.name} is of the unknown kind {spec.kind!r}.",
-            hint=f"Known kinds: {', '.join(sorted((*PROVIDERS, *plugin_names('providers'))))}.",
+            hint=f"Known kinds: {', '.join(sorted((*own, *plugin_names('providers'))))}.",
             provider=spec.name,
         )
     redact = redactor(_secrets(spec))
@@ -82,10 +69,10 @@ def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
 
 
 def provider_factory(plugin: Plugin, value: object) -> Callable[[ProviderSpec], object]:
-    """Give what makes the adapters of a kind.
+    """Check that a plugin's value can make adapters, and return it.
 
     Raises:
-        AIError: it cannot make any.
+        AIError: It cannot.
     """
     with plugin.translated("cannot be used"):
         if not callable(value):

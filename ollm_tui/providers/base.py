@@ -1,4 +1,4 @@
-"""`BaseProvider`: a provider in one method, for programs and plugins."""
+"""Building blocks of providers: `BaseProvider` to subclass, `gather`, and `UnusableProvider`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
@@ -10,71 +10,74 @@ import anyio
 from anyio.abc import ObjectSendStream
 
 from ollm_tui.config.foreign import foreign_code
+from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelCapability
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import (
     End,
     ErrorEvent,
     Finish,
+    LeftOut,
     ProviderEvent,
     TextDelta,
     ToolCallEvent,
 )
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.gather import gather
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
 BUFFERED_EVENTS = 32
-"""How far an answer may run ahead of a slow reader."""
+"""Number of events that an answer may be ahead of a slow reader."""
 _EVENTS = get_args(ProviderEvent)
 
 
 class BaseProvider(ABC):
-    """A provider to subclass: write `stream`, and the rules of answers are kept for you.
+    """A provider to subclass: implement `stream`, and the rules for answers are kept for you.
 
     Every answer has exactly one end, an exception becomes that end, `request.signal` stops the
-    answer at once, and `stream` is closed by whatever road the caller leaves. Add the methods of
-    `SupportsList`, `SupportsDispose` and the other protocols for what else your provider can do.
+    answer at once, and `stream` is closed however the caller leaves. Add the methods of
+    `SupportsList`, `SupportsDispose` and the other protocols for everything else your provider
+    supports.
     """
 
     streaming_format: StreamingFormat = "none"
-    """How answers come over the wire."""
+    """The wire format of answers."""
 
     def __init__(self, spec: ProviderSpec | str) -> None:
-        """Take the settings of a `[providers.NAME]`; a name is enough in a program."""
+        """Take the settings of `[providers.NAME]`, or just a name."""
         self.spec = ProviderSpec(name=spec, kind=spec) if isinstance(spec, str) else spec
         self.name = self.spec.name
         """The scheme of its models' addresses: `name://model`."""
         self.label = self.spec.label or self.spec.name
-        """The name a person reads."""
+        """The display name."""
 
     @abstractmethod
     def stream(self, request: Request) -> AsyncIterator[str | ProviderEvent]:
-        """Answer: an async generator of text and of events from `provider_events`.
+        """Answer a request: an async generator of text and of events from `provider_events`.
 
-        It may end with a `Finish` that tells the reason and the usage. Raise `AIError` for a
-        failure. Leave nothing open: close what you opened in a `finally`.
+        It may end with a `Finish` that has the reason and the usage. Raise `AIError` for a failure.
+        Close what you opened in a `finally` block.
         """
         ...
 
     def chat_stream(self, request: Request) -> ProviderStream:
-        """Ask, and give the events as they come."""
+        """Stream the events of an answer."""
         return self._answer(request)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Ask for a whole `Response`, or with `request.stream` for a stream.
+        """Return a whole `Response`, or with `request.stream` a stream.
 
         Raises:
-            AIError: what `stream` raised, or ABORTED.
+            AIError: What `stream` raised, or ABORTED.
         """
         if request.stream:
             return self.chat_stream(request)
         return await gather(self.chat_stream(replace(request, stream=False)))
 
     def capabilities(self) -> Sequence[ModelCapability]:
-        """What its models can do, as far as it is known without asking: nothing."""
+        """Return what its models can do as far as it is known in advance, by default nothing."""
         return ()
 
     @asynccontextmanager
@@ -102,7 +105,7 @@ class BaseProvider(ABC):
                 finally:
                     if stop is not None:
                         stop()
-            # What a stopped answer raised while it was closed is no failure of the answer.
+            # An error raised while a stopped answer was closed is not a failure of the answer.
             await send.send(Finish("abort") if scope.cancel_called else end)
 
     async def _pass_on(self, request: Request, send: ObjectSendStream[ProviderEvent]) -> End:
@@ -122,10 +125,10 @@ class BaseProvider(ABC):
                         raise self._no_event(event)
         return Finish("tool_calls" if has_calls else "stop")
 
-    def _no_event(self, given: object) -> AIError:
+    def _no_event(self, event: object) -> AIError:
         return AIError(
             ErrorCode.INTERNAL_ERROR,
-            f"The provider {self.label} gave {type(given).__name__}, neither text nor an event.",
+            f"The provider {self.label} gave {type(event).__name__}, neither text nor an event.",
             hint="Its `stream` must yield text or events from `provider_events`.",
             provider=self.name,
         )
@@ -137,3 +140,89 @@ class BaseProvider(ABC):
             hint="The log has the details.",
             provider=self.name,
         )
+
+
+async def gather(stream: ProviderStream) -> Response:
+    """Read a stream to its end and return it as one `Response`.
+
+    Raises:
+        AIError: The error that the stream ended with, or ABORTED.
+    """
+    assembler = MessageAssembler()
+    left_out: list[JsonValue] = []
+    async with stream as events:
+        finish = await _last(events, assembler, left_out)
+    if finish.reason == "abort":
+        raise AIError(ErrorCode.ABORTED, "The request was stopped.")
+    message = assembler.message()
+    return Response(
+        content=message.content if message else (),
+        finish_reason=finish.reason,
+        usage=finish.usage,
+        tool_calls=assembler.calls,
+        metadata=_metadata(finish, left_out),
+    )
+
+
+def _metadata(finish: Finish, left_out: list[JsonValue]) -> JsonObject:
+    metadata: JsonObject = {}
+    if finish.raw_reason is not None:
+        metadata["raw_reason"] = finish.raw_reason
+    if left_out:
+        metadata["left_out"] = left_out
+    return metadata
+
+
+async def _last(
+    events: AsyncIterator[ProviderEvent], assembler: MessageAssembler, left_out: list[JsonValue]
+) -> Finish:
+    async for event in events:
+        match event:
+            case ErrorEvent(error=error):
+                raise error
+            case Finish():
+                return event
+            case LeftOut(field=field):
+                left_out.append(field)
+            case _:
+                assembler.add(event)
+    raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
+
+
+class UnusableProvider:
+    """Takes the place of a provider with invalid settings; every request raises the reason."""
+
+    streaming_format: StreamingFormat = "none"
+
+    def __init__(self, name: str, label: str, problem: AIError) -> None:
+        self.name = name
+        self.label = label
+        self._problem = problem
+
+    @property
+    def problem(self) -> AIError:
+        """Why the provider cannot be used."""
+        return self._problem.with_traceback(None)
+
+    def chat_stream(self, _request: Request) -> ProviderStream:
+        """Stream the problem as the only event."""
+        return self._stream()
+
+    async def invoke(self, _request: Request) -> Response | ProviderStream:
+        """Raise the problem."""
+        raise self._problem.with_traceback(None)
+
+    async def list_models(self) -> Sequence[ModelInfo]:
+        """Raise the problem."""
+        raise self._problem.with_traceback(None)
+
+    def capabilities(self) -> Sequence[ModelCapability]:
+        """Return nothing."""
+        return ()
+
+    @asynccontextmanager
+    async def _stream(self) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+        async def events() -> AsyncIterator[ProviderEvent]:
+            yield ErrorEvent(self._problem)
+
+        yield events()

@@ -1,4 +1,4 @@
-"""The models of all providers in one list, asked for in parallel and kept for a while."""
+"""The models of all providers in one list, requested in parallel and cached."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -13,40 +13,40 @@ from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
-from ollm_tui.providers.foreign import list_models, show_model
+from ollm_tui.providers.operations import list_models, show_model
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
 
 DESCRIBE_S = 1.5
-"""What the description of one model may take."""
+"""Time limit for describing one model."""
 Gate = Callable[[str], Awaitable[bool]]
-"""Tells whether a provider is worth asking: a preset whose port is silent is not."""
+"""Decides whether a provider is worth asking, which a preset with a silent port is not."""
 Initialize = Callable[[ProviderAdapter], Awaitable[None]]
-"""Makes an adapter ready for its first use; raises `AIError` if that cannot be."""
+"""Makes an adapter ready for its first use; raises `AIError` if it fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What one provider answered."""
+    """The models of one provider, or why there are none."""
 
     provider: str
     label: str
     models: tuple[ModelInfo, ...] = ()
     problem: AIError | None = None
-    """Why there are no models; None when the list is right."""
+    """Why there are no models; None if the listing succeeded."""
     absent: bool = False
-    """Nobody answers at a place that was only tried on the chance."""
+    """Whether nothing answers at the default port of a preset."""
     taken_at: float = 0.0
 
     @property
     def has_answered(self) -> bool:
-        """Whether the provider said which models it has."""
+        """Whether the provider returned its list of models."""
         return self.problem is None and not self.absent
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """One model and where it is."""
+    """One model and its address."""
 
     ref: ModelRef
     info: ModelInfo
@@ -61,29 +61,32 @@ async def _nothing(_adapter: ProviderAdapter) -> None:
 
 
 class Prober(Protocol):
-    """Knows who answers where, and puts the adapter that fits in a provider's place."""
+    """Finds out which engine answers where, and registers the adapter that fits.
+
+    The runtime implements it: only the runtime knows the settings and makes adapters.
+    """
 
     async def settle(self, name: str) -> None:
-        """See to it that a provider has the right adapter; costs a second at most."""
+        """Make sure that a provider has the right adapter; takes a second at most."""
         ...
 
     async def find_strays(self) -> Sequence[str]:
-        """Register engines that nobody configured, and give their names."""
+        """Register engines that nobody configured, and return their names."""
         ...
 
     def forget(self) -> None:
-        """Ask again who answers where."""
+        """Probe all servers again when they are needed next."""
         ...
 
     def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
-        """Give what a server says of a model as a person corrects it."""
+        """Return a server's description of a model with the corrections from the settings."""
         ...
 
 
 class ModelCatalog:
-    """Listings of every provider, cached for `max_age_s` seconds.
+    """Listings of all providers, cached for `max_age_s` seconds.
 
-    The `services` are asked only when a person wants to see what there is, or names one.
+    The `services` on the internet are asked only if the user wants to see everything, or names one.
     """
 
     def __init__(
@@ -98,7 +101,7 @@ class ModelCatalog:
     ) -> None:
         self._registry = registry
         self.initialize: Initialize = _nothing
-        """Is awaited before each use of an adapter."""
+        """Awaited before each use of an adapter."""
         self._gate = gate
         self._scout = scout
         self.services = frozenset(services)
@@ -108,56 +111,56 @@ class ModelCatalog:
 
     @property
     def redact(self) -> Redact:
-        """Takes secrets out of what adapters say."""
+        """Removes secrets from what adapters return."""
         return self._registry.redact
 
     def cached(self) -> tuple[Listing, ...]:
-        """Give what is known without asking, however old, in order of priority."""
+        """Return the cached listings, however old, in order of priority."""
         names = [adapter.name for adapter in self._registry.by_priority()]
         return tuple(self._listings[name] for name in names if name in self._listings)
 
     def shown_name(self, provider: str) -> str:
-        """Give a provider's name as people write it, such as `ollama`."""
+        """Return the name of a provider as people write it, such as `ollama`."""
         return self._registry.shown_name(provider)
 
     def shown_address(self, ref: ModelRef) -> str:
-        """Give a model's address as people write it, such as `ollama://qwen3:8b`."""
+        """Return the address of a model as people write it, such as `ollama://qwen3:8b`."""
         return self._registry.shown_address(ref)
 
     def find(self, ref: ModelRef) -> ModelInfo | None:
-        """Give what the last listing said of a model."""
+        """Return what the last listing said about a model."""
         listing = self._listings.get(ref.provider)
         models = listing.models if listing else ()
         return next((info for info in models if info.name == ref.model), None)
 
     async def describe(self, ref: ModelRef, *, within_s: float = DESCRIBE_S) -> None:
-        """Learn what a model can do where the list does not say it; a failure changes nothing."""
-        adapter, known = self._registry.get(ref.provider), self.find(ref)
-        if known is None or is_described(known) or not isinstance(adapter, SupportsShow):
+        """Look up what a model can do if the listing does not say so; a failure changes nothing."""
+        adapter, entry = self._registry.get(ref.provider), self.find(ref)
+        if entry is None or is_described(entry) or not isinstance(adapter, SupportsShow):
             return
         with anyio.move_on_after(within_s), suppress(AIError):
             self._learn(ref, await show_model(adapter, ref.model, self.redact))
 
     def _learn(self, ref: ModelRef, info: ModelInfo) -> None:
-        listing, known = self._listings.get(ref.provider), self.find(ref)
-        if listing is None or known is None:
+        listing, entry = self._listings.get(ref.provider), self.find(ref)
+        if listing is None or entry is None:
             return
         learned = {key: value for key, value in info.details.items() if key not in LONG_DETAILS}
         better = self._corrected(
             ref.provider,
             replace(
-                known,
-                capability=info.capability or known.capability,
-                told=info.told if info.capability else known.told,
-                context=known.context or info.context,
-                details={**known.details, **learned},
+                entry,
+                capability=info.capability or entry.capability,
+                told=info.told if info.capability else entry.told,
+                context=entry.context or info.context,
+                details={**entry.details, **learned},
             ),
         )
-        models = tuple(better if one is known else one for one in listing.models)
+        models = tuple(better if one is entry else one for one in listing.models)
         self._listings[ref.provider] = replace(listing, models=models)
 
     def forget(self, provider: str | None = None) -> None:
-        """Ask again next time: one provider, or all, and then also who answers where."""
+        """Drop the cached listing of one provider, or all listings and probe results."""
         if provider is None:
             self._listings.clear()
             if self._scout is not None:
@@ -166,10 +169,10 @@ class ModelCatalog:
             self._listings.pop(provider, None)
 
     async def adapter(self, provider: str) -> ProviderAdapter | None:
-        """Give the adapter that fits who answers there; asks the server once, a second at most.
+        """Return the adapter for the engine that answers there; probes the server once.
 
         Raises:
-            AIError: the adapter could not be initialized.
+            AIError: The adapter could not be initialized.
         """
         if self._scout is not None:
             await self._scout.settle(provider)
@@ -179,19 +182,19 @@ class ModelCatalog:
         return adapter
 
     async def listing(self, provider: str, *, within_s: float | None = None) -> Listing:
-        """Give one provider's models, from the cache while that is fresh.
+        """Return the models of one provider, from the cache while that is fresh.
 
         A provider that takes longer than `within_s` is listed with a TIMEOUT problem.
 
         Raises:
-            AIError: BAD_REQUEST when there is no such provider.
+            AIError: BAD_REQUEST if there is no such provider.
         """
         adapter = self._registry.get(provider)
         if adapter is None:
             raise self._registry.unknown(provider)
-        known = self._listings.get(provider)
-        if known and not known.problem and self._clock() - known.taken_at < self._max_age_s:
-            return known
+        cached = self._listings.get(provider)
+        if cached and not cached.problem and self._clock() - cached.taken_at < self._max_age_s:
+            return cached
         listing = await self._ask_within(adapter, within_s)
         self._listings[provider] = listing
         return listing
@@ -200,7 +203,7 @@ class ModelCatalog:
     async def listings(
         self, *, within_s: float | None = None, services: bool = True
     ) -> AsyncIterator[ObjectReceiveStream[Listing]]:
-        """Ask all providers at once, the services too if wanted; listings come as answered."""
+        """Ask all providers at once, optionally the services too; listings come as they arrive."""
         left_out = frozenset() if services else self.services
         adapters = [a for a in self._registry.by_priority() if a.name not in left_out]
         send, receive = anyio.create_memory_object_stream[Listing](max(1, len(adapters)))
@@ -217,7 +220,7 @@ class ModelCatalog:
     async def refresh(
         self, *, within_s: float | None = None, services: bool = True
     ) -> tuple[Listing, ...]:
-        """Ask as `listings` does, and give what is known in order of priority."""
+        """Ask as `listings` does, and return all cached listings in order of priority."""
         async with self.listings(within_s=within_s, services=services) as answers:
             async for _listing in answers:
                 pass

@@ -1,39 +1,49 @@
-"""The HTTP client of one server: its proxy, its certificates, its clocks; no redirects."""
+"""The HTTP client of one server: connections, proxy, certificates and time limits; no redirects.
+
+A connection carries another request only if nothing of the last exchange is left on it. A server
+may send more than its reply: bytes past the end of the body, a second response, or a reply that
+begins before the request is sent. On a connection that is kept open, such bytes would be read as
+the reply to the next request. So a connection is closed after a reply that left anything over or
+came early; httpcore itself drops idle connections with unread bytes.
+"""
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import suppress
 from urllib.parse import SplitResult, quote
 
+import anyio
 import anyio.to_thread
+import h11
+import httpcore
 import httpx
 
 from ollm_tui import __version__
-from ollm_tui.config.presets import LARGEST_AUTHORITIES
+from ollm_tui.config.backends import LARGEST_AUTHORITIES
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_plain_local
-from ollm_tui.providers.connections import CleanConnections
 from ollm_tui.providers.spec import ProviderSpec
 
 _OF_A_QUERY = "%/?:@!$&'()*+,;=~-._"
 OWN_QUERY = "own_query"
-"""The extension of a request that holds a query which is sent and never logged."""
+"""Request extension with a query that is sent but never logged."""
 
 
 def own_headers() -> dict[str, str]:
-    """Give what every request of this program says: who asks, and that nothing is to be packed."""
+    """Return the headers of every request: the user agent, and that nothing is to be compressed."""
     return {"accept-encoding": "identity", "user-agent": f"ollm-tui/{__version__}"}
 
 
 def sent_query(query: str) -> str:
-    """Give a query as it goes over the wire: in ASCII, with what is coded already left so."""
+    """Percent-encode a query, leaving encoded characters as they are."""
     return quote(query, safe=_OF_A_QUERY)
 
 
 class _WithQuery(httpx.AsyncBaseTransport):
-    """Adds the query of an address to every request: past the client, which logs whole URLs.
+    """Adds the query of the base URL to every request, behind the client, which logs whole URLs.
 
-    A request may bring a query of its own the same way, as its extension `OWN_QUERY`.
+    A request may have a query of its own, as its extension `OWN_QUERY`.
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, query: str) -> None:
@@ -46,14 +56,14 @@ class _WithQuery(httpx.AsyncBaseTransport):
         if not self._query and not own:
             return await self._inner.handle_async_request(request)
         query = b"&".join(part for part in (self._query, request.url.query, own) if part)
-        whole = httpx.Request(
+        full_request = httpx.Request(
             request.method,
             request.url.copy_with(query=query),
             headers=request.headers,
             stream=request.stream,
             extensions=request.extensions,
         )
-        return await self._inner.handle_async_request(whole)
+        return await self._inner.handle_async_request(full_request)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -68,12 +78,12 @@ async def make_client(
     auth: httpx.Auth | None,
     proxy: str | None,
 ) -> httpx.AsyncClient:
-    """Make the client of a server; `proxy` has been chosen by who knows it.
+    """Make the client of a server, with a proxy that the caller has chosen.
 
-    Certificates are read in a thread: it takes a while, and their disk may not answer.
+    Certificates are read in a thread, because that is slow and the disk may not respond.
 
     Raises:
-        AIError: BAD_REQUEST for a file of authorities that cannot be read.
+        AIError: BAD_REQUEST if the file of authorities cannot be read.
     """
     verify = await _verification(spec, url.geturl())
     transport = CleanConnections(
@@ -95,7 +105,7 @@ def _proxy(url: str, verify: ssl.SSLContext | bool) -> httpx.Proxy:
 
 
 async def _verification(spec: ProviderSpec, url: str) -> ssl.SSLContext | bool:
-    """Give how to check certificates; plain HTTP to this machine saves loading them all."""
+    """Return how to verify certificates; plain HTTP to this machine does not load any."""
     if spec.ca_file is None and is_plain_local(url):
         return False
     return await anyio.to_thread.run_sync(_context, spec, abandon_on_cancel=True)
@@ -105,9 +115,9 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
     if spec.ca_file is None:
         return httpx.create_ssl_context()
     try:
-        # What stands around the certificates may be a comment in any language.
+        # The text around the certificates may be in any language.
         text = read_bounded(spec.ca_file, LARGEST_AUTHORITIES).decode("latin-1")
-        # Never empty, which would mean the usual authorities.
+        # Never empty, which would mean the default authorities.
         return ssl.create_default_context(cadata=text.encode("ascii", "replace").decode() + "\n")
     except (OSError, ValueError) as error:  # an SSLError is an OSError
         raise AIError(
@@ -116,3 +126,189 @@ def _context(spec: ProviderSpec) -> ssl.SSLContext:
             hint="ca_file must name a PEM file.",
             provider=spec.name,
         ) from error
+
+
+PIECE_BYTES = 64 * 1024
+MOST_BYTES = 1024 * 1024
+"""More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
+LAST_LOOK_S = 0.001
+"""How long a TLS stream is read for bytes past the reply, because only reading finds them."""
+
+
+class WatchedStream(httpcore.AsyncNetworkStream):
+    """A network stream that knows what arrived before it was due and what was not requested."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream, *, is_secure: bool = False) -> None:
+        self._inner = inner
+        self._is_secure = is_secure
+        self._unread = b""
+        self._is_sending = False
+        self._requests = 0
+        self._is_early = False
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the reply began before its request was sent, and may belong to an earlier one."""
+        return self._is_early and self._requests > 1
+
+    async def is_drained(self) -> bool:
+        """Whether the last exchange was in order and left nothing to read."""
+        if self._is_early or self._unread:
+            return False
+        if not self._is_secure:
+            return True
+        # Records may wait in buffers of the TLS layer, where only reading finds them.
+        with anyio.move_on_after(LAST_LOOK_S) as look, suppress(httpcore.NetworkError):
+            await self._inner.read(1)
+        return look.cancelled_caught
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - as httpcore has it
+        """Return received bytes; what exceeds `max_bytes` is kept for the next call."""
+        self._is_sending = False
+        data = self._unread or await self._inner.read(MOST_BYTES, timeout)
+        self._unread = data[max_bytes:]
+        return data[:max_bytes]
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
+        """Send bytes, checking before each piece whether the reply has begun already.
+
+        Raises:
+            ConnectionNotAvailable: There are unread bytes before a further request is sent.
+        """
+        for start in range(0, len(buffer), PIECE_BYTES):
+            self._look()
+            await self._inner.write(buffer[start : start + PIECE_BYTES], timeout)
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - as above
+    ) -> httpcore.AsyncNetworkStream:
+        """Return the stream on top of a TLS session on this one."""
+        secure = await self._inner.start_tls(ssl_context, server_hostname, timeout)
+        return WatchedStream(secure, is_secure=True)
+
+    def get_extra_info(self, info: str) -> object:
+        """Return facts about the connection."""
+        return self._inner.get_extra_info(info)
+
+    def _look(self) -> None:
+        is_first = not self._is_sending
+        if is_first:
+            self._is_sending = True
+            self._requests += 1
+        if self._is_secure and self._requests == 1:
+            return  # session tickets come unasked
+        if self._inner.get_extra_info("is_readable"):
+            if is_first and self._requests > 1:
+                raise httpcore.ConnectionNotAvailable
+            self._is_early = True
+
+
+class WatchedBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections as `WatchedStream`s."""
+
+    def __init__(self) -> None:
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - as above
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to a server."""
+        return WatchedStream(
+            await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._inner.sleep(seconds)
+
+
+class EarlyReply(httpx.RemoteProtocolError):
+    """The reply began before its request was sent, so it may belong to an earlier request."""
+
+
+class CleanConnections(httpx.AsyncBaseTransport):
+    """An HTTP transport that closes a connection after a reply that was not in order."""
+
+    def __init__(self, *, verify: ssl.SSLContext | bool, proxy: httpx.Proxy | None) -> None:
+        self._inner = httpx.AsyncHTTPTransport(
+            verify=verify,
+            proxy=proxy,
+            trust_env=False,  # proxy and certificates are chosen by who knows them
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=4),
+        )
+        # httpx has no parameter for it. Without it no stream is a WatchedStream, and every
+        # connection is closed after one reply.
+        self._inner._pool._network_backend = WatchedBackend()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; closing its response decides whether the connection is kept.
+
+        Raises:
+            EarlyReply: On a connection that has carried other requests; a refusal may come early.
+        """
+        response = await self._inner.handle_async_request(request)
+        connection = response.extensions.get("network_stream")
+        response.stream = _ReplyBody(response.stream, connection)
+        if (
+            isinstance(connection, WatchedStream)
+            and connection.is_doubtful
+            and not response.is_error
+        ):
+            await response.stream.aclose()
+            raise EarlyReply("The reply began before the request was sent.", request=request)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
+
+class _ReplyBody(httpx.AsyncByteStream):
+    """The body of a reply; closing it closes the connection unless that can be reused."""
+
+    def __init__(self, inner: object, connection: object) -> None:
+        assert isinstance(inner, httpx.AsyncByteStream)
+        self._inner = inner
+        self._connection = connection
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._inner)
+
+    async def aclose(self) -> None:
+        with anyio.CancelScope(shield=True):
+            try:
+                if not await self._is_clean():
+                    await self._disconnect()
+            finally:
+                await self._inner.aclose()
+
+    async def _is_clean(self) -> bool:
+        if not isinstance(self._connection, WatchedStream):
+            return False
+        parser = _parser(self._inner)
+        if parser is None or parser.trailing_data != (b"", False):
+            return False
+        return parser.their_state is h11.DONE and await self._connection.is_drained()
+
+    async def _disconnect(self) -> None:
+        if isinstance(self._connection, httpcore.AsyncNetworkStream):
+            await self._connection.aclose()
+
+
+def _parser(stream: object) -> h11.Connection | None:
+    """Return the parser of a reply, which holds what came after it, or None if httpcore changed."""
+    for name in ("_httpcore_stream", "_stream", "_connection", "_h11_state"):
+        stream = getattr(stream, name, None)
+    return stream if isinstance(stream, h11.Connection) else None

@@ -1,6 +1,6 @@
-"""Who answers at an address: asked without a key, within a second, and remembered.
+"""Which engine answers at an address: probed without a key, within a second, and cached.
 
-Nothing of a probe goes anywhere but to the address itself: a redirect is not followed.
+A probe goes nowhere but to the address itself: redirects are not followed.
 """
 
 from collections.abc import Callable
@@ -23,19 +23,19 @@ from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
 PATIENCE_S = 1.0
-"""What a silent server may cost."""
+"""Time limit for a probe, in seconds."""
 LIMIT_BYTES = 1_000_000
 MAX_AGE_S = 30.0
 HEAD_START_S = 0.1
-"""How long the first question may take before the others are asked all the same."""
+"""How long the first request may take before the others are sent anyway."""
 REFUSED = "no answer"
 CONNECTIONS = 4
-"""At once to one server: small ones let no more than five wait."""
+"""Connections to one server at once: small ones let no more than five wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How a server is reached, where that is not as usual."""
+    """How to reach a server, if not in the default way."""
 
     ca_file: Path | None = None
     proxy: str | None = field(default=None, repr=False)
@@ -44,25 +44,25 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """What was found at an address."""
+    """The result of probing an address."""
 
     engine: Engine | None
-    """None when nobody answered."""
+    """None if nothing answered."""
     latency_s: float | None = None
-    """Until the first answer."""
+    """Until the first reply."""
     failure: str | None = None
-    """Why nobody answered, in a few words."""
+    """Why nothing answered, in a few words."""
 
 
 @dataclass(slots=True)
-class _Place:
+class _CacheEntry:
     lock: anyio.Lock = field(default_factory=anyio.Lock)
-    sighting: ProbeResult | None = None
+    result: ProbeResult | None = None
     taken_at: float = 0.0
 
 
 class Discovery:
-    """Asks each server once, however many want to know, and again when the answer is old."""
+    """Probes each server once, however many callers want to know, and again when that is old."""
 
     def __init__(
         self,
@@ -74,50 +74,50 @@ class Discovery:
         self._patience_s = patience_s
         self._max_age_s = max_age_s
         self._clock = clock
-        self._places: dict[str, _Place] = {}
+        self._cache: dict[str, _CacheEntry] = {}
 
     async def look(self, base_url: str, way: Way | None = None) -> ProbeResult:
-        """Tell who answers at an address."""
+        """Identify the engine at an address, from the cache while that is fresh."""
         root = _root(base_url)
-        place = self._places.setdefault(root, _Place())
-        async with place.lock:
-            if place.sighting is None or self._clock() - place.taken_at >= self._max_age_s:
-                place.sighting = await probe(root, way, patience_s=self._patience_s)
-                place.taken_at = self._clock()
-            return place.sighting
+        entry = self._cache.setdefault(root, _CacheEntry())
+        async with entry.lock:
+            if entry.result is None or self._clock() - entry.taken_at >= self._max_age_s:
+                entry.result = await probe(root, way, patience_s=self._patience_s)
+                entry.taken_at = self._clock()
+            return entry.result
 
     def known(self, base_url: str) -> ProbeResult | None:
-        """Give what was found at an address before, however long ago."""
-        place = self._places.get(_root(base_url))
-        return place.sighting if place else None
+        """Return the cached result for an address, however old."""
+        entry = self._cache.get(_root(base_url))
+        return entry.result if entry else None
 
     def forget(self) -> None:
-        """Ask everybody again next time."""
-        self._places.clear()
+        """Empty the cache."""
+        self._cache.clear()
 
 
 async def probe(
     base_url: str, way: Way | None = None, *, patience_s: float = PATIENCE_S
 ) -> ProbeResult:
-    """Ask a server who it is; takes `patience_s` at most."""
-    answers: dict[str, ProbeReply] = {}
+    """Identify the engine at an address; takes `patience_s` at most."""
+    replies: dict[str, ProbeReply] = {}
     first: list[float] = []
     failures: list[str] = []
     began = anyio.current_time()
 
-    def take(path: str, heard: ProbeReply) -> None:
+    def take(path: str, reply: ProbeReply) -> None:
         first.append(anyio.current_time())
-        answers[path] = heard
+        replies[path] = reply
 
     async def ask(client: httpx.AsyncClient, path: str) -> None:
         try:
             async with limit:
                 await _ask(client, root + path, partial(take, path))
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            failures.append(_words(error))
-        told.set()
+            failures.append(_failure_text(error))
+        has_first_reply.set()
 
-    told = anyio.Event()
+    has_first_reply = anyio.Event()
     root = _root(base_url)
     limit = anyio.CapacityLimiter(CONNECTIONS)
     with anyio.move_on_after(patience_s), single_error():
@@ -125,13 +125,13 @@ async def probe(
             await _client(root, way or Way()) as client,
             anyio.create_task_group() as group,
         ):
-            # Most ports are closed: one refusal says so for all questions.
+            # Most ports are closed: one refusal answers all requests.
             group.start_soon(ask, client, PATHS[0])
             with anyio.move_on_after(HEAD_START_S):
-                await told.wait()
+                await has_first_reply.wait()
             for path in () if REFUSED in failures else PATHS[1:]:
                 group.start_soon(ask, client, path)
-    engine = identify(answers)
+    engine = identify(replies)
     return ProbeResult(
         engine=engine,
         latency_s=first[0] - began if first else None,
@@ -140,7 +140,7 @@ async def probe(
 
 
 def _root(base_url: str) -> str:
-    """Give the root of a server without the name and password that an address may hold."""
+    """Return the root URL of a server, without name and password."""
     parts = split_url(base_url)
     return server_root(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl())
 
@@ -153,7 +153,7 @@ async def _client(root: str, way: Way) -> httpx.AsyncClient:
 
 
 async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[ProbeReply], None]) -> None:
-    """Hand over the head of a reply as soon as it is there, and the whole if it ends."""
+    """Pass on the head of a reply as soon as it arrives, and the whole reply if it ends."""
     async with client.stream("GET", url) as reply:
         head = ProbeReply(reply.status_code, server=reply.headers.get("server", ""))
         take(head)
@@ -174,7 +174,7 @@ def _json(body: bytes) -> JsonValue:
         return None
 
 
-def _words(error: Exception) -> str:
+def _failure_text(error: Exception) -> str:
     match error:
         case httpx.ConnectTimeout() | httpx.ReadTimeout() | httpx.PoolTimeout():
             return "no answer in time"

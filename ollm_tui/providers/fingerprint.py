@@ -1,9 +1,8 @@
-"""Which engine a server is, by what only that engine says; pure.
+"""Which engine a server is, by its replies to a few requests; pure.
 
 Engines imitate each other: KoboldCpp and llama.cpp list models as Ollama does, llama.cpp and LM
-Studio answer as Anthropic does, and several tell their version in the same place. So each is known
-by a sign of its own, and those that are imitated come last. These need all answers: where one is
-missing, it may be the one that betrays an imitation.
+Studio speak Anthropic's protocol, and several report their version at the same path. The table of
+backends says which predicate recognizes which engine, and in what order they are tried.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 
+from ollm_tui.config.backends import BACKENDS, Backend, import_name
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -25,8 +25,6 @@ VERSION = "/version"
 OPENAI_MODELS = "/v1/models"
 OLLAMA_VERSION = "/api/version"
 OLLAMA_TAGS = "/api/tags"
-ROUTER = "llamacpp-router"
-"""llama.cpp that was started without a model and manages many."""
 PATHS = (
     KOBOLD_VERSION,
     LLAMACPP_PROPS,
@@ -39,75 +37,67 @@ PATHS = (
     OLLAMA_VERSION,
     OLLAMA_TAGS,
 )
-"""What is asked of a server to know it, below its root and without a key."""
-LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        "ollama": "Ollama",
-        "vllm": "vLLM",
-        "lmstudio": "LM Studio",
-        "localai": "LocalAI",
-        "kobold": "KoboldCpp",
-        "llamacpp": "llama.cpp",
-        ROUTER: "llama.cpp router",
-    }
-)
+"""The paths below a server's root that are requested, without a key, to identify it."""
 _OTHERS: Mapping[str, str] = MappingProxyType(
     {"sglang": "SGLang", "tabbyapi": "TabbyAPI", "pygmalionai": "Aphrodite"}
 )
-"""Servers without a backend of their own here, by the owner that their models have."""
+"""Labels of servers without a row in the table, by the `owned_by` of their models."""
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 LONGEST_VERSION = 40
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeReply:
-    """What a server answered at one path."""
+    """A server's reply to one request."""
 
     status: int
     body: JsonValue = None
-    """Its JSON; None when it was no JSON, too long or not sent in time."""
+    """The parsed JSON; None if it was not JSON, too long or not complete in time."""
     server: str = ""
     """Its `Server` header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """Who a server turned out to be."""
+    """The identified engine."""
 
     backend: str | None = None
-    """`ollama`, or one of the backends of the settings; None for any other."""
+    """A name of the table of backends; None for any other server."""
     label: str
     version: str | None = None
-    """In the server's own words, cleaned."""
+    """As the server reports it, cleaned."""
     speaks_openai: bool = False
-    """Whether it lists models as OpenAI does, or may once it is given a key."""
+    """Whether it lists models as OpenAI does, or may do so with a key."""
     wants_key: bool = False
-    """Whether it refuses a stranger: to list its models, or what is behind an open list."""
+    """Whether it refuses requests without a key."""
 
 
-Answers = Mapping[str, ProbeReply]
+Replies = Mapping[str, ProbeReply]
+"""What a server replied, by path."""
+_SIGNATURES = sorted(
+    ((signature, row) for row in BACKENDS for signature in row.signatures),
+    key=lambda pair: pair[0].order,
+)
 
 
-def identify(answers: Answers) -> Engine | None:
-    """Tell which engine gave these answers to PATHS; None when there were none."""
-    if not answers:
+def identify(replies: Replies) -> Engine | None:
+    """Identify the engine from its replies to `PATHS`; None if there are no replies."""
+    if not replies:
         return None
-    listing = answers.get(OPENAI_MODELS, ProbeReply(0))
+    listing = replies.get(OPENAI_MODELS, ProbeReply(0))
     wants_key = listing.status in _REFUSED or (
-        # Its list of models is open to everybody, and its chat is not.
-        _is_llamacpp(answers) and answers.get(LLAMACPP_PROPS, ProbeReply(0)).status in _REFUSED
+        # llama.cpp lists its models without a key, but does not chat without one.
+        is_llamacpp(replies) and replies.get(LLAMACPP_PROPS, ProbeReply(0)).status in _REFUSED
     )
-    lists = _owners(listing) is not None or _fails_to_list(answers)
-    signs = (*_SIGNS, *_WEAK_SIGNS) if answers.keys() >= set(PATHS) else _SIGNS
-    for backend, sign in signs:
-        if sign(answers):
-            return Engine(
-                backend=backend,
-                label=LABELS[backend],
-                version=_version(answers, backend),
-                speaks_openai=True,
-                wants_key=wants_key,
-            )
+    if row := _matching_row(replies):
+        return Engine(
+            backend=row.name,
+            label=row.label,
+            version=_version(replies, row),
+            speaks_openai=True,
+            wants_key=wants_key,
+        )
+    lists = _owners(listing) is not None or _fails_to_list(replies)
     return Engine(
         label=_other(listing) if lists else "a server of another kind",
         speaks_openai=lists or wants_key,
@@ -115,10 +105,20 @@ def identify(answers: Answers) -> Engine | None:
     )
 
 
-def _fails_to_list(answers: Answers) -> bool:
-    """Whether there is such a list, which the server fails to give, and not every path fails."""
-    listing = answers.get(OPENAI_MODELS, ProbeReply(0))
-    is_path_known = any(heard.status == HTTPStatus.NOT_FOUND for heard in answers.values())
+def _matching_row(replies: Replies) -> Backend | None:
+    is_complete = replies.keys() >= set(PATHS)
+    for signature, row in _SIGNATURES:
+        if is_complete or not signature.needs_all_replies:
+            matches: Callable[[Replies], bool] = import_name(signature.test)
+            if matches(replies):
+                return row
+    return None
+
+
+def _fails_to_list(replies: Replies) -> bool:
+    """Whether the server has a list of models but fails to send it, and not every path fails."""
+    listing = replies.get(OPENAI_MODELS, ProbeReply(0))
+    is_path_known = any(reply.status == HTTPStatus.NOT_FOUND for reply in replies.values())
     return listing.status == HTTPStatus.INTERNAL_SERVER_ERROR and is_path_known
 
 
@@ -128,98 +128,76 @@ def _other(listing: ProbeReply) -> str:
     return next(known, "OpenAI-compatible server")
 
 
-def _is_kobold(answers: Answers) -> bool:
-    return string(_object(answers, KOBOLD_VERSION), "result") == "KoboldCpp"
+def is_kobold(replies: Replies) -> bool:
+    """Whether this is KoboldCpp."""
+    return string(_object(replies, KOBOLD_VERSION), "result") == "KoboldCpp"
 
 
-def _is_router(answers: Answers) -> bool:
-    if not _is_llamacpp(answers):
+def is_llamacpp_router(replies: Replies) -> bool:
+    """Whether this is a llama.cpp server that was started without a model."""
+    if not is_llamacpp(replies):
         return False
-    # Behind a key it does not tell its role, but the list of its models is open and has states.
-    entries = objects(_object(answers, OPENAI_MODELS).get("data"))
-    return _object(answers, LLAMACPP_PROPS).get("role") == "router" or any(
+    # Without the key it hides its role, but its list of models is open and has states.
+    entries = objects(_object(replies, OPENAI_MODELS).get("data"))
+    return _object(replies, LLAMACPP_PROPS).get("role") == "router" or any(
         string(as_object(entry.get("status")), "value") for entry in entries
     )
 
 
-def _is_llamacpp(answers: Answers) -> bool:
-    # The header stands on every reply, also while the model loads or a key is missing.
+def is_llamacpp(replies: Replies) -> bool:
+    """Whether this is a llama.cpp server."""
+    # The header is on every reply, also while the model loads or if a key is missing.
     return (
-        any(heard.server == "llama.cpp" for heard in answers.values())
-        or "default_generation_settings" in _object(answers, LLAMACPP_PROPS)
-        or "llamacpp" in (_owners(answers.get(OPENAI_MODELS)) or ())
+        any(reply.server == "llama.cpp" for reply in replies.values())
+        or "default_generation_settings" in _object(replies, LLAMACPP_PROPS)
+        or "llamacpp" in (_owners(replies.get(OPENAI_MODELS)) or ())
     )
 
 
-def _is_lmstudio(answers: Answers) -> bool:
-    new = objects(_object(answers, LMSTUDIO_MODELS).get("models"))
-    old = objects(_object(answers, OLD_LMSTUDIO_MODELS).get("data"))
+def is_lmstudio(replies: Replies) -> bool:
+    """Whether this is LM Studio."""
+    new = objects(_object(replies, LMSTUDIO_MODELS).get("models"))
+    old = objects(_object(replies, OLD_LMSTUDIO_MODELS).get("data"))
     return any("key" in entry for entry in new) or any(
         "state" in entry or "compatibility_type" in entry for entry in old
     )
 
 
-def _is_empty_lmstudio(answers: Answers) -> bool:
-    return _object(answers, LMSTUDIO_MODELS).get("models") == [] and not _is_ollama(answers)
+def is_empty_lmstudio(replies: Replies) -> bool:
+    """Whether this is LM Studio without any model."""
+    return _object(replies, LMSTUDIO_MODELS).get("models") == [] and not is_ollama(replies)
 
 
-def _is_localai(answers: Answers) -> bool:
-    if "endpoints" in _object(answers, LOCALAI_CARD):
+def is_localai(replies: Replies) -> bool:
+    """Whether this is LocalAI."""
+    if "endpoints" in _object(replies, LOCALAI_CARD):
         return True
-    ready = answers.get(LOCALAI_READY, ProbeReply(0))
+    ready = replies.get(LOCALAI_READY, ProbeReply(0))
     return (
         ready.status == HTTPStatus.OK
-        and string(_object(answers, VERSION), "version") is not None
-        and _owners(answers.get(OPENAI_MODELS)) is not None
+        and string(_object(replies, VERSION), "version") is not None
+        and _owners(replies.get(OPENAI_MODELS)) is not None
     )
 
 
-def _is_vllm(answers: Answers) -> bool:
-    if string(_object(answers, VERSION), "version") is None:
+def is_vllm(replies: Replies) -> bool:
+    """Whether this is vLLM."""
+    if string(_object(replies, VERSION), "version") is None:
         return False
-    listing = answers.get(OPENAI_MODELS, ProbeReply(0))
+    listing = replies.get(OPENAI_MODELS, ProbeReply(0))
     owners = _owners(listing)
     return listing.status in _REFUSED if owners is None else owners <= {"vllm"}
 
 
-def _is_ollama(answers: Answers) -> bool:
-    return string(_object(answers, OLLAMA_VERSION), "version") is not None and "models" in _object(
-        answers, OLLAMA_TAGS
+def is_ollama(replies: Replies) -> bool:
+    """Whether this is Ollama, or an engine that imitates it."""
+    return string(_object(replies, OLLAMA_VERSION), "version") is not None and "models" in _object(
+        replies, OLLAMA_TAGS
     )
 
 
-_SIGNS: tuple[tuple[str, Callable[[Answers], bool]], ...] = (
-    ("kobold", _is_kobold),
-    (ROUTER, _is_router),
-    ("llamacpp", _is_llamacpp),
-    ("lmstudio", _is_lmstudio),
-    ("localai", _is_localai),
-)
-_WEAK_SIGNS = (
-    ("lmstudio", _is_empty_lmstudio),
-    ("vllm", _is_vllm),
-    ("ollama", _is_ollama),
-)
-_VERSIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "kobold": (KOBOLD_VERSION, "version"),
-        "llamacpp": (LLAMACPP_PROPS, "build_info"),
-        ROUTER: (LLAMACPP_PROPS, "build_info"),
-        "localai": (VERSION, "version"),
-        "vllm": (VERSION, "version"),
-        "ollama": (OLLAMA_VERSION, "version"),
-    }
-)
-
-
-def _version(answers: Answers, backend: str) -> str | None:
-    path, key = _VERSIONS.get(backend, ("", ""))
-    said = string(_object(answers, path), key)
-    return clean_line(said[:LONGEST_VERSION]) if said else None
-
-
 def _owners(listing: ProbeReply | None) -> frozenset[str] | None:
-    """Give who owns the models of an OpenAI-like list; None when there is no such list."""
+    """Return every `owned_by` of an OpenAI-style model list; None if this is no such list."""
     if listing is None or listing.status != HTTPStatus.OK:
         return None
     body = listing.body
@@ -232,6 +210,12 @@ def _owners(listing: ProbeReply | None) -> frozenset[str] | None:
     return frozenset(owner for entry in entries if (owner := string(entry, "owned_by")))
 
 
-def _object(answers: Answers, path: str) -> JsonObject:
-    heard = answers.get(path)
-    return as_object(heard.body) if heard and heard.status == HTTPStatus.OK else {}
+def _version(replies: Replies, row: Backend) -> str | None:
+    path, key = row.version_at or ("", "")
+    version = string(_object(replies, path), key)
+    return clean_line(version[:LONGEST_VERSION]) if version else None
+
+
+def _object(replies: Replies, path: str) -> JsonObject:
+    reply = replies.get(path)
+    return as_object(reply.body) if reply and reply.status == HTTPStatus.OK else {}

@@ -13,7 +13,7 @@ import httpx
 
 from ollm_tui.decode.redact import redactor
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.providers.connections import EarlyReply
+from ollm_tui.providers.client import EarlyReply
 
 
 @dataclass(frozen=True, slots=True)

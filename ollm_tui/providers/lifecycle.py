@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from ollm_tui.config.foreign import Redact, fault_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsInitialize
-from ollm_tui.providers.foreign import translated
+from ollm_tui.providers.operations import translated
 from ollm_tui.providers.single_error import single_error
 
 INITIALIZE_S = 30.0
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class _Life:
-    """What became of one adapter's `initialize`."""
+    """The state of one adapter's `initialize`."""
 
     adapter: ProviderAdapter
     is_begun: bool = False
@@ -41,14 +41,14 @@ class AdapterLifecycle:
         self._lives: dict[int, _Life] = {}
 
     def add(self, adapter: ProviderAdapter) -> None:
-        """Look after an adapter until the end."""
+        """Dispose of an adapter at the end."""
         self._lives.setdefault(id(adapter), _Life(adapter))
 
     async def initialize(self, adapter: ProviderAdapter) -> None:
-        """See to it that an adapter is initialized; a caller that stops waiting does not stop it.
+        """Wait until an adapter is initialized; a caller that stops waiting does not stop it.
 
         Raises:
-            AIError: it could not be initialized, now or before.
+            AIError: It could not be initialized, now or before.
         """
         if not isinstance(adapter, SupportsInitialize):
             return
@@ -78,9 +78,9 @@ class AdapterLifecycle:
             life.ended.set()
 
     async def dispose(self) -> None:
-        """Give everything back, side by side, within two seconds; no failure stops the others.
+        """Dispose of all adapters at once, within two seconds; no failure stops the others.
 
-        An `initialize` that was cancelled has half of that time to end, so that both never run.
+        A cancelled `initialize` has half of that time to end, so that the two never overlap.
         """
         with anyio.move_on_after(DISPOSE_S, shield=True):
             async with anyio.create_task_group() as group:
@@ -100,16 +100,16 @@ class AdapterLifecycle:
             if fault is None:
                 raise
             is_usual = isinstance(fault, AIError | OSError)
-            told = self._redact(str(fault)) if is_usual else type(fault).__name__
+            reason = self._redact(str(fault)) if is_usual else type(fault).__name__
             words = "The provider %s could not be closed: %s"
-            logger.warning(words, life.adapter.name, told, exc_info=not is_usual)
+            logger.warning(words, life.adapter.name, reason, exc_info=not is_usual)
 
 
 @asynccontextmanager
 async def adapter_lifecycle(redact: Redact = str) -> AsyncIterator[AdapterLifecycle]:
-    """Give a lifecycle; leaving the block has disposed of every adapter.
+    """Yield a lifecycle; leaving the block disposes of every adapter.
 
-    `redact` takes secrets out of what adapters say.
+    `redact` removes secrets from what adapters raise.
     """
     with single_error():
         async with anyio.create_task_group() as group:

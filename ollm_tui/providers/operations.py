@@ -1,17 +1,27 @@
-"""What can be done with the models of any provider, or the sentence that it cannot be done.
+"""Operations on the models of any provider, and guarded calls of adapters.
 
-Each function gives the adapter as the Protocol that the deed needs.
+An adapter of a plugin may raise and return anything: what comes out of this module is models of
+the right types, or an `AIError`.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from types import MappingProxyType, NoneType
+from typing import Any
 
+from ollm_tui.config.foreign import Redact, foreign_code
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import PullProgress
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
     SupportsCopy,
     SupportsDelete,
+    SupportsList,
     SupportsLoad,
     SupportsLoadFor,
     SupportsPull,
@@ -19,70 +29,69 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsUnload,
 )
-from ollm_tui.providers.foreign import translated
-from ollm_tui.providers.unusable import UnusableProvider
+from ollm_tui.providers.base import UnusableProvider
 
 
-def cannot(adapter: ProviderAdapter, deed: str) -> AIError:
-    """Make the error of a deed that an adapter does not offer; a wrong setting goes first."""
+def cannot(adapter: ProviderAdapter, action: str) -> AIError:
+    """Make the error for an unsupported operation, or for an adapter with invalid settings."""
     if isinstance(adapter, UnusableProvider):
         return adapter.problem
     return AIError(
-        ErrorCode.UNSUPPORTED_FEATURE, f"{adapter.label} cannot {deed}.", provider=adapter.name
+        ErrorCode.UNSUPPORTED_FEATURE, f"{adapter.label} cannot {action}.", provider=adapter.name
     )
 
 
 def shower(adapter: ProviderAdapter) -> SupportsShow:
-    """Give what describes models."""
+    """Return the adapter if it can describe models."""
     if isinstance(adapter, SupportsShow):
         return adapter
     raise cannot(adapter, "describe models")
 
 
 def puller(adapter: ProviderAdapter) -> SupportsPull:
-    """Give what fetches models."""
+    """Return the adapter if it can download models."""
     if isinstance(adapter, SupportsPull):
         return adapter
     raise cannot(adapter, "pull models")
 
 
 def deleter(adapter: ProviderAdapter) -> SupportsDelete:
-    """Give what deletes models."""
+    """Return the adapter if it can delete models."""
     if isinstance(adapter, SupportsDelete):
         return adapter
     raise cannot(adapter, "delete models")
 
 
 def copier(adapter: ProviderAdapter) -> SupportsCopy:
-    """Give what copies models."""
+    """Return the adapter if it can copy models."""
     if isinstance(adapter, SupportsCopy):
         return adapter
     raise cannot(adapter, "copy models")
 
 
 def loader(adapter: ProviderAdapter) -> SupportsLoad:
-    """Give what loads models."""
+    """Return the adapter if it can load models."""
     if isinstance(adapter, SupportsLoad):
         return adapter
     raise cannot(adapter, "load models")
 
 
 def keeper(adapter: ProviderAdapter) -> SupportsLoadFor:
-    """Give what loads models for a time of one's own choice."""
+    """Return the adapter if it can load models for a given time."""
     if isinstance(adapter, SupportsLoadFor):
         return adapter
     raise cannot(adapter, "be told how long to keep a model")
 
 
 def unloader(adapter: ProviderAdapter) -> SupportsUnload:
-    """Give what unloads models."""
+    """Return the adapter if it can unload models."""
     if isinstance(adapter, SupportsUnload):
         return adapter
     raise cannot(adapter, "unload models")
 
 
 def runner(adapter: ProviderAdapter) -> SupportsRunning:
-    """Give what tells which models are loaded."""
+    """Return the adapter if it can list the loaded models."""
     if isinstance(adapter, SupportsRunning):
         return adapter
     raise cannot(adapter, "list the loaded models")
@@ -92,7 +101,7 @@ def runner(adapter: ProviderAdapter) -> SupportsRunning:
 async def pulling(
     adapter: ProviderAdapter, name: str
 ) -> AsyncIterator[AsyncIterator[PullProgress]]:
-    """Fetch a model; leaving the block, by any road, has stopped it."""
+    """Download a model; leaving the block stops the download."""
     progress = puller(adapter).pull_model(name)
     async with AsyncExitStack() as stack:
         if isinstance(progress, AbstractAsyncContextManager):
@@ -103,7 +112,7 @@ async def pulling(
 
 
 class _Progress(AsyncIterator[PullProgress]):
-    """The progress of an adapter, which may be code of others."""
+    """The progress of an adapter, which may be foreign code."""
 
     def __init__(self, adapter: ProviderAdapter, progress: AsyncIterator[PullProgress]) -> None:
         self._adapter = adapter
@@ -116,3 +125,97 @@ class _Progress(AsyncIterator[PullProgress]):
             except StopAsyncIteration:
                 pass
         raise StopAsyncIteration
+
+
+_FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {
+        "name": (str,),
+        "label": (str, NoneType),
+        "description": (str, NoneType),
+        "size_bytes": (int, NoneType),
+        "modified_at": (str, NoneType),
+        "capability": (ModelCapability, NoneType),
+        "context": (int, NoneType),
+        "loaded": (bool, NoneType),
+        "details": (Mapping,),
+        "told": (frozenset, NoneType),
+        "chosen": (frozenset,),
+    }
+)
+"""The types of the fields of a `ModelInfo`."""
+
+
+@contextmanager
+def translated(adapter: ProviderAdapter, failed_to: str, redact: Redact = str) -> Iterator[None]:
+    """Turn what an adapter raises into an `AIError`, without the secrets that `redact` knows."""
+
+    def problem(error: BaseException) -> AIError:
+        return AIError(
+            ErrorCode.ENGINE_ERROR,
+            f"{adapter.label} could not {failed_to} ({type(error).__name__}).",
+            hint="The log has the details.",
+            provider=adapter.name,
+        )
+
+    with foreign_code(f"The provider {adapter.name} could not {failed_to}", problem, redact):
+        yield
+
+
+async def list_models(adapter: SupportsList, redact: Redact = str) -> tuple[ModelInfo, ...]:
+    """List all models.
+
+    Raises:
+        AIError: They could not be listed.
+    """
+    with translated(_named(adapter), "list its models", redact):
+        return _models(adapter, await adapter.list_models(), "list_models")
+
+
+async def list_running(adapter: SupportsRunning, redact: Redact = str) -> tuple[ModelInfo, ...]:
+    """List the loaded models.
+
+    Raises:
+        AIError: They could not be listed.
+    """
+    with translated(_named(adapter), "list the loaded models", redact):
+        return _models(adapter, await adapter.list_running(), "list_running")
+
+
+async def show_model(adapter: SupportsShow, name: str, redact: Redact = str) -> ModelInfo:
+    """Describe a model.
+
+    Raises:
+        AIError: It could not be described.
+    """
+    with translated(_named(adapter), "show a model", redact):
+        return _model(adapter, await adapter.show_model(name), "show_model")
+
+
+def _named(adapter: Any) -> ProviderAdapter:
+    return adapter  # type: ignore[no-any-return]
+
+
+def _models(adapter: object, models: object, method: str) -> tuple[ModelInfo, ...]:
+    if not isinstance(models, Iterable) or isinstance(models, str | bytes):
+        raise _wrong(adapter, method, type(models).__name__)
+    return tuple(_model(adapter, one, method) for one in models)
+
+
+def _model(adapter: object, info: object, method: str) -> ModelInfo:
+    if not isinstance(info, ModelInfo):
+        raise _wrong(adapter, method, f"{type(info).__name__} in place of ModelInfo")
+    for name, types in _FIELDS.items():
+        value = getattr(info, name)
+        if not isinstance(value, types):
+            raise _wrong(adapter, method, f"ModelInfo.{name} as {type(value).__name__}")
+    return info
+
+
+def _wrong(adapter: object, method: str, returned: str) -> AIError:
+    owner = _named(adapter)
+    return AIError(
+        ErrorCode.ENGINE_ERROR,
+        f"{owner.label} gave an unusable answer: {method} returned {returned}.",
+        hint="Update the plugin that provides it.",
+        provider=owner.name,
+    )

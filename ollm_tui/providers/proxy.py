@@ -1,6 +1,6 @@
-"""Through which proxy a server is asked: the provider's own, the environment's, or none.
+"""The proxy for requests to a server: the provider's own, the environment's, or none.
 
-This machine is never asked through a proxy: what is meant for it would leave it, with the key.
+Requests to this machine never use a proxy: they would leave it, along with the key.
 """
 
 import ipaddress
@@ -8,25 +8,23 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from ollm_tui.config.connection import NO_PROXY
+from ollm_tui.config.urls import NO_PROXY, STANDARD_PORTS, split_web_url
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import is_loopback
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
 
 def proxy_for(url: str, setting: str | None, provider: str) -> str | None:
-    """Give the URL of the proxy that a request to `url` takes; None for the direct way.
+    """Return the URL of the proxy for requests to `url`, or None for a direct connection.
 
     Raises:
-        AIError: BAD_REQUEST for a proxy of the environment that cannot be used.
+        AIError: BAD_REQUEST if the environment names an invalid proxy.
     """
     if is_loopback(url) or setting == NO_PROXY:
         return None
     if setting is not None:
         return setting
-    found = environment_proxy(url, getproxies())
-    if found is not None and not _is_usable(found):
+    proxy = environment_proxy(url, getproxies())
+    if proxy is not None and split_web_url(proxy) is None:
         raise AIError(
             ErrorCode.BAD_REQUEST,
             "The proxy that the environment names is not usable.",
@@ -34,33 +32,33 @@ def proxy_for(url: str, setting: str | None, provider: str) -> str | None:
             f"ALL_PROXY.{_without(provider)}",
             provider=provider or None,
         )
-    return found
+    return proxy
 
 
 def _without(provider: str) -> str:
-    """Say how a provider goes without a proxy; there is no setting for other servers."""
+    """Return the hint on how to turn off the proxy; only providers have that setting."""
     return f' `proxy = "none"` below [providers.{provider}] goes without one.' if provider else ""
 
 
 def environment_proxy(url: str, proxies: Mapping[str, str]) -> str | None:
-    """Give the proxy that the variables mean, by scheme; `no` lists who is asked directly."""
+    """Return the proxy from the environment, by scheme; `no` lists the exempt hosts."""
     parts = urlsplit(url)
-    found = proxies.get(parts.scheme) or proxies.get("all")
-    if not found or _is_exempt(url, proxies.get("no", "")):
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or _is_exempt(url, proxies.get("no", "")):
         return None
-    return found if "://" in found else f"http://{found}"
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _is_exempt(url: str, listed: str) -> bool:
     parts = urlsplit(url)
     host = (parts.hostname or "").removesuffix(".")
-    port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
+    port = parts.port or STANDARD_PORTS.get(parts.scheme)
     entries = (entry.strip().lower() for entry in listed.split(","))
     return any(_covers(entry, host, port) for entry in entries if entry)
 
 
 def _covers(entry: str, host: str, port: int | None) -> bool:
-    """Whether an entry of NO_PROXY means a host: a name with all below it, or a network."""
+    """Whether an entry of NO_PROXY covers a host: as a name, a parent domain or a network."""
     if entry == "*":
         return True
     entry = entry.partition("://")[2] or entry
@@ -75,11 +73,3 @@ def _covers(entry: str, host: str, port: int | None) -> bool:
         entry = name
     entry = entry.strip("[]").removesuffix(".").removeprefix("*").removeprefix(".")
     return bool(entry) and (host == entry or host.endswith(f".{entry}"))
-
-
-def _is_usable(proxy: str) -> bool:
-    try:
-        parts = urlsplit(proxy)
-        return parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

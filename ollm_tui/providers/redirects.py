@@ -4,12 +4,12 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
+from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.http_faults import Endpoint
 
 MOST_URL_BYTES = 8 * 1024
-_PORTS = {"http": 80, "https": 443}
 _STATUSES = frozenset(
     {
         HTTPStatus.MOVED_PERMANENTLY,
@@ -41,7 +41,7 @@ class Hop:
     def origin(self) -> tuple[str, str, int | None]:
         """Scheme, host and port."""
         scheme = self.parts.scheme
-        return scheme, self.parts.hostname or "", self.parts.port or _PORTS[scheme]
+        return scheme, self.parts.hostname or "", self.parts.port or STANDARD_PORTS[scheme]
 
     def place(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
         """Give how messages name this server."""
@@ -126,13 +126,8 @@ def _checked(url: str) -> SplitResult | None:
     """Divide an address; None for one that cannot be asked."""
     if len(url) > MOST_URL_BYTES or any(ord(sign) <= 0x20 or ord(sign) == 0x7F for sign in url):
         return None
-    try:
-        parts = urlsplit(url)
-        if parts.scheme not in _PORTS or not parts.hostname or parts.port == 0:
-            return None
-    except ValueError:
-        return None
-    return parts._replace(
+    parts = split_web_url(url)
+    return parts and parts._replace(
         netloc=parts.netloc.rpartition("@")[2],
         path=quote(parts.path, safe=_KEPT) or "/",
         fragment="",

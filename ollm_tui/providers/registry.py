@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ProviderRegistry:
-    """Names to adapters, other names for them, and which one is meant when none is named."""
+    """Maps names and aliases to adapters, and knows the default provider."""
 
     def __init__(self) -> None:
         self._adapters: dict[str, ProviderAdapter] = {}
@@ -20,34 +20,34 @@ class ProviderRegistry:
         self._shown: dict[str, str] = {}
         self._default: str | None = None
         self.redact: Callable[[str], str] = str
-        """Takes the secrets of the settings out of what adapters say."""
+        """Removes the secrets of the settings from what adapters return."""
 
     def register(self, adapter: ProviderAdapter, *, priority: int = 0) -> None:
-        """Add an adapter under its name, in place of one of that name or an alias.
+        """Add an adapter under its name, replacing one of that name or an alias.
 
-        Adapters of higher priority are asked first for a bare model name.
+        Adapters of higher priority are searched first for a bare model name.
         """
         self._aliases.pop(adapter.name, None)
         self._adapters[adapter.name] = adapter
         self._priorities[adapter.name] = priority
 
     def get(self, name: str | None = None) -> ProviderAdapter | None:
-        """Give the adapter of exactly this name; without a name the default, if there is one."""
+        """Return the adapter of exactly this name, or the default one if there is no name."""
         if name is None:
             return self._adapters.get(self._default) if self._default is not None else None
         return self._adapters.get(name)
 
     def resolve(self, name: str) -> ProviderAdapter | None:
-        """Give the adapter of this name or alias."""
+        """Return the adapter of this name or alias."""
         return self._adapters.get(name) or self._adapters.get(self._aliases.get(name, ""))
 
     def register_alias(self, alias: str, name: str, *, is_shown: bool = False) -> None:
         """Let `alias` mean the provider `name`, which may be registered later.
 
-        An alias that `is_shown` stands for the provider in `shown_name` and `shown_address`.
+        An alias that `is_shown` replaces the provider's name in `shown_name` and `shown_address`.
 
         Raises:
-            AIError: BAD_REQUEST when a provider already has that name.
+            AIError: BAD_REQUEST if a provider already has that name.
         """
         if alias in self._adapters:
             raise AIError(
@@ -58,20 +58,20 @@ class ProviderRegistry:
             self._shown[self._aliases[alias]] = alias
 
     def shown_name(self, provider: str) -> str:
-        """Give a provider's name as people write it, such as `ollama`."""
+        """Return the name of a provider as people write it, such as `ollama`."""
         alias = self._shown.get(provider)
         is_meant = alias is not None and self._aliases.get(alias) == provider
         return alias if alias and is_meant else provider
 
     def shown_address(self, ref: ModelRef) -> str:
-        """Give a model's address as people write it, such as `ollama://qwen3:8b`."""
+        """Return the address of a model as people write it, such as `ollama://qwen3:8b`."""
         return str(ModelRef(self.shown_name(ref.provider), ref.model))
 
     def set_default(self, name: str) -> None:
-        """Choose the provider that is meant when none is named.
+        """Set the default provider.
 
         Raises:
-            AIError: BAD_REQUEST when there is no such provider.
+            AIError: BAD_REQUEST if there is no such provider.
         """
         adapter = self.resolve(name)
         if adapter is None:
@@ -79,10 +79,10 @@ class ProviderRegistry:
         self._default = adapter.name
 
     def get_default(self) -> ProviderAdapter:
-        """Give the default provider.
+        """Return the default provider.
 
         Raises:
-            AIError: BAD_REQUEST when none is set.
+            AIError: BAD_REQUEST if none is set.
         """
         adapter = self.get(None)
         if adapter is None:
@@ -92,15 +92,15 @@ class ProviderRegistry:
         return adapter
 
     def list(self) -> list[str]:
-        """Give the names, in the order of registration."""
+        """Return the names in order of registration."""
         return [*self._adapters]
 
     def by_priority(self) -> tuple[ProviderAdapter, ...]:
-        """Give the adapters, the one to ask first in front; equals in order of registration."""
+        """Return the adapters by descending priority; equal ones in order of registration."""
         return tuple(sorted(self._adapters.values(), key=lambda a: -self._priorities[a.name]))
 
     def unknown(self, name: str) -> AIError:
-        """Make the error for a name that is no provider."""
+        """Make the error for a name that is not a provider."""
         known = ", ".join(map(self.shown_name, self._adapters)) or "none"
         return AIError(
             ErrorCode.BAD_REQUEST,

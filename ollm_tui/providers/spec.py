@@ -1,4 +1,4 @@
-"""`ProviderSpec`: everything an adapter has to know about the server it talks to."""
+"""`ProviderSpec`: everything an adapter has to know about its server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,33 +10,32 @@ from ollm_tui.protocol.json_types import JsonMapping
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSpec:
-    """One named provider instance; secrets never show in its repr."""
+    """One named provider instance; its repr contains no secrets."""
 
     name: str
     kind: str
     """`ollama`, `openai-compatible`, `openai`, `anthropic` or `embedded`."""
     label: str | None = None
     base_url: str | None = field(default=None, repr=False)
-    """May hold a name and a password."""
+    """May contain a user name and a password."""
     base_urls: tuple[str, ...] = field(default=(), repr=False)
-    """Several addresses make a pool; then `base_url` counts for nothing."""
+    """Several addresses form a pool, and `base_url` is ignored."""
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     backend: str | None = None
-    """`lmstudio`, `localai`, `kobold`, `llamacpp`, `llamacpp-router` or `vllm`, where it is known;
-    `generic` where nothing more is to be looked for."""
+    """The server program, a `BackendName`; None if it is not known."""
     extra_body: JsonMapping = field(default_factory=dict)
-    """Further keys of every chat request; the request's own count more."""
+    """Extra keys for the body of every chat request; keys of the request itself win."""
     ca_file: Path | None = None
     proxy: str | None = field(default=None, repr=False)
-    """A proxy's URL, which may hold a name and a password; `none` goes without any."""
+    """URL of a proxy, which may contain a user name and a password; `none` disables proxies."""
     connect_timeout_s: float = 5
     first_byte_timeout_s: float = 300
-    """Until the first text, thinking or call: a cold model is slow to load."""
+    """Until the first text, thinking or tool call; loading a model takes long."""
     idle_timeout_s: float = 60
     """Between two signs of life after that."""
     list_timeout_s: float = 5
     waits_for_start: bool = True
-    """Whether a server that is still starting is waited for; in a pool another one is asked."""
+    """Whether requests wait for a server that is starting; a pool tries another one instead."""
     problem: AIError | None = None
-    """A setting that cannot be used; raised where the provider is used."""
+    """Why the settings are invalid; raised when the provider is used."""

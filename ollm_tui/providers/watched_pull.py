@@ -1,9 +1,9 @@
-"""`WatchedPull`: one download by a child task, watched.
+"""`WatchedPull`: one download in a child task, with its progress.
 
-States: ``new`` until the block is entered or the first progress is asked for; ``pulling`` while a
-child task has the model fetched; ``ended`` when that is over, or when the reader leaves: then the
-child task has closed all that it had open. Within the block a step of the reader may stand below a
-scope of its own: what is opened and closed there is only the child's.
+States: ``new`` until the block is entered or the first progress is requested; ``pulling`` while a
+child task downloads; ``ended`` when that is over or the reader leaves, and everything is closed.
+The reader may read below a cancel scope of its own, because only the child task opens and closes
+anything.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,14 +20,14 @@ from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.single_error import single_error
 
 Give: TypeAlias = Callable[[PullProgress], Awaitable[None]]
-"""Takes one progress, and waits until the reader wants it."""
+"""Passes on one progress, and waits until the reader takes it."""
 
 
 class WatchedPull(AsyncIterator[PullProgress]):
     """The progress of a download; use it as an async context manager.
 
     Without the block it must be read to its end, or closed with `aclose`, by one task. `work`
-    does the download; the `AIError` that it raises comes after what it gave.
+    downloads; an `AIError` that it raises is raised after the progress it passed on.
     """
 
     def __init__(self, work: Callable[[Give], Awaitable[None]]) -> None:
@@ -36,7 +36,8 @@ class WatchedPull(AsyncIterator[PullProgress]):
         self._steps: MemoryObjectReceiveStream[PullProgress] | None = None
         self._failure: AIError | None = None
         self._in_block = False
-        """Whether leaving a block closes, so that reading, below scopes of the reader, does not."""
+        """Whether only leaving the block closes, since reading may happen below the reader's
+        scopes."""
         self._ended = False
 
     async def __aenter__(self) -> Self:
@@ -53,7 +54,7 @@ class WatchedPull(AsyncIterator[PullProgress]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Leave the download; nothing more is given."""
+        """Stop the download; there is no more progress."""
         self._ended = True
         await self._stack.aclose()
 
@@ -61,10 +62,10 @@ class WatchedPull(AsyncIterator[PullProgress]):
         return self
 
     async def __anext__(self) -> PullProgress:
-        """Give the next progress.
+        """Return the next progress.
 
         Raises:
-            AIError: the download failed.
+            AIError: The download failed.
         """
         if self._ended:
             raise StopAsyncIteration

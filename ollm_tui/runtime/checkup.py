@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import anyio
 
-from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.config.provider_settings import ProviderSettings
 from ollm_tui.library.starter import starter_path
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -27,12 +27,12 @@ from ollm_tui.protocol.ports import (
     SupportsTokenCount,
     SupportsUnload,
 )
+from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.discovery import ProbeResult
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.http_errors import CHECK_KEY
-from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.first_model import can_chat
 from ollm_tui.runtime.other_models import OtherFolders

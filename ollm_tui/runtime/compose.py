@@ -11,25 +11,25 @@ from pathlib import Path
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.tool_mode import ToolMode
+from ollm_tui.config.backends import BUILT_IN_ALIASES
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.named import named_by
-from ollm_tui.config.origin import MOST_SAID, in_short
+from ollm_tui.config.origin import MOST_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
-from ollm_tui.config.presets import BUILT_IN_ALIASES
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
+from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import Discovery
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.lifecycle import AdapterLifecycle, adapter_lifecycle
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
-from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.chats import (
     ChatBranches,
     ChatMaker,
@@ -88,9 +88,9 @@ class Runtime(FetchesModels):
         store: ConversationStore | None = None,
     ) -> None:
         self.config = loaded.config
-        self.problems = in_short([*loaded.problems, *unknown_tools(loaded)])
+        self.problems = summarize([*loaded.problems, *unknown_tools(loaded)])
         """Sentences about settings that could not be used."""
-        self._told = loaded.problems[:MOST_SAID]
+        self._told = loaded.problems[:MOST_SHOWN]
         self.paths = paths
         self.registry = registry
         self.catalog = catalog

@@ -11,9 +11,9 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsUnload,
 )
+from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.operations import cannot
-from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.details import ModelAction
 
 _NEEDS: tuple[tuple[ModelAction, tuple[type, ...], str], ...] = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.config.provider_settings import ProviderSettings
 from ollm_tui.library.downloads.downloader import Downloader
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import (

@@ -8,36 +8,36 @@ engine that answers at its address. A probe carries no key.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 from urllib.parse import urlsplit
 
 import anyio
 
-from ollm_tui.config.hosts import url_origin
-from ollm_tui.config.load import LoadedConfig
-from ollm_tui.config.origin import dotted
-from ollm_tui.config.presets import (
+from ollm_tui.config.backends import (
     ALWAYS_THERE,
+    BACKEND,
     FURTHER_ADDRESSES,
+    LLAMACPP_ROUTER,
+    OLLAMA,
     OPENAI_COMPATIBLE,
     PRESET_PRIORITY,
+    PRESETS,
 )
-from ollm_tui.config.schema import Backend, ModelSettings, ProviderSettings
-from ollm_tui.models.capabilities import Said, with_said
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.origin import dotted
+from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
+from ollm_tui.config.urls import url_origin
+from ollm_tui.models.capabilities import ModelOverrides, with_overrides
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.base_url import is_loopback, shown_address
 from ollm_tui.providers.discovery import Discovery, ProbeResult, Way
-from ollm_tui.providers.fingerprint import LABELS, ROUTER, Engine
+from ollm_tui.providers.fingerprint import Engine
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.presets import has_key, is_service
-from ollm_tui.runtime.specs import PRESET_LABELS, provider_spec
-
-BACKENDS = frozenset(get_args(Backend))
-_OLLAMA = "ollama"
+from ollm_tui.runtime.specs import provider_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,10 @@ class EngineScout:
         is_stranger = engine.backend is None and not engine.speaks_openai
         if is_stranger or fit != self._fits.get(name, _Fit(settings.kind, settings.backend)):
             spec = replace(provider_spec(name, settings), kind=fit.kind, backend=fit.backend)
-            if settings.label is None and name in PRESET_LABELS:
+            if settings.label is None and name in PRESETS:
                 label = shown_address(spec.base_url or "") if is_stranger else engine.label
-                spec = replace(spec, label=LABELS.get(fit.backend or "") or label)
+                row = BACKEND.get(fit.backend or "")
+                spec = replace(spec, label=row.label if row else label)
             self._put(spec, settings.priority)
             self._fits[name] = fit
 
@@ -216,9 +217,9 @@ class EngineScout:
         said = self._models.get(str(ref)) or self._models.get(ref.model)
         if said is None:
             return info
-        return with_said(
+        return with_overrides(
             info,
-            Said(
+            ModelOverrides(
                 vision=said.vision,
                 tools=said.tools,
                 thinking=said.thinking,
@@ -244,7 +245,7 @@ class EngineScout:
             return False
         if settings.kind == OPENAI_COMPATIBLE:
             return not self._is_given(name, "backend")
-        return settings.kind == _OLLAMA and not self._is_given(name, "kind")
+        return settings.kind == OLLAMA and not self._is_given(name, "kind")
 
     def _is_given(self, name: str, key: str) -> bool:
         return dotted(("providers", name, key)) in self._origins
@@ -310,17 +311,17 @@ class EngineScout:
 
 def _fit(settings: ProviderSettings, engine: Engine) -> _Fit:
     """Choose the adapter for a configured provider."""
-    if engine.backend is None and engine.speaks_openai and settings.kind == _OLLAMA:
+    if engine.backend is None and engine.speaks_openai and settings.kind == OLLAMA:
         return _Fit(OPENAI_COMPATIBLE, None)
     if engine.backend is None:
         return _Fit(settings.kind, settings.backend)
-    if engine.backend == _OLLAMA:
+    if engine.backend == OLLAMA:
         return _Fit(settings.kind, None)
     return _Fit(OPENAI_COMPATIBLE, engine.backend)
 
 
 def _family(backend: str | None) -> str | None:
-    return "llamacpp" if backend == ROUTER else backend
+    return "llamacpp" if backend == LLAMACPP_ROUTER else backend
 
 
 def _stands_for(settings: ProviderSettings, engine: Engine) -> bool:
@@ -333,8 +334,8 @@ def _way(settings: ProviderSettings | None) -> Way | None:
 
 
 def _stray_fit(engine: Engine) -> _Fit:
-    if engine.backend == _OLLAMA:
-        return _Fit(_OLLAMA, None)
+    if engine.backend == OLLAMA:
+        return _Fit(OLLAMA, None)
     return _Fit(OPENAI_COMPATIBLE, engine.backend)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ollm_tui.config.hosts import shown_url
-from ollm_tui.config.hub_settings import HubSettings
+from ollm_tui.config.provider_settings import HubSettings
+from ollm_tui.config.urls import shown_url
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubModel, HubRepo

@@ -9,7 +9,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsRunning
 from ollm_tui.providers.catalog import Listing, ModelCatalog
-from ollm_tui.providers.foreign import list_running
+from ollm_tui.providers.operations import list_running
 from ollm_tui.runtime.model_lookup import PATIENCE_S
 
 Adapters = Callable[[str], ProviderAdapter | None]

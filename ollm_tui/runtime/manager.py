@@ -14,7 +14,7 @@ from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.embedded.failures import not_installed
 from ollm_tui.providers.embedded.provider import engine_available
-from ollm_tui.providers.foreign import show_model, translated
+from ollm_tui.providers.operations import show_model, translated
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.deeds import reasons

@@ -20,7 +20,7 @@ from ollm_tui.tokens.budget import (
     LeaveOutTurns,
     RaiseWindow,
     SendEverything,
-    ways_out,
+    remedies_for,
 )
 from ollm_tui.tokens.count import Sizes, TokenCounter
 from ollm_tui.tokens.limits import WindowSource
@@ -81,7 +81,7 @@ async def measure(talk: Conversation, parts: ChatParts) -> ContextFigures:
         source=window.source,
         parts=_parts(messages, sizes.messages, sizes.fixed),
         ways=(
-            *ways_out(
+            *remedies_for(
                 messages,
                 sizes,
                 window.tokens,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ollm_tui.config.hosts import shown_url
 from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.urls import shown_url
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.catalog import ModelCatalog

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from ollm_tui.config.hosts import url_origin
-from ollm_tui.config.presets import SERVICES
-from ollm_tui.config.schema import ProviderSettings
+from ollm_tui.config.backends import SERVICES
+from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.config.urls import url_origin
 
 
 def is_service(settings: ProviderSettings) -> bool:

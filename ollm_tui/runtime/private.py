@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from ollm_tui.config.hub_token import token_path
+from ollm_tui.config.hub import token_path
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig

@@ -4,17 +4,19 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+from ollm_tui.config.backends import ADAPTERS
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.paths import AppPaths, expanded
-from ollm_tui.config.schema import AppConfig, ProviderSettings
+from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.config.schema import AppConfig
 from ollm_tui.library.files import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
-from ollm_tui.providers import PROVIDERS, create_provider, plugin_of
+from ollm_tui.providers import create_provider, plugin_of
+from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.presets import has_key, is_service
 from ollm_tui.runtime.specs import embedded_settings, provider_spec
 
@@ -81,7 +83,7 @@ def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | No
 
 async def _import_plugin(spec: ProviderSpec) -> None:
     """Import the package of a kind ahead, in a thread: it may take a while."""
-    plugin = None if spec.kind in PROVIDERS else plugin_of(spec.kind)
+    plugin = None if spec.kind in ADAPTERS else plugin_of(spec.kind)
     if plugin is not None:
         with suppress(AIError):  # making the adapter says it
             await off_the_loop(plugin.load)

@@ -15,10 +15,10 @@ import anyio.to_thread
 
 from ollm_tui.chat.client import ChatClient, ChatStream
 from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.config.checks import PROVIDER_NAME
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.named import named_by
-from ollm_tui.config.names import PROVIDER_NAME
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.blocks import Content

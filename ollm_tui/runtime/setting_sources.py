@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import Origin, dotted
-from ollm_tui.config.schema import ModelSettings, ProviderSettings
+from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS
+from ollm_tui.providers.embedded.settings import MODEL_DEFAULTS
 from ollm_tui.providers.left_out import UNSENT
 from ollm_tui.runtime.details import EffectiveValue, Layer
 from ollm_tui.runtime.effective import OLLAMA_NAMES, option_values, shown

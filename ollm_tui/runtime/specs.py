@@ -1,25 +1,13 @@
 """From what a person configured to what an adapter has to know."""
 
+from ollm_tui.config.backends import PRESETS, SERVICES
 from ollm_tui.config.origin import ConfigProblem
-from ollm_tui.config.presets import SERVICES
-from ollm_tui.config.schema import EmbeddedConfig, ProviderSettings
+from ollm_tui.config.provider_settings import ProviderSettings
+from ollm_tui.config.schema import EmbeddedConfig
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.presets import is_service
-
-PRESET_LABELS = {
-    "local": "Ollama",
-    "embedded": "Built-in",
-    "vllm": "vLLM",
-    "lmstudio": "LM Studio",
-    "localai": "LocalAI",
-    "kobold": "KoboldCpp",
-    "llamacpp": "llama.cpp",
-    "openai-compatible": "OpenAI-compatible server",
-    "openai": "OpenAI",
-    "anthropic": "Anthropic",
-}
 
 
 def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
@@ -48,7 +36,7 @@ def _usual_label(name: str, settings: ProviderSettings) -> str:
     """Give what a provider is called; a server of one's own is not called like the service."""
     if name in SERVICES and not is_service(settings):
         return name
-    return PRESET_LABELS.get(name, name)
+    return PRESETS[name].label if name in PRESETS else name
 
 
 def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIError:

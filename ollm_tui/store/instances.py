@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from ollm_tui.config.file_lock import is_named, open_lock, try_lock
+from ollm_tui.config.private_file import is_named, open_lock, try_lock
 from ollm_tui.config.regular_file import open_regular
 from ollm_tui.store.files import make_folder
 

@@ -1,1 +1,1 @@
-"""Tokens: how many a request has, what a model can hold, and what to do when that is too many."""
+"""Tokens: how many a request has, how many a model can hold, and what to do if it has too many."""

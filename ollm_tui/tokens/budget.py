@@ -1,4 +1,4 @@
-"""What to leave out so that the rest fits: marks only, the conversation itself is not touched.
+"""What to leave out of a request so that the rest fits; the conversation itself is not changed.
 
 A turn is a question with everything up to the next one: answers, tool calls and their results
 stay together. System messages and the newest turn always stay; the oldest turns go first.
@@ -23,12 +23,12 @@ class Plan:
     left_out: tuple[int, ...]
     turns_left_out: int
     used: int
-    """Tokens of what is kept, with system prompt and tools."""
+    """Tokens of what is kept, including system prompt and tools."""
     freed: int
     fits: bool
 
     def apply(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Give the messages to send."""
+        """Return the messages to send."""
         return tuple(messages[position] for position in self.kept)
 
 
@@ -49,18 +49,18 @@ class RaiseWindow:
 
 @dataclass(frozen=True, slots=True)
 class DropAttachments:
-    """Do not send pictures and sound."""
+    """Do not send images and audio."""
 
     count: int
     freed: int
-    """About how many tokens they have."""
+    """Roughly how many tokens they have."""
     fits: bool
     """Whether that alone is enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendEverything:
-    """Send everything again: the way back from the other two."""
+    """Send everything again, which undoes the other two."""
 
 
 ContextRemedy: TypeAlias = LeaveOutTurns | RaiseWindow | DropAttachments | SendEverything
@@ -79,10 +79,10 @@ def turns_of(messages: Sequence[Message]) -> list[list[int]]:
 
 
 def plan_without(messages: Sequence[Message], sizes: Sizes, turns: int, room: int) -> Plan:
-    """Leave out that many of the oldest turns; the newest stays however many are named."""
-    found = turns_of(messages)
-    turns = max(0, min(turns, len(found) - 1))
-    left_out = {position for turn in found[:turns] for position in turn}
+    """Leave out this many of the oldest turns, but never the newest one."""
+    all_turns = turns_of(messages)
+    turns = max(0, min(turns, len(all_turns) - 1))
+    left_out = {position for turn in all_turns[:turns] for position in turn}
     freed = sum(sizes.messages[position] for position in left_out)
     used = sizes.fixed + sum(sizes.messages) - freed
     return Plan(
@@ -96,9 +96,9 @@ def plan_without(messages: Sequence[Message], sizes: Sizes, turns: int, room: in
 
 
 def plan_to_fit(messages: Sequence[Message], sizes: Sizes, room: int) -> Plan:
-    """Leave out as few of the oldest turns as needed; `fits` tells whether that was enough.
+    """Leave out as few of the oldest turns as necessary; `fits` is whether that is enough.
 
-    `room` is the window less what the answer shall have of it.
+    `room` is the window minus what is reserved for the answer.
     """
     excess = sizes.fixed + sum(sizes.messages) - room
     turns = 0
@@ -110,7 +110,7 @@ def plan_to_fit(messages: Sequence[Message], sizes: Sizes, room: int) -> Plan:
     return plan_without(messages, sizes, turns, room)
 
 
-def ways_out(
+def remedies_for(
     messages: Sequence[Message],
     sizes: Sizes,
     room: int,
@@ -118,10 +118,10 @@ def ways_out(
     reserve: int = 0,
     largest_window: int | None = None,
 ) -> tuple[ContextRemedy, ...]:
-    """Give what can be done about a request that is too long, the best first; else nothing.
+    """Return the remedies for a request that is too long, the best first.
 
     `reserve` is what `room` leaves for the answer; `largest_window` is what the model was trained
-    for where its engine lets a request choose the window, else None.
+    for if its engine lets a request choose the window, else None.
     """
     used = sizes.fixed + sum(sizes.messages)
     if used <= room:
@@ -144,5 +144,5 @@ def _attachments(messages: Sequence[Message]) -> list[int]:
 
 
 def _rounded_up(tokens: int) -> int:
-    """Give the next power of two, as windows usually are."""
+    """Return the next power of two, which windows usually are."""
     return max(SMALLEST_WINDOW, 1 << (tokens - 1).bit_length())

@@ -1,7 +1,7 @@
-"""`TokenCounter`: how many tokens a request has, from the best source there is."""
+"""`TokenCounter`: how many tokens a request has, from the best source available."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -12,80 +12,139 @@ from ollm_tui.config.foreign import foreign_code
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import SupportsTextTokenCount, SupportsTokenCount
 from ollm_tui.protocol.request import Request
-from ollm_tui.tokens.correction import Correction
 from ollm_tui.tokens.encodings import Encoding, Encodings
 from ollm_tui.tokens.estimate import (
+    CountText,
     Piece,
     fallback_estimate,
     fixed_pieces,
     message_pieces,
     piece_tokens,
 )
-from ollm_tui.tokens.tally import Tally
 
 logger = logging.getLogger(__name__)
 
 CountSource: TypeAlias = Literal["engine", "tokenizer", "estimate"]
-"""The engine that will answer; the model's tokenizer alone, run here or by the server; a quarter of
-the characters."""
+"""The engine that will answer; only the model's tokenizer, here or on the server; or an estimate of
+a quarter of the characters."""
 FRAME_TOKENS = 4
 """What the chat format of OpenAI's models adds to each message, and `REPLY_TOKENS` at the end."""
 REPLY_TOKENS = 3
+MIN_RATIO = 0.25
+MAX_RATIO = 8.0
+OLDER_WEIGHT = 0.5
+"""The weight of older reports when a new one arrives."""
+CAUTION_TOKENS = 300
+"""Tokens assumed to be estimated correctly, because short requests are mostly template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCount:
-    """A count and how it came about."""
+    """A count and its source."""
 
     tokens: int
     source: CountSource
     model: str
     uncorrected: int
-    """The count before what was learned of the model was applied to it."""
+    """The count before the correction learned for the model was applied."""
 
     @property
     def estimated(self) -> bool:
-        """Whether the engine may see another number: only its own count is exact."""
+        """Whether the engine may count differently; only its own count is exact."""
         return self.source != "engine"
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Where the tokens of a request are; together they are its whole count."""
+    """The token counts of a request's parts, which add up to the whole."""
 
     fixed: int
-    """System prompt, tools, and what frames the conversation."""
+    """System prompt, tools, and the template around the conversation."""
     messages: tuple[int, ...]
 
 
-class TokenCounter:
-    """Counts requests; keep one for as long as a conversation goes on.
+@dataclass(slots=True)
+class Correction:
+    """A ratio of reported to estimated tokens; newer and longer requests weigh more."""
 
-    `encodings` may be shared by all conversations of a process. Where a provider sends reasoning
-    back, say so by `with_thinking`.
+    estimated: float = 0.0
+    reported: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """The factor for estimates, between MIN_RATIO and MAX_RATIO."""
+        return (self.reported + CAUTION_TOKENS) / (self.estimated + CAUTION_TOKENS)
+
+    def learn(self, estimated: int, reported: int) -> None:
+        """Learn from one report.
+
+        One that is far too small is ignored: some servers do not count what they had cached.
+        """
+        if estimated <= 0 or reported < MIN_RATIO * estimated:
+            return
+        self.estimated = OLDER_WEIGHT * self.estimated + estimated
+        self.reported = OLDER_WEIGHT * self.reported + min(reported, MAX_RATIO * estimated)
+
+    def apply(self, estimate: int) -> int:
+        """Return the corrected estimate, at least one."""
+        return max(1, round(estimate * self.ratio))
+
+
+class PieceCounter:
+    """Counts pieces and remembers those of the last request.
+
+    Pieces are compared by identity: a conversation keeps its blocks and calls, and they do not
+    change. Pieces that are no longer in the request are forgotten.
+    """
+
+    def __init__(self, count_text: CountText) -> None:
+        self._count_text = count_text
+        self._known: dict[int, tuple[Piece, int]] = {}
+
+    def count(self, groups: Iterable[Iterable[Piece]]) -> Sequence[int]:
+        """Return the tokens of each group; may run in a thread."""
+        known, fresh = self._known, dict[int, tuple[Piece, int]]()
+        sums = []
+        for group in groups:
+            total = 0
+            for piece in group:
+                # The piece is kept next to its count, so that no other piece can have the same id.
+                counted = known.get(id(piece)) or (piece, piece_tokens(piece, self._count_text))
+                fresh[id(piece)] = counted
+                total += counted[1]
+            sums.append(total)
+        self._known = fresh
+        return sums
+
+
+class TokenCounter:
+    """Counts requests; keep one for the whole of a conversation.
+
+    `encodings` may be shared by all conversations of a process. `with_thinking` is for providers
+    that send thinking back.
     """
 
     def __init__(self, encodings: Encodings | None = None) -> None:
         self._encodings = encodings or Encodings()
-        self._rough = Tally(fallback_estimate)
-        self._fine: tuple[str, Tally] | None = None
+        self._rough = PieceCounter(fallback_estimate)
+        self._fine: tuple[str, PieceCounter] | None = None
         self._corrections: dict[tuple[str, CountSource], Correction] = {}
 
     async def count(
         self, request: Request, provider: object | None = None, *, with_thinking: bool = False
     ) -> TokenCount:
-        """Count with the provider's engine where it can, else here; never fails.
+        """Count with the provider's engine if possible, else locally; never fails.
 
         An engine may have to load the model first, as it would for the answer.
         """
         if isinstance(provider, SupportsTokenCount):
-            tokens = await _asked(provider, request)
+            tokens = await _engine_count(provider, request)
             if tokens is not None:
                 return TokenCount(
                     tokens=tokens, source="engine", model=request.model, uncorrected=tokens
                 )
         if isinstance(provider, SupportsTextTokenCount):
-            tokens = await _text_asked(provider, request, _groups(request, with_thinking))
+            tokens = await _server_count(provider, request, _groups(request, with_thinking))
             if tokens is not None:
                 return self._corrected(request.model, "tokenizer", tokens)
         encoding = await self._encodings.encoding_for(request.model)
@@ -95,15 +154,14 @@ class TokenCounter:
         return self._corrected(request.model, "tokenizer", sum(sums))
 
     def estimate(self, request: Request, *, with_thinking: bool = False) -> TokenCount:
-        """Count roughly and at once: for a figure on the screen while somebody types."""
+        """Estimate at once, for a figure on the screen while the user types."""
         sums = self._rough.count(_groups(request, with_thinking))
         return self._corrected(request.model, "estimate", sum(sums))
 
     def recount(self, request: Request, base: TokenCount, base_estimate: int) -> int:
-        """Count at once what a request has become since `base`, which was estimated so then.
+        """Estimate at once what a request has become since `base`, its earlier estimate.
 
-        Give what `count` would give by now where nobody must be asked for it: what was learned
-        of the model since then counts for all of the request, not for what came after it alone.
+        Corrections learned since then apply to the whole request, not only to what was added.
         """
         estimate = self.estimate(request)
         if base.source == "estimate":
@@ -116,14 +174,14 @@ class TokenCounter:
     async def sizes(
         self, request: Request, counted: TokenCount, *, with_thinking: bool = False
     ) -> Sizes:
-        """Divide a count among the messages, in proportion to what each has by itself."""
+        """Divide a count among the messages, in proportion to their own estimates."""
         encoding = await self._encodings.encoding_for(request.model)
         fixed, *messages = await self._sums(request, encoding, with_thinking)
         shares = _divided(counted.tokens, [*messages, fixed])
         return Sizes(shares[-1], tuple(shares[:-1]))
 
     def learn(self, counted: TokenCount, reported: int | None) -> None:
-        """Take the server's report on a counted request to heart, for the model's next counts."""
+        """Learn from the server's report on a counted request, for the model's next counts."""
         if reported is not None and counted.estimated:
             key = (counted.model, counted.source)
             correction = self._corrections.setdefault(key, Correction())
@@ -132,18 +190,18 @@ class TokenCounter:
     async def _sums(
         self, request: Request, encoding: Encoding | None, with_thinking: bool
     ) -> list[int]:
-        """Give the tokens of the fixed part, then of each message."""
+        """Return the tokens of the fixed part, then of each message."""
         groups = _groups(request, with_thinking)
         if encoding is None:
             return list(self._rough.count(groups))
-        count = self._tally_of(encoding).count
+        count = self._counter_of(encoding).count
         fixed, *messages = await to_thread.run_sync(count, groups, abandon_on_cancel=True)
         return [fixed + REPLY_TOKENS, *(tokens + FRAME_TOKENS for tokens in messages)]
 
-    def _tally_of(self, encoding: Encoding) -> Tally:
-        """Give the tally of one tokenizer; that of another model's is dropped."""
+    def _counter_of(self, encoding: Encoding) -> PieceCounter:
+        """Return the counter for one tokenizer, dropping that of another model's."""
         if self._fine is None or self._fine[0] != encoding.name:
-            self._fine = encoding.name, Tally(encoding.count)
+            self._fine = encoding.name, PieceCounter(encoding.count)
         return self._fine[1]
 
     def _corrected(self, model: str, source: CountSource, tokens: int) -> TokenCount:
@@ -156,7 +214,7 @@ class TokenCounter:
 
 @contextmanager
 def _counting(request: Request) -> Iterator[None]:
-    """Make an `AIError` of whatever the engine's adapter raises."""
+    """Turn whatever the engine's adapter raises into an `AIError`."""
 
     def problem(error: BaseException) -> AIError:
         return AIError(ErrorCode.ENGINE_ERROR, type(error).__name__)
@@ -165,7 +223,7 @@ def _counting(request: Request) -> Iterator[None]:
         yield
 
 
-async def _asked(provider: SupportsTokenCount, request: Request) -> int | None:
+async def _engine_count(provider: SupportsTokenCount, request: Request) -> int | None:
     try:
         with _counting(request):
             tokens = await provider.count_tokens(request)
@@ -175,10 +233,10 @@ async def _asked(provider: SupportsTokenCount, request: Request) -> int | None:
     return tokens if tokens > 0 else None
 
 
-async def _text_asked(
+async def _server_count(
     provider: SupportsTextTokenCount, request: Request, groups: Sequence[Sequence[Piece]]
 ) -> int | None:
-    """Count all texts at once with the server's tokenizer, and add what frames the messages."""
+    """Count all texts at once with the server's tokenizer, and add the template around messages."""
     texts: list[str] = []
 
     def note(text: str) -> int:
@@ -201,12 +259,12 @@ def _groups(request: Request, with_thinking: bool) -> list[list[Piece]]:
 
 
 def _divided(total: int, weights: Sequence[int]) -> list[int]:
-    """Divide a whole number in proportion to weights, without losing any of it."""
-    whole = sum(weights)
-    shares, weight_so_far, given = [], 0, 0
+    """Divide a whole number in proportion to weights, without a remainder."""
+    total_weight = sum(weights)
+    shares, weight_so_far, distributed = [], 0, 0
     for weight in weights[:-1]:
         weight_so_far += weight
-        share = total * weight_so_far // whole - given if whole else 0
+        share = total * weight_so_far // total_weight - distributed if total_weight else 0
         shares.append(share)
-        given += share
-    return [*shares, total - given]
+        distributed += share
+    return [*shares, total - distributed]

@@ -1,4 +1,4 @@
-"""tiktoken's tokenizers, built from rank files of our own: it would fetch them from the network."""
+"""tiktoken's tokenizers, built from bundled rank files instead of downloading them."""
 
 import base64
 import json
@@ -20,20 +20,20 @@ logger = logging.getLogger(__name__)
 
 SHIPPED = frozenset({"cl100k_base", "o200k_base"})
 SAME_RANKS = MappingProxyType({"o200k_harmony": "o200k_base"})
-"""Encodings that differ from another one in their control tokens only."""
+"""Encodings that differ from another one only in their control tokens."""
 SLICE = 32 * 1024
-"""Characters encoded at once: tiktoken's pattern engine gives up on a million blanks in a row."""
+"""Characters encoded at once: tiktoken's pattern engine fails on a million spaces in a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """One tokenizer; text that spells a control token counts as the text it is."""
+    """One tokenizer; text that spells a control token counts as plain text."""
 
     name: str
     core: "tiktoken.Encoding"
 
     def count(self, text: str) -> int:
-        """Give the number of tokens; a border between slices may add one."""
+        """Return the number of tokens; a border between slices may add one."""
         starts = range(0, len(text), SLICE)
         return sum(len(self.core.encode_ordinary(text[at : at + SLICE])) for at in starts)
 
@@ -41,8 +41,8 @@ class Encoding:
 class Encodings:
     """The tokenizers of this process, each built once, on first use and in a thread.
 
-    Building one takes a third of a second; for a tenth of a second of it tiktoken lets nothing else
-    run, so ask for it when a model is chosen rather than while somebody types.
+    Building one takes a third of a second, during a tenth of which tiktoken holds the interpreter
+    lock. So build it when a model is chosen, not while the user types.
     """
 
     def __init__(self, folder: Traversable | None = None) -> None:
@@ -52,7 +52,7 @@ class Encodings:
         self._lock = Lock()
 
     async def encoding_for(self, model: str) -> Encoding | None:
-        """Give a model's tokenizer, None when it is not known or not shipped."""
+        """Return a model's tokenizer, or None if it is not known or not bundled."""
         name = self._names.get(model, model)
         if name is None or name in self._built:
             return self._built.get(name or "")
@@ -87,9 +87,9 @@ class Encodings:
 
 
 def encoding_name(model: str) -> str | None:
-    """Give the name of a model's encoding as far as it is shipped; blocking on first use.
+    """Return the name of a model's encoding if it is bundled; blocks on first use.
 
-    `openai/gpt-4o` and `gpt-oss:20b` are understood as the models they mean.
+    It recognizes names such as `openai/gpt-4o` and `gpt-oss:20b`.
     """
     # Imported here for the same reason as above.
     from tiktoken import encoding_name_for_model
@@ -104,6 +104,6 @@ def encoding_name(model: str) -> str | None:
 
 
 def read_ranks(data: bytes) -> dict[bytes, int]:
-    """Read a rank file: on each line a token in base64 and its rank."""
+    """Read a rank file: each line has a token in base64 and its rank."""
     pairs = (line.split() for line in data.splitlines() if line)
     return {base64.b64decode(token): int(rank) for token, rank in pairs}

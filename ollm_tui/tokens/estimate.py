@@ -1,7 +1,7 @@
-"""What of a request a model reads, in pieces, and about how many tokens each comes to.
+"""The pieces of a request that a model reads, and estimates of their tokens.
 
-Text counts four characters to a token. Pictures, sound and video have no text; their prices are
-the middle of what common models take, and a model's own report corrects them.
+Text counts four characters to a token. Images, audio and video have the average price of common
+models, and a model's own reports correct it.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ PICTURE_PATCH = 32
 """Side of the square of pixels that models see as one token."""
 PICTURE_MOST = 1536
 PICTURE_UNKNOWN = 1024
-"""Tokens of a picture whose size is not known."""
+"""Tokens of an image of unknown size."""
 AUDIO_TOKENS_PER_S = 32
 VIDEO_TOKENS_PER_S = 300
 SECONDS_UNKNOWN = 30.0
@@ -41,12 +41,12 @@ Attachment: TypeAlias = ImageContent | AudioContent | VideoContent
 
 
 def fallback_estimate(text: str) -> int:
-    """Give a quarter of the text's length, rounded up."""
+    """Return a quarter of the text's length, rounded up."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def estimate_request(request: Request, *, with_thinking: bool = False) -> int:
-    """Give about how many tokens a request has, at least one."""
+    """Estimate the tokens of a request, at least one."""
     pieces = list(fixed_pieces(request))
     for message in request.conversation:
         pieces += message_pieces(message, with_thinking=with_thinking)
@@ -54,14 +54,14 @@ def estimate_request(request: Request, *, with_thinking: bool = False) -> int:
 
 
 def fixed_pieces(request: Request) -> Iterator[Piece]:
-    """Give what goes along whatever is left out: the system prompt and the tools on offer."""
+    """Return what is always sent: the system prompt and the offered tools."""
     if request.system_prompt:
         yield request.system_prompt
     yield from request.offered_tools
 
 
 def message_pieces(message: Message, *, with_thinking: bool = False) -> Iterator[Piece]:
-    """Give the parts of one message; its reasoning only where the provider sends it back."""
+    """Return the pieces of one message, with its thinking only if the provider sends it back."""
     for block in message.content:
         if with_thinking or not isinstance(block, ThinkingContent):
             yield block
@@ -86,7 +86,7 @@ def piece_tokens(piece: Piece, count_text: CountText) -> int:
 
 
 def attachment_tokens(block: Attachment) -> int:
-    """Give the price of a picture by its size, and of sound and video by how long they last."""
+    """Return the price of an image by its size, or of audio and video by their duration."""
     match block:
         case ImageContent():
             return _picture_tokens(block)
@@ -99,7 +99,7 @@ def attachment_tokens(block: Attachment) -> int:
 
 
 def _picture_tokens(picture: ImageContent) -> int:
-    """Give its patches, as many as a model that scales pictures down would see."""
+    """Return its number of patches, as seen by a model that scales images down."""
     if not picture.width or not picture.height:
         return PICTURE_UNKNOWN
     across, down = (-(-side // PICTURE_PATCH) for side in (picture.width, picture.height))
@@ -107,8 +107,8 @@ def _picture_tokens(picture: ImageContent) -> int:
 
 
 def _timed(seconds: float | None, tokens_per_s: int) -> int:
-    known = SECONDS_UNKNOWN if seconds is None else seconds
-    return max(1, round(known * tokens_per_s))
+    duration_s = SECONDS_UNKNOWN if seconds is None else seconds
+    return max(1, round(duration_s * tokens_per_s))
 
 
 def _schema_json(tool: ToolSchema) -> JsonObject:

@@ -11,39 +11,39 @@ ASSUMED_WINDOW = 4096
 WARN_AT = 0.9
 
 WindowSource: TypeAlias = Literal["settings", "request", "engine", "assumed"]
-"""A person's setting; the request's own wish (num_ctx); the engine's word; nobody's."""
+"""The user's setting, the request's own num_ctx, the engine's report, or an assumption."""
 VerdictKind: TypeAlias = Literal["ok", "warning", "blocked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How many tokens a model holds as it is loaded now, and who says so."""
+    """How many tokens a model holds as it is loaded now, and the source of that number."""
 
     tokens: int
     source: WindowSource
 
     @property
     def assumed(self) -> bool:
-        """Whether nobody knows: such a window warns and never blocks."""
+        """Whether the window is a guess, which warns but never blocks."""
         return self.source == "assumed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a count means against a window."""
+    """A count compared to a window."""
 
     kind: VerdictKind
     used: int
     limit: int
     estimated: bool
-    """Whether the count is one; the window may be assumed all the same."""
+    """Whether the count is an estimate; the window may be assumed in any case."""
     assumed: bool
 
 
 def choose_window(
     *, settings: int | None = None, num_ctx: int | None = None, engine: int | None = None
 ) -> Window:
-    """Give the window that will hold the request.
+    """Return the window that will hold the request.
 
     Pass `num_ctx` only for an engine that loads the model with it; sizes below one are unknown.
     """
@@ -75,7 +75,7 @@ def check(counted: TokenCount, window: Window, *, warn_at: float = WARN_AT) -> V
 
 
 def exceeded(verdict: Verdict, hint: str | None = None) -> AIError:
-    """Give the error of a blocked request; `hint` names the ways out."""
+    """Make the error for a blocked request; `hint` names the remedies."""
     about = "about " if verdict.estimated else ""
     return AIError(
         ErrorCode.CONTEXT_LENGTH_EXCEEDED,

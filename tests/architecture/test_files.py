@@ -105,7 +105,7 @@ LOOKERS = {
     *("library/downloads/transfer.py", "library/starter.py"),
     # Names that a folder gave, whose errors are caught; folders of the program itself.
     *("library/model_folders.py", "library/machine_nvidia.py"),
-    *("providers/embedded/defaults.py", "cli/reference.py", "tui/theming/themes.py"),
+    *("providers/embedded/settings.py", "cli/reference.py", "tui/theming/themes.py"),
 }
 
 

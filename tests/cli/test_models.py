@@ -17,7 +17,7 @@ from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.model_ps import gpu_share, until_text
 from ollm_tui.cli.output import Output
 from ollm_tui.cli.pull_report import LiveReport
-from ollm_tui.config import presets
+from ollm_tui.config import backends
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
 from tests.cli.conftest import command, environment
@@ -311,10 +311,10 @@ def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_lis
 ) -> None:
     elsewhere = {
         name: dict(values) | ({"base_url": "http://127.0.0.1:9"} if "base_url" in values else {})
-        for name, values in presets.BUILT_IN_PROVIDERS.items()
+        for name, values in backends.BUILT_IN_PROVIDERS.items()
     }
     elsewhere["vllm"]["base_url"] = served.url
-    monkeypatch.setattr(presets, "BUILT_IN_PROVIDERS", elsewhere)
+    monkeypatch.setattr(backends, "BUILT_IN_PROVIDERS", elsewhere)
     name = f"ollama-{served.url.rpartition(':')[2]}"
     for deed in (["load", "thinker"], ["pull", "new"], ["rm", "tiny"]):
         more = ["--yes"] if deed[0] == "rm" else []

@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.cli.reference import main, pages
-from ollm_tui.config.hub_settings import HubSettings
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.provider_settings import HubSettings, ModelSettings, ProviderSettings
 from ollm_tui.config.schema import (
     AppConfig,
     ChatSettings,
     EmbeddedConfig,
     GenerationSettings,
-    ModelSettings,
-    ProviderSettings,
     ToolSettings,
     UiSettings,
 )

@@ -117,7 +117,7 @@ def _adapter_with(path: Path) -> None:
 
 
 def _hub_token(path: Path) -> None:
-    from ollm_tui.config.hub_token import token_of_file
+    from ollm_tui.config.hub import token_of_file
 
     assert all("a" * 100 not in str(found) for found in token_of_file({"HF_TOKEN_PATH": str(path)}))
 
@@ -180,7 +180,7 @@ def _part(path: Path) -> None:
 
 
 def _lock(path: Path) -> None:
-    from ollm_tui.config.file_lock import open_lock
+    from ollm_tui.config.private_file import open_lock
     from ollm_tui.library.downloads.file_lock import is_claimed
 
     assert not is_claimed(path)

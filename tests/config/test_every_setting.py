@@ -227,7 +227,7 @@ def test_thousands_of_mistakes_take_linear_work(
         load("".join(f"k{number} = 1\n" for number in range(count)))
         return sum(looked_up)
 
-    from ollm_tui.config.layers import Layers
+    from ollm_tui.config.origin import Layers
 
     for name in ("top", "below", "winners"):
         real = getattr(Layers, name)
@@ -249,12 +249,12 @@ def test_the_parts_of_a_key_are_bounded_before_the_parser_sees_them(load: Load) 
 
 
 def test_many_problems_are_told_in_short(paths: AppPaths, load: Load) -> None:
-    from ollm_tui.config.origin import MOST_SAID, in_short
+    from ollm_tui.config.origin import MOST_SHOWN, summarize
 
     loaded = load("".join(f"k{number} = 1\n" for number in range(5000)))
     assert len(loaded.problems) == 5000
-    told = in_short(loaded.problems)
-    assert len(told) == MOST_SAID + 1
+    told = summarize(loaded.problems)
+    assert len(told) == MOST_SHOWN + 1
     assert told[-1] == "And 4,980 more: see `ollm config check`."
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.config.file_lock import is_named, open_lock, try_lock
+from ollm_tui.config.private_file import is_named, open_lock, try_lock
 
 
 def test_one_holder_at_a_time_until_it_is_closed(tmp_path: Path) -> None:

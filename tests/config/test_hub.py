@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ollm_tui.config.backends import HUGGING_FACE
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.config.presets import HUGGING_FACE
-from ollm_tui.config.rows import config_rows
+from ollm_tui.config.reference import config_rows
 from tests.config.conftest import Load
 
 MIRROR = "https://mirror.example"

@@ -4,7 +4,7 @@ import pytest
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
-from ollm_tui.config.rows import config_rows
+from ollm_tui.config.reference import config_rows
 from ollm_tui.runtime.presets import is_service, ports_of
 from ollm_tui.runtime.specs import provider_spec
 from tests.config.conftest import Load

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.layers import Layers, Setting, leaves
 from ollm_tui.config.load import LoadedConfig, load_config
-from ollm_tui.config.origin import Origin
+from ollm_tui.config.origin import Layers, Origin, Setting, leaves
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import AppConfig
 from tests.config.conftest import Load

@@ -84,7 +84,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "test_an_idle_model_is_unloaded_after_the_time_set",
         f"{NEWCOMER}::test_a_kill_leaves_no_engine_behind",
     ),
-    "| Ollama |": ("tests/config/test_hosts.py::test_ollama_host_means_what_it_means_to_ollama",),
+    "| Ollama |": ("tests/config/test_urls.py::test_ollama_host_means_what_it_means_to_ollama",),
     "| vLLM |": (f"{PROVIDERS}::test_variables_of_the_engines_configure_them",),
     "| LM Studio, LocalAI, KoboldCpp": (
         f"{PROVIDERS}::test_engines_with_a_usual_port_are_there_unasked_and_marked_so",

@@ -230,17 +230,16 @@ SCENES: Mapping[str, Scene] = {
 }
 
 READERS: Mapping[str, str] = {
-    "providers/connections.py": "what HTTP servers send",
     "store/sqlite_pages.py": "saved chats of a damaged file",
     "attachments/finder.py": "names of files, of which only those are taken that show as they are",
     "attachments/reading.py": "attached files: pictures, text put into a prompt, names",
     "cli/confirm.py": "a yes or no, which is compared and never shown",
     "cli/prompt.py": "exit: piped prompt",
     "cli/pull_choice.py": "the number of a choice, which is compared and never shown",
-    "config/closing.py": "certificates, which are never shown",
+    "config/checks.py": "certificates, which are never shown",
     "config/early.py": "settings, keys",
     "config/edit.py": "settings: read and written back, never shown",
-    "config/hub_token.py": "the hub's token, which is never shown",
+    "config/hub.py": "the hub's token, which is never shown",
     "config/toml_file.py": "settings, providers, broken settings",
     "library/downloads/file_copy.py": "files that are copied, and names of its own",
     "library/downloads/job_folder.py": "files of its own; titles and notes are painted rows",
@@ -261,7 +260,7 @@ READERS: Mapping[str, str] = {
     "library/registry/json_file.py": "ratings, uses, a hub: tests/cli/test_model_search.py",
     "library/work_folder.py": "folders by the program's own names, which are never shown",
     "library/starter.py": "checked against a known sum; shows words of its own",
-    "providers/client.py": "certificates, which are never shown",
+    "providers/client.py": "what HTTP servers send; certificates, which are never shown",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
     "providers/embedded/child.py": "runs the engine; says its address",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
@@ -285,7 +284,7 @@ READERS: Mapping[str, str] = {
 """The modules that read from outside, and the scenes that try what they read."""
 
 WRITERS: Mapping[str, str] = {
-    "providers/connections.py": "requests to HTTP servers",
+    "providers/client.py": "requests to HTTP servers",
     "cli/output.py": "exits: standard output and error",
     "cli/reference.py": "pages made from the code",
     "config/edit.py": "the settings file",

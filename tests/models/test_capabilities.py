@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.models.capabilities import ABILITIES, Ability, Fact, Said, capabilities_of, with_said
+from ollm_tui.models.capabilities import (
+    ABILITIES,
+    Ability,
+    Fact,
+    ModelOverrides,
+    capabilities_of,
+    with_overrides,
+)
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
 TEXT = frozenset({"text"})
@@ -24,7 +31,7 @@ INFOS = st.builds(
     told=st.none() | st.frozensets(st.sampled_from(ABILITIES)),
 )
 SAID = st.builds(
-    Said,
+    ModelOverrides,
     vision=st.none() | st.booleans(),
     tools=st.none() | st.booleans(),
     thinking=st.none() | st.booleans(),
@@ -71,8 +78,10 @@ def test_a_name_is_a_hint_and_never_a_denial(name: str, able: set[str]) -> None:
 
 
 @given(info=INFOS, said=SAID)
-def test_what_a_person_set_counts_and_changes_nothing_else(info: ModelInfo, said: Said) -> None:
-    before, after = capabilities_of(info), capabilities_of(with_said(info, said))
+def test_what_a_person_set_counts_and_changes_nothing_else(
+    info: ModelInfo, said: ModelOverrides
+) -> None:
+    before, after = capabilities_of(info), capabilities_of(with_overrides(info, said))
     names: tuple[Ability, ...] = ("vision", "tools", "thinking")
     for name in names:
         wish = getattr(said, name)
@@ -84,4 +93,4 @@ def test_what_a_person_set_counts_and_changes_nothing_else(info: ModelInfo, said
 
 @given(info=INFOS)
 def test_nothing_said_leaves_a_model_as_it_is(info: ModelInfo) -> None:
-    assert with_said(info, Said()) is info
+    assert with_overrides(info, ModelOverrides()) is info

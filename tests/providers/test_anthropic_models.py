@@ -17,7 +17,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, ProviderEvent
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ThinkingConfig
-from ollm_tui.providers.anthropic import AnthropicProvider, create, to_wire
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.anthropic import AnthropicProvider, to_wire
 from ollm_tui.providers.anthropic.adapt import KnownModels, Limits
 from ollm_tui.providers.spec import ProviderSpec
 from tests.providers.test_anthropic import finish_of, message_of
@@ -38,7 +39,8 @@ async def connected(
 ) -> AsyncIterator[tuple[AnthropicProvider, Server]]:
     async with serve(handler) as server:
         spec = ProviderSpec(name="p", kind="anthropic", base_url=server.url, **more)  # type: ignore[arg-type]
-        provider = create(spec)
+        provider = create_provider(spec)
+        assert isinstance(provider, AnthropicProvider)
         try:
             yield provider, server
         finally:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.config import hosts
+from ollm_tui.config import urls
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.base_url import (
     is_loopback,
@@ -100,7 +100,7 @@ SIGNS = st.text(
 
 @given(SIGNS, st.sampled_from(["", "http://", "https://", "HTTP://"]))
 def test_the_server_that_a_key_is_bound_to_is_the_one_that_is_asked(text: str, scheme: str) -> None:
-    for read in (hosts.ollama_url, hosts.server_url):
+    for read in (urls.ollama_url, urls.server_url):
         try:
             url = read(scheme + text)
         except ValueError:
@@ -110,7 +110,7 @@ def test_the_server_that_a_key_is_bound_to_is_the_one_that_is_asked(text: str, s
         asked = httpx.URL(transport.url)
         name = f"[{asked.host}]" if ":" in asked.host else asked.raw_host.decode()
         port = f":{asked.port}" if asked.port else ""
-        assert hosts.url_origin(url) == f"{asked.scheme}://{name}{port}"
+        assert urls.url_origin(url) == f"{asked.scheme}://{name}{port}"
         assert not asked.userinfo
         assert not asked.query
 

@@ -19,7 +19,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent,
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.connections import PIECE_BYTES
+from ollm_tui.providers.client import PIECE_BYTES
 from ollm_tui.providers.fetcher import HttpFetcher
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.spec import ProviderSpec

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.config.backends import LLAMACPP_ROUTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.discovery import Discovery, Way, probe
-from ollm_tui.providers.fingerprint import PATHS, ROUTER, ProbeReply, identify
+from ollm_tui.providers.fingerprint import PATHS, ProbeReply, identify
 from tests.providers.engines import SHAPES
 from tests.support import corpus
 from tests.support.certificates import make_authority
@@ -72,7 +73,9 @@ async def test_an_answer_that_did_not_come_makes_no_server_another(name: str, un
     heard = {path: shape.heard(path) for path in PATHS if path != unheard}
     engine = identify(heard)
     assert engine is not None
-    alike = "llamacpp" if shape.backend == ROUTER else None  # the same server, asked for less
+    alike = (
+        "llamacpp" if shape.backend == LLAMACPP_ROUTER else None
+    )  # the same server, asked for less
     assert engine.backend in (None, shape.backend, alike)
 
 

@@ -10,8 +10,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers import lifecycle as module
 from ollm_tui.providers.catalog import ModelCatalog
-from ollm_tui.providers.foreign import list_running, show_model, translated
 from ollm_tui.providers.lifecycle import adapter_lifecycle
+from ollm_tui.providers.operations import list_running, show_model, translated
 from ollm_tui.providers.registry import ProviderRegistry
 from tests.support.providers import ScriptedProvider
 

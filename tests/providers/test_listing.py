@@ -6,8 +6,9 @@ from pytest_httpx import HTTPXMock
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import RemembersListError, SupportsList, SupportsRunning, SupportsShow
+from ollm_tui.providers import create_provider
 from ollm_tui.providers.ollama import OllamaProvider
-from ollm_tui.providers.openai_compatible import OpenAICompatibleProvider, create
+from ollm_tui.providers.openai_compatible import OpenAICompatibleProvider
 from ollm_tui.providers.spec import ProviderSpec
 
 OLLAMA = "http://127.0.0.1:11434"
@@ -22,7 +23,10 @@ PS = {"models": [{"name": "a:latest", "context_length": 8192, "size": 9}]}
 
 
 def other(**more: object) -> OpenAICompatibleProvider:
-    return create(ProviderSpec(name="o", kind="openai-compatible", base_url=OTHER, **more))  # type: ignore[arg-type]
+    spec = ProviderSpec(name="o", kind="openai-compatible", base_url=OTHER, **more)  # type: ignore[arg-type]
+    provider = create_provider(spec)
+    assert isinstance(provider, OpenAICompatibleProvider)
+    return provider
 
 
 async def test_ollama_lists_what_is_installed_and_what_is_loaded(httpx_mock: HTTPXMock) -> None:

@@ -13,7 +13,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.anthropic import create as create_anthropic
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.anthropic import AnthropicProvider
 from ollm_tui.providers.openai_compatible import LlamaCppProvider, LlamaCppRouterProvider
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_anthropic import fake_anthropic
@@ -89,7 +90,8 @@ async def test_an_answer_over_messages_waits_too() -> None:
 
     async with serve(both) as server:
         spec = ProviderSpec(name="box", kind="anthropic", base_url=server.url, backend="llamacpp")
-        provider = create_anthropic(spec)
+        provider = create_provider(spec)
+        assert isinstance(provider, AnthropicProvider)
         async with provider.chat_stream(HELLO) as stream:
             events = [event async for event in stream]
         await provider.dispose()

@@ -21,7 +21,8 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.thinking import ThinkingConfig
-from ollm_tui.providers.anthropic import AnthropicProvider, LlamaCppMessagesProvider, create
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.anthropic import AnthropicProvider, LlamaCppMessagesProvider
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.embedding_engine import EMBEDDING_COMMAND
 from tests.support.engine import (
@@ -54,7 +55,7 @@ async def llamacpp(folder: Path) -> AsyncIterator[tuple[LlamaCppMessagesProvider
             api_key=engine.key,
             backend="llamacpp",
         )
-        provider = create(spec)
+        provider = create_provider(spec)
         assert isinstance(provider, LlamaCppMessagesProvider)
         yield provider, spec
         await provider.dispose()

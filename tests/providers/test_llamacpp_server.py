@@ -15,7 +15,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, ToolCallEvent
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.openai_compatible import LlamaCppProvider, create
+from ollm_tui.providers import create_provider
+from ollm_tui.providers.openai_compatible import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.embedding_engine import EMBEDDING_COMMAND
 from tests.support.engine import (
@@ -51,7 +52,7 @@ async def llamacpp(folder: Path) -> AsyncIterator[ProviderSpec]:
 
 
 def connected(spec: ProviderSpec) -> LlamaCppProvider:
-    provider = create(spec)
+    provider = create_provider(spec)
     assert isinstance(provider, LlamaCppProvider)
     return provider
 

@@ -32,6 +32,7 @@ from ollm_tui.protocol.ports import (
 )
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers import create_provider
+from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.operations import (
@@ -47,7 +48,6 @@ from ollm_tui.providers.operations import (
 )
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unusable import UnusableProvider
 
 FEATURES: Mapping[str, type] = {
     "count_tokens": SupportsTokenCount,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.config.rows import config_rows
+from ollm_tui.config.reference import config_rows
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.providers.proxy import environment_proxy, proxy_for

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.config import presets
+from ollm_tui.config import backends
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.models.capabilities import Fact, capabilities_of
@@ -46,10 +46,10 @@ def usual_addresses(
     moved = {
         name: dict(values)
         | ({"base_url": addresses.get(name, nobody)} if "base_url" in values else {})
-        for name, values in presets.BUILT_IN_PROVIDERS.items()
+        for name, values in backends.BUILT_IN_PROVIDERS.items()
     }
     with monkeypatch.context() as patch:
-        patch.setattr(presets, "BUILT_IN_PROVIDERS", moved)
+        patch.setattr(backends, "BUILT_IN_PROVIDERS", moved)
         yield
 
 
@@ -352,7 +352,7 @@ async def test_what_ollama_knows_of_a_model_is_asked_when_the_model_is_used(
 async def test_llama_cpp_is_found_at_its_newer_port_too(
     paths: AppPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert presets.FURTHER_ADDRESSES["llamacpp"] == ("http://127.0.0.1:9931",)
+    assert backends.FURTHER_ADDRESSES["llamacpp"] == ("http://127.0.0.1:9931",)
     async with serve(SHAPES["llama.cpp that routes"]) as server:
         with usual_addresses(monkeypatch, {}):
             further = {"llamacpp": (server.url,)}

@@ -11,7 +11,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.gather import gather
+from ollm_tui.providers.base import gather
 
 CAPABILITY = ModelCapability(frozenset({"text"}), frozenset({"text"}), frozenset({"stream"}))
 ANSWER: tuple[ProviderEvent, ...] = (TextDelta("one "), TextDelta("two"), Finish("stop"))

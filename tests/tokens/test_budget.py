@@ -12,8 +12,8 @@ from ollm_tui.tokens.budget import (
     RaiseWindow,
     plan_to_fit,
     plan_without,
+    remedies_for,
     turns_of,
-    ways_out,
 )
 from ollm_tui.tokens.count import Sizes
 from tests.tokens.strategies import conversations
@@ -99,14 +99,14 @@ def test_a_plan_keeps_whole_turns_the_newest_and_the_system_and_leaves_out_no_mo
 
 
 def test_there_is_nothing_to_do_about_what_fits() -> None:
-    assert ways_out(TALK, SIZES, 365, largest_window=4096) == ()
+    assert remedies_for(TALK, SIZES, 365, largest_window=4096) == ()
 
 
 def test_ways_out_are_turns_a_larger_window_and_attachments() -> None:
     picture = Message("user", [TextContent("see"), ImageContent(width=64, height=64)])
     sound = Message("user", [AudioContent(duration_s=1)])
     talk, sizes = [*TALK, picture, sound], Sizes(5, (*SIZES.messages, 5, 32))
-    turns, window, attachments = ways_out(talk, sizes, 380, reserve=20, largest_window=8192)
+    turns, window, attachments = remedies_for(talk, sizes, 380, reserve=20, largest_window=8192)
     assert isinstance(turns, LeaveOutTurns)
     assert (turns.turns, turns.plan.left_out) == (1, (1, 2, 3, 4))
     assert window == RaiseWindow(2048)
@@ -116,16 +116,16 @@ def test_ways_out_are_turns_a_larger_window_and_attachments() -> None:
 def test_a_window_is_raised_to_a_power_of_two_but_not_beyond_what_the_model_was_made_for() -> None:
     sizes = Sizes(0, (3000,))
     talk = [Message("user", "long")]
-    assert ways_out(talk, sizes, 2048, largest_window=8192) == (RaiseWindow(4096),)
-    assert ways_out(talk, sizes, 2048, largest_window=3500) == (RaiseWindow(3500),)
-    assert ways_out(talk, sizes, 2048, largest_window=3000) == (RaiseWindow(3000),)
-    assert ways_out(talk, sizes, 2048, reserve=1, largest_window=3000) == ()
-    assert ways_out(talk, sizes, 2048) == ()
-    assert ways_out(talk, Sizes(0, (4096,)), 9, largest_window=8192) == (RaiseWindow(4096),)
-    assert ways_out(talk, Sizes(0, (4097,)), 9, largest_window=8192) == (RaiseWindow(8192),)
+    assert remedies_for(talk, sizes, 2048, largest_window=8192) == (RaiseWindow(4096),)
+    assert remedies_for(talk, sizes, 2048, largest_window=3500) == (RaiseWindow(3500),)
+    assert remedies_for(talk, sizes, 2048, largest_window=3000) == (RaiseWindow(3000),)
+    assert remedies_for(talk, sizes, 2048, reserve=1, largest_window=3000) == ()
+    assert remedies_for(talk, sizes, 2048) == ()
+    assert remedies_for(talk, Sizes(0, (4096,)), 9, largest_window=8192) == (RaiseWindow(4096),)
+    assert remedies_for(talk, Sizes(0, (4097,)), 9, largest_window=8192) == (RaiseWindow(8192),)
 
 
 def test_attachments_that_free_too_little_are_said_to() -> None:
     talk = [Message("user", [ImageContent(width=64, height=64)])]
-    assert ways_out(talk, Sizes(0, (100,)), 95) == (DropAttachments(1, 4, fits=False),)
-    assert ways_out(talk, Sizes(0, (99,)), 95) == (DropAttachments(1, 4, fits=True),)
+    assert remedies_for(talk, Sizes(0, (100,)), 95) == (DropAttachments(1, 4, fits=False),)
+    assert remedies_for(talk, Sizes(0, (99,)), 95) == (DropAttachments(1, 4, fits=True),)

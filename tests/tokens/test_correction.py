@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.tokens.correction import LEAST, MOST, Correction
+from ollm_tui.tokens.count import MAX_RATIO, MIN_RATIO, Correction
 
 REPORTS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**7)), max_size=20)
 
@@ -16,8 +16,10 @@ def test_the_ratio_stays_in_its_bounds_whatever_is_reported(
     correction = Correction()
     for estimated, reported in reports:
         correction.learn(estimated, reported)
-    assert LEAST <= correction.ratio <= MOST
-    assert max(1, int(LEAST * estimate)) <= correction.apply(estimate) <= MOST * estimate + 1
+    assert MIN_RATIO <= correction.ratio <= MAX_RATIO
+    assert (
+        max(1, int(MIN_RATIO * estimate)) <= correction.apply(estimate) <= MAX_RATIO * estimate + 1
+    )
 
 
 @settings(max_examples=100)

@@ -243,7 +243,7 @@ async def test_an_estimate_of_a_growing_chat_prices_each_piece_once(
         priced.append(piece)
         return estimate.piece_tokens(piece, count_text)
 
-    monkeypatch.setattr("ollm_tui.tokens.tally.piece_tokens", price)
+    monkeypatch.setattr("ollm_tui.tokens.count.piece_tokens", price)
     counter, history = plain(), [Message("user", f"n {n}") for n in range(20)]
     for length in range(1, 21):
         counter.estimate(Request(model="m", messages=history[:length]))

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ollm_tui.config.file_lock import is_named, open_lock, try_lock
+from ollm_tui.config.private_file import is_named, open_lock, try_lock
 from ollm_tui.config.regular_file import open_regular
 
 

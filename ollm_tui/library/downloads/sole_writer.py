@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ollm_tui.config.file_lock import is_named, open_lock, try_lock
+from ollm_tui.config.private_file import is_named, open_lock, try_lock
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 

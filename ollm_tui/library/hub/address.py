@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
-from ollm_tui.config.hosts import shown_url
+from ollm_tui.config.backends import HUGGING_FACE
 from ollm_tui.config.paths import expanded
-from ollm_tui.config.presets import HUGGING_FACE
+from ollm_tui.config.urls import shown_url
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
 from ollm_tui.library.gguf_tables import SUFFIX
 from ollm_tui.library.hub.origin import split_web

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 import anyio.to_thread
 
-from ollm_tui.config.hosts import shown_url
+from ollm_tui.config.urls import shown_url
 from ollm_tui.decode.json_fields import as_object
 from ollm_tui.library.hub import faults, replies
 from ollm_tui.library.hub.faults import HubRequest

@@ -1,11 +1,10 @@
 """Which server an address means, decided so that a doubtful one is nobody's."""
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
-_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
+from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
+
 _DOUBTFUL = re.compile(r"[\s\\\x00-\x20\x7f-\x9f]")
 Origin = tuple[str, str, int]
 
@@ -15,7 +14,7 @@ def origin_of(url: str) -> Origin | None:
     parts = split_web(url)
     if parts is None or "@" in parts.netloc or not parts.netloc.isascii():
         return None
-    port = parts.port if parts.port is not None else _PORTS[parts.scheme]
+    port = parts.port if parts.port is not None else STANDARD_PORTS[parts.scheme]
     return parts.scheme, (parts.hostname or "").rstrip("."), port
 
 
@@ -23,9 +22,4 @@ def split_web(url: str) -> SplitResult | None:
     """Divide the address of something on a web server; None for anything else."""
     if _DOUBTFUL.search(url):
         return None
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if usable else None
+    return split_web_url(url)

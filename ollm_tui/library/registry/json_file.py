@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ollm_tui.config.file_lock import open_lock, try_lock
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import write_private
+from ollm_tui.config.private_file import open_lock, try_lock, write_private
 from ollm_tui.config.regular_file import read_bounded
 from ollm_tui.protocol.json_types import JsonObject
 

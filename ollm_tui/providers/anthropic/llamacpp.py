@@ -13,8 +13,6 @@ from ollm_tui.providers.openai_compatible.loading import has_loaded_after
 from ollm_tui.providers.stream import StreamDecoder
 from ollm_tui.providers.thinking_tags import tags_for
 
-LLAMACPP = "llamacpp"
-
 
 class LlamaCppMessagesProvider(AnthropicProvider):
     """A llama.cpp server, asked at `/v1/messages`."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from ollm_tui.config.hosts import url_origin
-from ollm_tui.config.presets import SERVICES
+from ollm_tui.config.backends import SERVICES
+from ollm_tui.config.urls import url_origin
 from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
@@ -15,9 +15,9 @@ from ollm_tui.providers.anthropic.adapt import KnownModels
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read_models, read_page
 from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
+from ollm_tui.providers.base import gather
 from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.default_keys import with_default_keys
-from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.spec import ProviderSpec

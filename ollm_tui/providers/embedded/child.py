@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 PR_SET_PDEATHSIG = 1
 ERRORS_ONLY = 1
-"""llama.cpp's log level; the reason for a failed load is told nowhere but in its log."""
+"""llama.cpp's log level; the reason for a failed load is only in its log."""
 
 
 class Settings(TypedDict):
-    """What the parent asks for, as the one line of JSON on standard input."""
+    """The parent's instructions: one line of JSON on standard input."""
 
     parent: int
     model: str
@@ -47,14 +47,14 @@ def main() -> None:
 
 
 def _keep_the_report_apart() -> int:
-    """Give the report a descriptor of its own: what the engine prints goes to the log."""
+    """Give the report its own descriptor, so that the engine's output goes to the log."""
     report = os.dup(1)
     os.dup2(2, 1)
     return report
 
 
 def _die_with(parent: int) -> None:
-    """End with the parent, also in the middle of a load, when no Python code can run."""
+    """End with the parent, even during a load, when no Python code can run."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -67,7 +67,7 @@ def _say(descriptor: int, line: dict[str, object]) -> None:
 
 
 def _serve(settings: Settings) -> "xllamacpp.Server":
-    """Start the server with everything a local chat does not need switched off."""
+    """Start the server with everything switched off that a local chat does not need."""
     # Spinning barriers halve the speed on shared cores; OpenMP reads these when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")

@@ -1,4 +1,4 @@
-"""What went wrong with the engine, as sentences for a person."""
+"""The failures of the engine, as errors."""
 
 import re
 import signal
@@ -16,14 +16,14 @@ _HINTS = {
 
 
 def not_installed() -> AIError:
-    """The optional engine is absent."""
+    """The optional engine is not installed."""
     return AIError(
         ErrorCode.MODEL_NOT_LOADED, "The built-in engine is not installed.", hint=INSTALL_HINT
     )
 
 
 def unusable(name: str, reason: str) -> AIError:
-    """The model's file was refused before the engine saw it."""
+    """The model's file was rejected before the engine saw it."""
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
         f"{name} is not a usable GGUF file: {reason}.",
@@ -41,7 +41,7 @@ def not_for_chat(name: str, kind: str) -> AIError:
 
 
 def load_refused(name: str, error: str, log: str) -> AIError:
-    """The engine ran and would not load the model; the reason stands in its log."""
+    """The engine ran but rejected the model; the reason is in its log."""
     if _MEMORY.search(log) or _MEMORY.search(error):
         return out_of_memory(name)
     reasons = _REASON.findall(log)
@@ -54,7 +54,7 @@ def load_refused(name: str, error: str, log: str) -> AIError:
 
 
 def out_of_memory(name: str) -> AIError:
-    """The model does not fit."""
+    """The model does not fit into memory."""
     return AIError(
         ErrorCode.OUT_OF_MEMORY,
         f"There is not enough memory to load {name}.",
@@ -63,14 +63,14 @@ def out_of_memory(name: str) -> AIError:
 
 
 def died_loading(name: str, ending: int, log: str) -> AIError:
-    """The process ended before it said anything."""
+    """The process ended before it reported anything."""
     if ending == -signal.SIGKILL or _MEMORY.search(log):
         return out_of_memory(name)
     return stopped(ending, f" while it loaded {name}", log=log)
 
 
 def too_slow(name: str, seconds: float) -> AIError:
-    """The load took longer than it may."""
+    """Loading exceeded its time limit."""
     return AIError(
         ErrorCode.TIMEOUT,
         f"Loading {name} took longer than {seconds:g} s.",
@@ -79,20 +79,20 @@ def too_slow(name: str, seconds: float) -> AIError:
 
 
 def stopped(ending: int, when: str = "", *, log: str = "") -> AIError:
-    """The process ended although nobody asked it to; `log` is what it said last."""
+    """The process ended unexpectedly; `log` is the end of its output."""
     how = f"signal {-ending}" if ending < 0 else f"exit code {ending}"
-    known = _HINTS.get(signal.Signals(-ending)) if ending in _SIGNALS else None
+    hint = _HINTS.get(signal.Signals(-ending)) if ending in _SIGNALS else None
     return AIError(
         ErrorCode.ENGINE_ERROR,
         f"The engine stopped{when} ({how}).",
-        hint=known or "The next message starts it again.",
+        hint=hint or "The next message starts it again.",
         details={"log": log[-LOG_SHOWN:]} if log else None,
         retryable=True,
     )
 
 
 def unresponsive(name: str) -> AIError:
-    """The process ran and gave no sign of life, so it was killed."""
+    """The process was running but did not respond, so it was killed."""
     return AIError(
         ErrorCode.ENGINE_ERROR,
         f"The engine of {name} did not respond and was ended.",
@@ -102,12 +102,12 @@ def unresponsive(name: str) -> AIError:
 
 
 def unloaded(name: str) -> AIError:
-    """Taken out of memory, on request, in the middle of an answer."""
+    """The model was unloaded on request, in the middle of an answer."""
     return AIError(ErrorCode.MODEL_NOT_LOADED, f"{name} was unloaded while it answered.")
 
 
 def not_started(error: OSError) -> AIError:
-    """The operating system would not start the process."""
+    """The operating system could not start the process."""
     return AIError(
         ErrorCode.ENGINE_ERROR,
         f"The engine's process could not be started: {error.strerror or error}.",
@@ -116,19 +116,19 @@ def not_started(error: OSError) -> AIError:
 
 
 def not_understood() -> AIError:
-    """The process is something else than the engine."""
+    """The process is not the engine."""
     return AIError(
         ErrorCode.ENGINE_ERROR, "The engine's process said something else than its address."
     )
 
 
 def closed() -> AIError:
-    """Asked for after, or while, the provider was closed."""
+    """A request came after the provider was closed, or while it was closing."""
     return AIError(ErrorCode.ABORTED, "The built-in engine was closed.")
 
 
 def aborted() -> AIError:
-    """Stopped by its signal before the engine was asked."""
+    """The signal of the request stopped it before it was sent."""
     return AIError(ErrorCode.ABORTED, "The count was stopped.")
 
 

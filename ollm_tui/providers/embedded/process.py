@@ -1,8 +1,8 @@
 """A child process seen from its parent: started, read, watched and ended without ever hanging.
 
-`subprocess.Popen` with descriptors of our own rather than asyncio's subprocesses: those wait for
-pipes that a grandchild may hold open, and keep a thread per child. The exit is seen through a
-pidfd where there is one.
+It uses `subprocess.Popen` with its own descriptors instead of asyncio's subprocesses, which wait
+for pipes that a grandchild may hold open, and keep a thread per child. The exit is noticed
+through a pidfd where there is one.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ KILL_WAIT_S = 1.0
 class ChildProcess:
     """One running program: `write_line` to it, `read_line` from it, `wait` for it, `stop` it.
 
-    Start it on a thread that lives as long as the child may: on Linux a child can ask to die with
-    the thread that started it.
+    Start it on a thread that lives as long as the child may: on Linux a child can request to die
+    with the thread that started it.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -52,22 +52,22 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The process id, which is also its session's."""
+        """The process id, which is also the id of its session."""
         return self._popen.pid
 
     @property
     def ending(self) -> int | None:
-        """None while it runs, else the exit code; below zero the signal that killed it."""
+        """The exit code, negative for the signal that killed it, or None while it runs."""
         return self._popen.poll()
 
     def write_line(self, line: bytes) -> None:
-        """Send one line; a child that is already gone is noticed elsewhere."""
+        """Send one line; a no-op if the child is gone."""
         assert self._popen.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._popen.stdin.write(line + b"\n")
 
     async def read_line(self) -> bytes:
-        """Give the first line it prints; less when it ends before that."""
+        """Return the first line it prints, or what there is of it if the child ends before."""
         assert self._popen.stdout is not None
         descriptor = self._popen.stdout.fileno()
         line = b""
@@ -80,7 +80,7 @@ class ChildProcess:
         return line
 
     def log_tail(self) -> str:
-        """Give the end of what it wrote to standard error, without waiting."""
+        """Return the end of its standard error, without waiting."""
         if self._log is not None:
             with contextlib.suppress(BlockingIOError):
                 while piece := os.read(self._log, PIECE):
@@ -88,7 +88,7 @@ class ChildProcess:
         return self._tail.decode(errors="replace")
 
     async def wait(self) -> int:
-        """Wait until it has ended, and give its exit code."""
+        """Wait for its end and return the exit code."""
         while (ending := self._popen.poll()) is None:
             if self._pidfd is None:
                 await anyio.sleep(POLL_S)

@@ -1,4 +1,4 @@
-"""GGUF files of this machine as a provider: each is served by an engine process of its own."""
+"""GGUF files of this machine as a provider, each served by an engine process of its own."""
 
 import importlib.util
 import time
@@ -13,41 +13,43 @@ from typing import Self
 import anyio
 from anyio import to_thread
 
+from ollm_tui.config.backends import BACKEND
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.base import gather
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.defaults import (
+from ollm_tui.providers.embedded.settings import (
     MODEL_DEFAULTS,
+    EmbeddedSettings,
     ModelDefaults,
     unread_settings,
     with_defaults,
 )
-from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.stream import EndedStream, EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
-from ollm_tui.providers.gather import gather
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unsupported import check_request
 
 ENGINE_PACKAGE = "xllamacpp"
+_BACKEND = BACKEND["embedded"]
 DISPOSE_S = 2.0
 PROMPT_S = 3600.0
-"""A long prompt takes a slow processor minutes, without a sign of life; the process is watched."""
+"""A slow processor reads a long prompt for minutes without a sign; the process is watched."""
 
 
 def engine_available() -> bool:
-    """Whether the optional engine is installed; does not load it."""
+    """Whether the optional engine is installed; does not import it."""
     return importlib.util.find_spec(ENGINE_PACKAGE) is not None
 
 
 class EmbeddedProvider:
-    """Runs models in-house: loads on demand, restarts after a crash, unloads when idle.
+    """Runs models on this machine: loads on demand, restarts after a crash, unloads when idle.
 
-    Use it as an async context manager: that bounds the lives of its processes. Enter and leave it
+    Use it as an async context manager, which bounds the lives of its processes. Enter and leave it
     in one task, on a thread that lives as long.
     """
 
@@ -63,8 +65,8 @@ class EmbeddedProvider:
         is_installed: Callable[[], bool] = engine_available,
         defaults: Mapping[str, ModelDefaults] = MODEL_DEFAULTS,
     ) -> None:
-        self.name = "embedded"
-        self.label = "Built-in"
+        self.name = _BACKEND.name
+        self.label = _BACKEND.label
         self._library = library
         self._settings = settings or EmbeddedSettings()
         self._supervisor = supervisor or Supervisor(self._settings)
@@ -89,7 +91,7 @@ class EmbeddedProvider:
 
     @asynccontextmanager
     async def chat_stream(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
-        """Ask, and give the events as they come; entering the block loads the model."""
+        """Stream the events of an answer; entering the block loads the model."""
         async with AsyncExitStack() as stack:
             begun = time.monotonic()
             try:
@@ -114,19 +116,19 @@ class EmbeddedProvider:
                     self._supervisor.check_soon(engine, self._responds)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Ask for a whole answer, or with `request.stream` for a stream.
+        """Return a whole response, or with `request.stream` a stream.
 
         Raises:
-            AIError: any failure.
+            AIError: Any failure.
         """
         stream = self.chat_stream(request)
         return stream if request.stream else await gather(stream)
 
     async def count_tokens(self, request: Request) -> int:
-        """Count with the engine that will answer, which loads the model as for an answer.
+        """Count tokens with the engine that will answer, loading the model as for an answer.
 
         Raises:
-            AIError: it cannot be loaded or asked; ABORTED when the signal came first.
+            AIError: The model cannot be loaded, or ABORTED if the signal came first.
         """
         async with AsyncExitStack() as stack:
             engine = await self._lease(stack, request)
@@ -136,21 +138,21 @@ class EmbeddedProvider:
             return await adapter.count_tokens(self._ready_for(engine, request))
 
     def capabilities(self) -> Sequence[ModelCapability]:
-        """Text in, text out; what a model adds stands in its listing."""
+        """Return text in, text out; the listing says what a model adds to that."""
         chat = from_alias("chat")
         return () if chat is None else (chat,)
 
     async def list_models(self) -> Sequence[ModelInfo]:
-        """Give the model files, also those that cannot be used, with the reason."""
-        found = await to_thread.run_sync(self._library.models)
-        return [self._as_seen(info) for info in found]
+        """Return the model files, including unusable ones with the reason."""
+        models = await to_thread.run_sync(self._library.models)
+        return [self._as_seen(info) for info in models]
 
     async def name_of(self, first_file: Path) -> str | None:
-        """Give what a file's model is called; None when it is not listed."""
+        """Return the name of the model in a file, or None if it is not listed."""
         return await to_thread.run_sync(self._library.name_of, first_file)
 
     async def show_model(self, name: str) -> ModelInfo:
-        """Give all that a model's file says, and where it lies.
+        """Return everything that the model's file says, and its path.
 
         Raises:
             AIError: MODEL_NOT_FOUND.
@@ -159,58 +161,58 @@ class EmbeddedProvider:
         info = self._as_seen(await to_thread.run_sync(self._info, name))
         path = await to_thread.run_sync(self._library.path_of, name)
         unread = await to_thread.run_sync(unread_settings, path)
-        told = {"not_read": unread} if unread else {}
-        return replace(info, details={**facts, **info.details, **told})
+        notes = {"not_read": unread} if unread else {}
+        return replace(info, details={**facts, **info.details, **notes})
 
     async def delete_model(self, name: str) -> None:
-        """Remove a model of the app's own folder for good; one in memory leaves that first.
+        """Delete a model from the app's own folder, unloading it first.
 
         Raises:
-            AIError: there is no such model, or it is kept, for the reason given.
+            AIError: There is no such model, or it is kept for the reason given.
         """
         await to_thread.run_sync(self._library.check_delete, name)
         await self._supervisor.unload(name)
         await to_thread.run_sync(self._library.delete, name)
 
     async def load_model(self, name: str) -> None:
-        """Bring a model into memory; it stays for the usual idle time.
+        """Load a model; it stays for the usual idle time.
 
         Raises:
-            AIError: it cannot be loaded.
+            AIError: It cannot be loaded.
         """
         async with self._supervisor.lease(await self._plan(name), self._responds):
             pass
 
     async def load_model_for(self, name: str, keep_alive: str | float) -> None:
-        """Bring a model into memory; it stays for this long, until an answer says otherwise.
+        """Load a model; it stays for `keep_alive`, until an answer changes that.
 
         Raises:
-            AIError: it cannot be loaded, or `keep_alive` is not a valid duration.
+            AIError: It cannot be loaded, or `keep_alive` is not a valid duration.
         """
         idle_unload_s = self._settings.idle_unload_after(keep_alive)
         async with self._supervisor.lease(await self._plan(name), self._responds) as engine:
             engine.idle_unload_s = idle_unload_s
 
     async def unload_model(self, name: str) -> None:
-        """Drop a model from memory by ending its process."""
+        """Unload a model by ending its process."""
         await self._supervisor.unload(name)
 
     async def list_running(self) -> Sequence[ModelInfo]:
-        """Give the models in memory."""
+        """Return the loaded models."""
         return [info for info in await self.list_models() if info.loaded]
 
     async def dispose(self) -> None:
-        """End every engine; the provider answers no more."""
+        """End every engine; the provider cannot be used any more."""
         self._supervisor.close()
         with anyio.move_on_after(DISPOSE_S, shield=True):
             await self._supervisor.closed()
             await self._drop_adapters()
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
-        """Have the model loaded until the stack closes; None when the signal came first.
+        """Keep the model loaded until the stack closes; return None if the signal came first.
 
         Raises:
-            AIError: it cannot be loaded, or asked for what the request wants.
+            AIError: It cannot be loaded, or does not support the request.
         """
         check_request(request)
         with anyio.CancelScope() as scope, ExitStack() as listening:
@@ -224,7 +226,7 @@ class EmbeddedProvider:
         return None
 
     async def _responds(self, engine: Engine) -> bool:
-        """Whether an engine gives a sign of life in time; one that has ended counts as such."""
+        """Whether an engine responds in time; one that has ended counts as responding."""
         return await (await self._adapter(engine)).is_responding(self._settings.response_timeout_s)
 
     async def _plan(self, name: str, context: int | None = None) -> EnginePlan:
@@ -253,7 +255,7 @@ class EmbeddedProvider:
         return min(self._settings.context, trained)
 
     def _as_seen(self, info: ModelInfo) -> ModelInfo:
-        """Add what is known from running it."""
+        """Add what is known about a model while it runs."""
         for engine in self._supervisor.engines:
             if engine.plan.name == info.name:
                 until = _until(engine)
@@ -266,15 +268,15 @@ class EmbeddedProvider:
         return replace(info, loaded=False, context=self._context(info))
 
     def _ready_for(self, engine: Engine, request: Request) -> Request:
-        """Fill in the file's own values; what `_lease` has acted on goes no further."""
+        """Fill in the model's defaults, and remove the options that `_lease` has handled."""
         request = with_defaults(request, self._defaults.get(engine.plan.name))
         options = replace(request.options, num_ctx=None, keep_alive=None)
         return replace(request, options=options)
 
     async def _adapter(self, engine: Engine) -> LlamaCppProvider:
-        """Give the client of one engine, and drop those of engines that have ended."""
-        for ended in [known for known in self._adapters if known.exited.is_set()]:
-            # Meanwhile another task may have dropped it: a check of an engine comes at any time.
+        """Return the client of one engine, and dispose of those whose engines have ended."""
+        for ended in [one for one in self._adapters if one.exited.is_set()]:
+            # Another task may have removed it meanwhile: an engine can be checked at any time.
             if (adapter := self._adapters.pop(ended, None)) is not None:
                 await adapter.dispose()
         if engine not in self._adapters:
@@ -299,7 +301,7 @@ class EmbeddedProvider:
 
 
 def _until(engine: Engine) -> str | None:
-    """Give when an idle engine ends; None for one that is answering, or stays."""
+    """Return when an idle engine ends, or None if it is answering or stays."""
     if engine.leaves_at is None:
         return None
     try:

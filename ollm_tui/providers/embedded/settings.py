@@ -1,12 +1,15 @@
-"""What a person can choose about the built-in engine."""
+"""The settings of the built-in engine, and the defaults of single models."""
 
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.provider_events import LeftOut
+from ollm_tui.protocol.request import Request
 
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _UNITS: Mapping[str, float] = MappingProxyType({"ms": 0.001, "s": 1, "m": 60, "h": 3600})
@@ -17,31 +20,31 @@ class EmbeddedSettings:
     """How models are loaded and how long they stay."""
 
     context: int = 4096
-    """Window to load a model with, in tokens, unless a request names one."""
+    """Context window in tokens, unless a request sets one."""
     threads: int | None = None
-    """None takes half of the logical cores."""
+    """None uses half of the logical cores."""
     idle_unload_s: float | None = 300
-    """Seconds without a stream after which a model leaves memory; None keeps it."""
+    """Seconds without a stream after which a model is unloaded; None keeps it."""
     load_timeout_s: float = 300
     response_timeout_s: float = 5
-    """How long an engine may take to give a sign of life before it is killed."""
+    """How long an engine may take to respond before it is killed."""
     check_interval_s: float = 15
-    """Between two checks that an engine in use gives one."""
+    """Between two checks that an engine in use responds."""
     most_loaded: int = 1
-    """Models kept in memory at once; one that is answering is never taken out."""
+    """Models kept in memory at once; one that is answering is never unloaded."""
 
     @property
     def thread_count(self) -> int:
-        """Threads for one engine; more than half of shared cores makes it slower, not faster."""
+        """Threads for one engine; more than half of shared cores makes it slower."""
         return self.threads or max(1, (os.cpu_count() or 2) // 2)
 
     def idle_unload_after(self, keep_alive: str | float | None) -> float | None:
-        """Give the idle time after an answer: what its request says, else the usual one.
+        """Return the idle time after an answer: the one of its request, or the usual one.
 
-        A request says it as Ollama has it: seconds or text like `1h30m`; below zero is forever.
+        A request has it in Ollama's format: seconds or text like `1h30m`; negative means forever.
 
         Raises:
-            AIError: BAD_REQUEST when it is not a valid duration.
+            AIError: BAD_REQUEST if it is not a valid duration.
         """
         if keep_alive is None:
             return self.idle_unload_s
@@ -49,14 +52,75 @@ class EmbeddedSettings:
         return seconds if seconds >= 0 else None
 
 
-def _seconds(said: str | float) -> float:
-    if isinstance(said, str) and re.fullmatch(f"(?:{_PART.pattern})+", said):
-        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(said))
+def _seconds(keep_alive: str | float) -> float:
+    if isinstance(keep_alive, str) and re.fullmatch(f"(?:{_PART.pattern})+", keep_alive):
+        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(keep_alive))
     try:
-        return float(said)
+        return float(keep_alive)
     except ValueError:
         raise AIError(
             ErrorCode.BAD_REQUEST,
             "keep_alive is not a valid duration.",
             hint="Give seconds, text like 5m, or -1 to keep the model.",
         ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDefaults:
+    """Recommended values; a request's own values win."""
+
+    system_prompt: str | None = None
+    temperature: float | None = None
+    repeat_penalty: float | None = None
+
+
+MODEL_DEFAULTS: Mapping[str, ModelDefaults] = MappingProxyType(
+    {
+        # Found with eight prompts: without the system prompt it names the capital of France in
+        # broken French, and without the penalty three of seven answers repeat themselves until the
+        # window is full.
+        "SmolLM2-135M-Instruct.Q4_1": ModelDefaults(
+            system_prompt="You are a helpful assistant.", temperature=0.0, repeat_penalty=1.1
+        ),
+    }
+)
+
+
+def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
+    """Fill in the defaults for what the request leaves open."""
+    if defaults is None:
+        return request
+    options = request.options
+    options = replace(
+        options,
+        temperature=_first(options.temperature, defaults.temperature),
+        repeat_penalty=_first(options.repeat_penalty, defaults.repeat_penalty),
+    )
+    request = replace(request, options=options)
+    if request.system_prompt is None and not _is_instructed(request):
+        request = replace(request, system_prompt=defaults.system_prompt)
+    return request
+
+
+def unread_settings(model_file: Path) -> str | None:
+    """Return the name of the settings file beside a model file, which is not supported yet."""
+    beside = model_file.with_name(f"{model_file.stem}.config.yaml")
+    return beside.name if beside.exists() else None
+
+
+def left_unread(name: str) -> LeftOut:
+    """Make the event for settings beside the model file that were ignored."""
+    why = AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        "Settings beside a model file are not read yet.",
+        hint="Put them into config.toml, or change them with /set.",
+    )
+    return LeftOut(name, why)
+
+
+def _is_instructed(request: Request) -> bool:
+    return any(message.role == "system" for message in request.conversation)
+
+
+def _first(given: float | None, default: float | None) -> float | None:
+    return default if given is None else given

@@ -10,18 +10,18 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent, Rerouted
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.defaults import left_unread
+from ollm_tui.providers.embedded.settings import left_unread
 from ollm_tui.providers.embedded.supervisor import Engine
 
 STARTED_AGAIN = "It is started again."
 EXIT_WAIT_S = 0.5
-"""A connection breaks a moment before its process is seen to have ended."""
+"""A connection breaks a moment before the end of its process is noticed."""
 
 
 class EngineStream:
     """The events of one answer; `load_s` is the part of the wait that was loading.
 
-    It begins with why another engine was replaced by this one, where nobody was told yet.
+    It begins with the reason why the previous engine was replaced, unless that was reported before.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class EngineStream:
         load_s: float,
         unread: str | None = None,
     ) -> None:
-        """`unread` names settings beside the model file, which are not read: it is said first."""
+        """`unread` names ignored settings beside the model file, which are reported first."""
         self._events = events
         self._unread = unread
         self._engine = engine
@@ -69,7 +69,7 @@ class EngineStream:
         return replace(event, timings=_with_load(event.timings, self._load_s))
 
     async def _explained(self, error: AIError) -> AIError:
-        """Give the engine's end as the reason where a broken connection came from that."""
+        """Replace a connection error with the end of the engine, if that caused it."""
         if error.status is not None:
             return error
         with anyio.move_on_after(EXIT_WAIT_S):
@@ -98,7 +98,7 @@ class EndedStream:
 
 
 def _with_load(timings: Timings | None, load_s: float) -> Timings:
-    """Count the load into the waiting times, which run from the request."""
+    """Add the load to the waiting times, which are measured from the request."""
     timings = timings or Timings()
     return replace(
         timings,

@@ -1,4 +1,4 @@
-"""Engines as needed: started on demand, shared, unloaded when idle, ended with their owner."""
+"""Engine processes: started on demand, shared, unloaded when idle, ended with their owner."""
 
 import json
 import os
@@ -24,12 +24,12 @@ from ollm_tui.providers.embedded.settings import EmbeddedSettings
 GRACE_S = 0.5
 KEY_BYTES = 32
 ENGINE_COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
-"""Run as a file and with -P: nothing in the working directory can take a module's place."""
+"""Run as a file and with -P, so that nothing in the working directory can replace a module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnginePlan:
-    """Which model to load and how."""
+    """Which model to load, and how."""
 
     name: str
     path: Path
@@ -37,11 +37,11 @@ class EnginePlan:
 
 
 Responds: TypeAlias = Callable[["Engine"], Awaitable[bool]]
-"""Asks an engine for a sign of life, within a time limit."""
+"""Checks whether an engine responds, within a time limit."""
 
 
 class Engine:
-    """One loaded model, listening on `url` for whoever has `key`."""
+    """One loaded model, listening on `url` for requests with `key`."""
 
     def __init__(
         self,
@@ -60,9 +60,9 @@ class Engine:
         self.idle_unload_s: float | None = None
         """Seconds without a lease after which it is unloaded; None keeps it."""
         self.leaves_at: float | None = None
-        """When it is unloaded if nobody takes it before, in seconds since 1970."""
+        """When it will be unloaded if nothing uses it before, in seconds since 1970."""
         self.replaced: AIError | None = None
-        """Why the engine before it was ended, until somebody is told."""
+        """Why the previous engine was ended, until that is reported."""
         self.is_unresponsive = False
         self.exited = anyio.Event()
         self._process = process
@@ -76,12 +76,12 @@ class Engine:
 
     @property
     def is_ending(self) -> bool:
-        """Whether it was asked to end, or has ended: nobody new may take it."""
+        """Whether it is ending or has ended, so that it cannot be leased."""
         return self._scope.cancel_called or self._process.ending is not None
 
     @property
     def crash(self) -> AIError | None:
-        """Why it ended, if nobody asked it to."""
+        """Why it ended unexpectedly, or None if it did not."""
         if self.is_unresponsive:
             return failures.unresponsive(self.plan.name)
         ending = self._process.ending
@@ -90,35 +90,35 @@ class Engine:
         return failures.stopped(ending, log=self._process.log_tail())
 
     def stop(self) -> None:
-        """Ask its keeper to end it; `exited` tells when that is done."""
+        """Request its end; `exited` is set when that is done."""
         self._scope.cancel()
 
     def give_up(self) -> None:
-        """Have it killed without grace: it does not respond."""
+        """Have it killed without grace, because it does not respond."""
         self.is_unresponsive = True
         self.stop()
 
     def begin_idle(self) -> anyio.CancelScope:
-        """Give the scope in which to wait before unloading; the next lease cancels it."""
+        """Return the scope in which to wait before unloading; the next lease cancels it."""
         self._idle = anyio.CancelScope()
         return self._idle
 
     def take(self) -> None:
-        """Count one more user."""
+        """Count one more lease."""
         self.leases += 1
         self.leaves_at = None
         self.end_idle()
         self._process.log_tail()  # makes room for what may come
 
     def end_idle(self) -> None:
-        """Take back the wish to unload: there is a user, or nothing left to unload."""
+        """Cancel the wait for unloading."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
 
 
 class Supervisor:
-    """Owns the engines; use it as an async context manager, which is what bounds their lives."""
+    """Owns the engines; use it as an async context manager, which bounds their lives."""
 
     def __init__(
         self,
@@ -151,12 +151,12 @@ class Supervisor:
     ) -> None:
         self.close()
         assert self._group is not None
-        # Not told of the body's error: it leaves as itself, not wrapped into a group.
+        # The group does not get the body's error, so that it is raised as itself, not in a group.
         await self._group.__aexit__(None, None, None)
 
     @property
     def engines(self) -> tuple[Engine, ...]:
-        """The models in memory."""
+        """The loaded models."""
         return tuple(self._engines.values())
 
     def close(self) -> None:
@@ -174,16 +174,16 @@ class Supervisor:
     async def lease(
         self, plan: EnginePlan, responds: Responds | None = None
     ) -> AsyncIterator[Engine]:
-        """Have the model loaded and keep it so until the block is left.
+        """Keep the model loaded until the block is left.
 
-        An engine that does not respond, now or while it is leased, is killed; at the start of a
-        lease another one takes its place, whose `replaced` tells why.
+        An engine that does not respond, now or during the lease, is killed. At the start of a lease
+        another one takes its place, with the reason in `replaced`.
 
         Raises:
-            AIError: it cannot be loaded; cancelling a load kills the process.
+            AIError: It cannot be loaded; cancelling a load kills the process.
         """
-        if responds is not None and (known := self._usable(plan)):
-            await self._check(known, responds)
+        if responds is not None and (running := self._usable(plan)):
+            await self._check(running, responds)
         engine = self._usable(plan) or await self._started(plan)
         engine.take()
         watch = anyio.CancelScope()
@@ -201,7 +201,7 @@ class Supervisor:
             self._group.start_soon(self._check, engine, responds)
 
     async def unload(self, name: str) -> None:
-        """Drop a model from memory, also in the middle of an answer."""
+        """Unload a model, even in the middle of an answer."""
         engine = self._engines.get(name)
         if engine is not None:
             engine.stop()
@@ -221,11 +221,11 @@ class Supervisor:
         engine = self._engines.get(plan.name)
         if engine is None or engine.is_ending:
             return None
-        # Another window is not worth breaking off an answer.
+        # Another window is not worth interrupting an answer.
         return engine if engine.plan == plan or engine.leases else None
 
     async def _started(self, plan: EnginePlan) -> Engine:
-        """Start an engine, one after the other; somebody may have done so in the meantime."""
+        """Start an engine, one at a time, unless another task has done so meanwhile."""
         async with self._lock:
             if engine := self._usable(plan):
                 return engine
@@ -261,7 +261,7 @@ class Supervisor:
                 engine.stop()
 
     async def _keep(self, plan: EnginePlan, *, task_status: TaskStatus[Engine]) -> None:
-        """Live as long as one engine does."""
+        """Run one engine until its end."""
         process = _spawn(self._command)
         engine = None
         with anyio.CancelScope() as scope:
@@ -272,7 +272,7 @@ class Supervisor:
                 await process.wait()
             finally:
                 self._scopes.discard(scope)
-                # A process that is still loading or hangs can hear nothing: it is killed at once.
+                # A process that is loading or hangs cannot react, so it is killed at once.
                 can_hear = engine is not None and not engine.is_unresponsive
                 with anyio.CancelScope(shield=True):
                     await process.stop(GRACE_S if can_hear else 0)
@@ -326,7 +326,7 @@ def _spawn(command: Sequence[str]) -> ChildProcess:
 
 
 async def _listening(process: ChildProcess, name: str) -> str:
-    """Wait for the report, and give the address in it."""
+    """Wait for the report and return the address in it."""
     line = await process.read_line()
     if not line.endswith(b"\n"):
         log = await _whole_log(process)
@@ -340,7 +340,7 @@ async def _listening(process: ChildProcess, name: str) -> str:
 
 
 async def _whole_log(process: ChildProcess) -> str:
-    """Give the end of the log once the process has ended: the reason may be written last."""
+    """Return the end of the log after the process has ended, because the reason may come last."""
     with anyio.move_on_after(GRACE_S):
         await process.wait()
     return process.log_tail()

@@ -6,12 +6,13 @@ from functools import partial
 
 import anyio
 
+from ollm_tui.config.backends import BACKEND, OLLAMA
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.base import gather
 from ollm_tui.providers.base_url import ollama_url
-from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import operations
 from ollm_tui.providers.ollama.from_wire import OllamaStream
@@ -32,7 +33,9 @@ _CAPABILITY = ModelCapability(
     frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
 )
 _PLACE = ("expires_at", "size_vram")
-_START_HINT = "Start it with `ollama serve`, or choose another server with --host."
+_START_HINT = (
+    f"Start it with `{BACKEND[OLLAMA].start_command}`, or choose another server with --host."
+)
 _MODEL_HINT = "Download it with `ollm models pull`, or choose another model."
 
 

@@ -1,37 +1,13 @@
 """OpenAI, and any server that speaks its chat completions."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from ollm_tui.providers.openai_compatible.kobold import KoboldProvider
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
-from ollm_tui.providers.openai_compatible.llamacpp_router import ROUTER, LlamaCppRouterProvider
+from ollm_tui.providers.openai_compatible.llamacpp_router import LlamaCppRouterProvider
 from ollm_tui.providers.openai_compatible.lmstudio import LMStudioProvider
 from ollm_tui.providers.openai_compatible.localai import LocalAIProvider
 from ollm_tui.providers.openai_compatible.official import OpenAIProvider
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.vllm import VllmProvider
-from ollm_tui.providers.spec import ProviderSpec
-
-BACKENDS: Mapping[str, type[OpenAICompatibleProvider]] = MappingProxyType(
-    {
-        "kobold": KoboldProvider,
-        "llamacpp": LlamaCppProvider,
-        ROUTER: LlamaCppRouterProvider,
-        "lmstudio": LMStudioProvider,
-        "localai": LocalAIProvider,
-        "vllm": VllmProvider,
-    }
-)
-"""What a backend offers beside chatting is told by the methods of its class."""
-
-
-def create(spec: ProviderSpec) -> OpenAICompatibleProvider:
-    """Make the adapter for what is known of the server."""
-    if spec.kind == "openai":
-        return OpenAIProvider(spec)
-    return BACKENDS.get(spec.backend or "", OpenAICompatibleProvider)(spec)
-
 
 __all__ = [
     "KoboldProvider",
@@ -42,5 +18,4 @@ __all__ = [
     "OpenAICompatibleProvider",
     "OpenAIProvider",
     "VllmProvider",
-    "create",
 ]

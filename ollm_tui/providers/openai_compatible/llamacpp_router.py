@@ -34,7 +34,6 @@ _IN_MEMORY = frozenset({"loaded", "loading", "sleeping"})
 _COMING = frozenset({"downloading", "loading"})
 _TURNS_TO_APPEAR = 6
 """A download is in the list a moment after it was asked for."""
-ROUTER = "llamacpp-router"
 
 
 class LlamaCppRouterProvider(LlamaCppProvider):

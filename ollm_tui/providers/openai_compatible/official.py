@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ollm_tui.config.presets import SERVICES
+from ollm_tui.config.backends import SERVICES
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL

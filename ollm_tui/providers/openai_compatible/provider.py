@@ -9,9 +9,9 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.base import gather
 from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.default_keys import with_default_keys
-from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.adapt import Refusals

@@ -6,15 +6,14 @@ from dataclasses import replace
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.pool.members import Member
-from ollm_tui.providers.pool.offers import pool_of
-from ollm_tui.providers.pool.provider import PoolProvider
+from ollm_tui.providers.pool.provider import PoolProvider, pool_of
 from ollm_tui.providers.spec import ProviderSpec
 
 
 def create(spec: ProviderSpec, make: Callable[[ProviderSpec], ProviderAdapter]) -> PoolProvider:
-    """Make a pool of the servers at `spec.base_urls`, each by `make`.
+    """Make a pool of the servers at `spec.base_urls`, each with an adapter from `make`.
 
-    All of them get the key and the headers: a person listed them together for that.
+    All of them get the same key and headers.
     """
     one = replace(spec, base_urls=(), waits_for_start=False)
     members = [

@@ -1,17 +1,16 @@
-"""Which members of a pool are worth asking, and in which order; pure but for its clock.
+"""Which members of a pool to try, and in which order; pure except for its clock.
 
-States of a member, and what leads from one to the next:
+States of a member, and the transitions between them:
 
-* ``alive``: asked like the others. A failure leads to ``dead``.
-* ``dead``: passed over as long as another one is alive. Its back-off ends: ``due``.
+* ``alive``: gets requests. A failure leads to ``dead``.
+* ``dead``: skipped as long as another member is alive. When its back-off ends: ``due``.
 * ``due``: the next request may try it, which leads to ``trying``.
-* ``trying``: one request finds out, the others pass it over. An answer of any kind leads to
-  ``alive``; a failure to ``dead`` with a longer back-off; a request that is given up to ``due``.
+* ``trying``: one request tries it, the others skip it. A reply of any kind leads to ``alive``, a
+  failure to ``dead`` with a longer back-off, an abandoned request to ``due``.
 
-A failure counts for the state in which its request was begun: of many requests under way when a
-server dies, the first to fail is the one that lengthens the back-off. When nobody is alive or due,
-the dead are asked all the same, the one whose back-off ends first in front: it costs nothing more
-than the answer that nobody is there.
+A failure counts for the state in which its request began: if a server dies with many requests
+under way, only the first failure lengthens the back-off. If no member is alive or due, the dead
+ones are tried anyway, the one whose back-off ends first in front, because nothing is lost by it.
 """
 
 import time
@@ -31,7 +30,7 @@ _RANK = {"alive": 0, "due": 0, "trying": 1, "dead": 2}
 class _Health:
     busy: int = 0
     asked_at: float = 0.0
-    """Number of the request that asked it last; below zero before the first."""
+    """Number of its last request; below zero before the first one."""
     failures: int = 0
     deaths: int = 0
     dead_until: float | None = None
@@ -39,24 +38,24 @@ class _Health:
 
 
 class Attempt:
-    """One request to one member, and what came of it."""
+    """One request to one member, and its outcome."""
 
-    def __init__(self, roster: "HealthTracker", member: int, deaths: int) -> None:
+    def __init__(self, tracker: "HealthTracker", member: int, deaths: int) -> None:
         self.member = member
-        self._roster = roster
+        self._tracker = tracker
         self._deaths = deaths
 
     def answered(self) -> None:
-        """The member is there, whatever it said."""
-        self._roster.revive(self.member)
+        """Record that the member is up, whatever it replied."""
+        self._tracker.revive(self.member)
 
-    def failed(self, wished_s: float = 0.0) -> None:
-        """The member is not there, and may have said for how long it wants to be left alone."""
-        self._roster.bury(self.member, self._deaths, wished_s)
+    def failed(self, retry_after_s: float = 0.0) -> None:
+        """Record that the member is down; `retry_after_s` is the wait that it asked for."""
+        self._tracker.bury(self.member, self._deaths, retry_after_s)
 
 
 class HealthTracker:
-    """The members of a pool, by number."""
+    """The health of the members of a pool, by number."""
 
     def __init__(
         self,
@@ -65,7 +64,7 @@ class HealthTracker:
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random,
     ) -> None:
-        # Who is asked first is left to chance: each run of a script begins anew, and all of them
+        # The first member is random: every run of a script starts with a new tracker, and all runs
         # would go to the same server.
         self._members = [_Health(asked_at=-jitter()) for _ in range(size)]
         self._clock = clock
@@ -73,7 +72,7 @@ class HealthTracker:
         self._requests = 0
 
     def state(self, member: int) -> State:
-        """Give the state of one member now."""
+        """Return the current state of a member."""
         health = self._members[member]
         if health.dead_until is None:
             return "alive"
@@ -82,27 +81,26 @@ class HealthTracker:
         return "due" if self._clock() >= health.dead_until else "dead"
 
     def busy(self, member: int) -> int:
-        """How many requests one member is at work on."""
+        """Return how many requests a member is working on."""
         return self._members[member].busy
 
     def order(self, members: Collection[int]) -> list[int]:
-        """Give these members, the one to ask first in front.
+        """Return these members in the order to try them.
 
-        The least busy one comes first, of equals the one that was not asked for longest.
+        The least busy one comes first; among equals, the one that has been idle the longest.
         """
-        return sorted(members, key=self._place)
+        return sorted(members, key=self._sort_key)
 
     def worth_asking(self, members: Collection[int]) -> list[int]:
-        """Give those that are alive or due; all where there are none such, as `order` does."""
+        """Return those that are alive or due, or all if there are none, in the same order."""
         ordered = self.order(members)
         return [m for m in ordered if self.state(m) in ("alive", "due")] or ordered
 
     @contextmanager
     def attempt(self, member: int, *, takes_turn: bool = True) -> Iterator[Attempt]:
-        """Count a request to a member as long as the block runs.
+        """Count a request to a member while the block runs.
 
-        A small question that takes no turn leaves the order as it is: the next prompt goes to the
-        member that it would have gone to.
+        A small request with `takes_turn=False` does not change which member is next.
         """
         health = self._members[member]
         if not takes_turn:
@@ -122,12 +120,12 @@ class HealthTracker:
                 health.trial = None
 
     def revive(self, member: int) -> None:
-        """Take a member for alive."""
+        """Mark a member as alive."""
         health = self._members[member]
         health.failures, health.dead_until, health.trial = 0, None, None
 
-    def bury(self, member: int, deaths: int, wished_s: float = 0.0) -> None:
-        """Take a member for dead, unless it died since the request with this number of deaths."""
+    def bury(self, member: int, deaths: int, retry_after_s: float = 0.0) -> None:
+        """Mark a member as dead, unless it died since the request with this `deaths` count."""
         health = self._members[member]
         if health.deaths != deaths:
             return
@@ -135,10 +133,10 @@ class HealthTracker:
         health.failures += 1
         health.deaths += 1
         spread = wait * (0.75 + self._jitter() / 2)
-        health.dead_until = self._clock() + max(spread, min(wished_s, LONGEST_BACK_OFF_S))
+        health.dead_until = self._clock() + max(spread, min(retry_after_s, LONGEST_BACK_OFF_S))
         health.trial = None
 
-    def _place(self, member: int) -> tuple[float, ...]:
+    def _sort_key(self, member: int) -> tuple[float, ...]:
         health, state = self._members[member], self.state(member)
         ends = health.dead_until if state == "dead" and health.dead_until is not None else 0.0
         return (_RANK[state], ends, health.busy, health.asked_at)

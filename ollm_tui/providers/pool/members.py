@@ -1,9 +1,9 @@
-"""The members of a pool, which models each has, and what is one list of them all; pure."""
+"""The members of a pool, the models that each of them has, and one list of all models; pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ollm_tui.models.capabilities import abilities_told
+from ollm_tui.models.capabilities import reported_abilities
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.router import same_model
@@ -15,33 +15,33 @@ class Member:
 
     adapter: ProviderAdapter
     address: str
-    """Host and port as a person reads them."""
+    """Host and port, for messages."""
 
 
-class Shelves:
-    """Which member has which models, as far as their listings and refusals have told."""
+class ModelIndex:
+    """Which member has which models, according to their listings and errors."""
 
     def __init__(self, size: int) -> None:
         self._listed: list[tuple[ModelInfo, ...] | None] = [None] * size
         self._lacking: list[set[str]] = [set() for _ in range(size)]
 
     def fill(self, member: int, models: Iterable[ModelInfo]) -> None:
-        """Take a member's listing."""
+        """Store a member's listing."""
         self._listed[member] = tuple(models)
         self._lacking[member].clear()
 
     def lacks(self, member: int, model: str) -> None:
-        """Take note that a member does not have a model, whatever it listed."""
+        """Note that a member does not have a model, whatever it listed."""
         self._lacking[member].add(model)
 
-    def models(self, member: int) -> tuple[ModelInfo, ...] | None:
-        """Give a member's last listing; None when there is none."""
+    def of(self, member: int) -> tuple[ModelInfo, ...] | None:
+        """Return a member's last listing, or None if there is none."""
         return self._listed[member]
 
     def holders(self, model: str) -> list[int]:
-        """Give the members that have a model or never told theirs, else those that may.
+        """Return the members that list a model or were never listed, else those that may have it.
 
-        One that was away when the others were listed stands in for them when it is back.
+        So a member that was down during the listing can take over later.
         """
         members = range(len(self._listed))
         possible = [m for m in members if model not in self._lacking[m]]
@@ -53,17 +53,17 @@ class Shelves:
 
 
 def merged(listings: Iterable[Sequence[ModelInfo]]) -> list[ModelInfo]:
-    """Give every model once, in the order of the listings."""
-    found: dict[str, ModelInfo] = {}
+    """Return every model once, in the order of the listings."""
+    models: dict[str, ModelInfo] = {}
     for listing in listings:
         for info in listing:
-            known = found.get(info.name)
-            found[info.name] = info if known is None else _both(known, info)
-    return [*found.values()]
+            known = models.get(info.name)
+            models[info.name] = info if known is None else _both(known, info)
+    return [*models.values()]
 
 
 def _both(one: ModelInfo, other: ModelInfo) -> ModelInfo:
-    """Give what is true of a model wherever a request goes; known is what all have told."""
+    """Return what holds for a model on both servers."""
     windows = [window for window in (one.context, other.context) if window is not None]
     loaded = None if one.loaded is other.loaded is None else bool(one.loaded or other.loaded)
     both = replace(
@@ -74,8 +74,8 @@ def _both(one: ModelInfo, other: ModelInfo) -> ModelInfo:
         told=None,
         chosen=one.chosen & other.chosen,
     )
-    told = abilities_told(one) & abilities_told(other)
-    return both if abilities_told(both) == told else replace(both, told=told)
+    reported = reported_abilities(one) & reported_abilities(other)
+    return both if reported_abilities(both) == reported else replace(both, told=reported)
 
 
 def _common(one: ModelCapability | None, other: ModelCapability | None) -> ModelCapability | None:

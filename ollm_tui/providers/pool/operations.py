@@ -1,131 +1,227 @@
-"""What a pool does with models: every member that has the model does it, one after another."""
+"""What a pool can do beside chatting, each operation spread over its members.
 
-from collections.abc import Awaitable, Callable
+A request about a model goes to the first member that replies; what changes models goes to every
+member that has the model, one after another.
+"""
+
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from functools import partial
+from typing import Any, TypeAlias
 
 import anyio
 
-from ollm_tui.protocol.ports import (
-    ProviderAdapter,
-    SupportsCopy,
-    SupportsDelete,
-    SupportsDispose,
-    SupportsInitialize,
-    SupportsLoad,
-    SupportsLoadFor,
-    SupportsUnload,
-)
-from ollm_tui.providers.pool.choice import MemberSelection
-from ollm_tui.providers.pool.provider import PoolProvider
-from ollm_tui.providers.pool.pull import pull_to_all
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.operations import pulling
+from ollm_tui.providers.pool.members import merged
+from ollm_tui.providers.pool.selection import MemberSelection
 from ollm_tui.providers.single_error import single_error
-from ollm_tui.providers.watched_pull import WatchedPull
+from ollm_tui.providers.watched_pull import Give, WatchedPull
+
+Send: TypeAlias = Callable[[ProviderAdapter], Coroutine[Any, Any, Any]]
+GRACE_S = 0.5
+"""How long a listing waits for the other members once one has replied."""
 
 
-class Pulls(PoolProvider):
-    """All members fetch models."""
+class PoolOperations:
+    """Every operation; `PoolProvider` offers those that all of its members support."""
+
+    loads_with_window = True
+
+    def __init__(self, selection: MemberSelection) -> None:
+        self._selection = selection
+
+    async def list_models(self) -> Sequence[ModelInfo]:
+        """Return every model of every member.
+
+        Raises:
+            AIError: No member replied.
+        """
+        return await PoolListing(self._selection, _call("list_models"), keep=True).run()
+
+    async def list_running(self) -> Sequence[ModelInfo]:
+        """Return the loaded models of every member.
+
+        Raises:
+            AIError: No member replied.
+        """
+        return await PoolListing(self._selection, _call("list_running"), keep=False).run()
+
+    async def show_model(self, name: str) -> ModelInfo:
+        """Return what the first member that replies knows about a model."""
+        send = _call("show_model", name)
+        info: ModelInfo = await self._selection.first_reply(name, send, takes_turn=False)
+        return info
+
+    async def count_tokens(self, request: Request) -> int:
+        """Return the token count of the first member that replies."""
+        send = _call("count_tokens", request)
+        count: int = await self._selection.first_reply(request.model, send, takes_turn=False)
+        return count
+
+    async def count_text_tokens(self, model: str, text: str) -> int:
+        """Return the token count of the first member that replies."""
+        send = _call("count_text_tokens", model, text)
+        count: int = await self._selection.first_reply(model, send, takes_turn=False)
+        return count
+
+    async def embed(self, request: Request) -> Response:
+        """Return the vectors of the first member that replies."""
+        send = _call("embed", request)
+        reply: Response = await self._selection.first_reply(request.model, send)
+        return reply
+
+    async def server_version(self) -> str | None:
+        """Return the version of the first member that replies; others may run another one.
+
+        Raises:
+            AIError: No member replied.
+        """
+        selection, errors = self._selection, list[AIError]()
+        send = _call("server_version")
+        for member in selection.health.order(range(len(selection.members))):
+            with selection.health.attempt(member, takes_turn=False) as attempt:
+                try:
+                    version: str | None = await send(selection.members[member].adapter)
+                except AIError as error:
+                    selection.record_failure(attempt, error)
+                    errors.append(error)
+                else:
+                    attempt.answered()
+                    return version
+        raise selection.no_reply(errors)
 
     def pull_model(self, name: str) -> WatchedPull:
-        """Fetch a model to every member, one after another."""
-        return WatchedPull(partial(pull_to_all, self._choice, name))
-
-
-class Deletes(PoolProvider):
-    """All members delete models."""
+        """Download a model to every member, one after another."""
+        return WatchedPull(partial(self._pull_to_all, name))
 
     async def delete_model(self, name: str) -> None:
-        """Remove a model from every member that has it."""
-
-        async def ask(adapter: ProviderAdapter) -> None:
-            assert isinstance(adapter, SupportsDelete)
-            await adapter.delete_model(name)
-
-        await self._choice.each_holder(name, ask)
-
-
-class Copies(PoolProvider):
-    """All members copy models."""
+        """Delete a model from every member that has it."""
+        await self._selection.each_holder(name, _call("delete_model", name))
 
     async def copy_model(self, source: str, destination: str) -> None:
-        """Give a model a second name on every member that has it."""
-
-        async def ask(adapter: ProviderAdapter) -> None:
-            assert isinstance(adapter, SupportsCopy)
-            await adapter.copy_model(source, destination)
-
-        await self._choice.each_holder(source, ask)
-
-
-class Loads(PoolProvider):
-    """All members load models ahead of use."""
+        """Copy a model to a new name on every member that has it."""
+        await self._selection.each_holder(source, _call("copy_model", source, destination))
 
     async def load_model(self, name: str) -> None:
         """Load a model on every member that has it."""
-
-        async def ask(adapter: ProviderAdapter) -> None:
-            assert isinstance(adapter, SupportsLoad)
-            await adapter.load_model(name)
-
-        await self._choice.each_holder(name, ask)
-
-
-class LoadsFor(PoolProvider):
-    """All members load models for as long as somebody wants."""
+        await self._selection.each_holder(name, _call("load_model", name))
 
     async def load_model_for(self, name: str, keep_alive: str | float) -> None:
-        """Load a model on every member that has it, and keep it for this long."""
-
-        async def ask(adapter: ProviderAdapter) -> None:
-            assert isinstance(adapter, SupportsLoadFor)
-            await adapter.load_model_for(name, keep_alive)
-
-        await self._choice.each_holder(name, ask)
-
-
-class Unloads(PoolProvider):
-    """All members free a model's memory on demand."""
+        """Load a model on every member that has it, and keep it for `keep_alive`."""
+        await self._selection.each_holder(name, _call("load_model_for", name, keep_alive))
 
     async def unload_model(self, name: str) -> None:
-        """Drop a model from the memory of every member that has it."""
-
-        async def ask(adapter: ProviderAdapter) -> None:
-            assert isinstance(adapter, SupportsUnload)
-            await adapter.unload_model(name)
-
-        await self._choice.each_holder(name, ask)
-
-
-class Initializes(PoolProvider):
-    """All members want to be woken."""
+        """Unload a model from every member that has it."""
+        await self._selection.each_holder(name, _call("unload_model", name))
 
     async def initialize(self) -> None:
-        """Prepare every member."""
-
-        async def ask(adapter: ProviderAdapter) -> None:
-            assert isinstance(adapter, SupportsInitialize)
-            await adapter.initialize()
-
-        await _all(self._choice, ask)
-
-
-class Disposes(PoolProvider):
-    """All members hold something."""
+        """Initialize every member."""
+        await self._at_once(_call("initialize"))
 
     async def dispose(self) -> None:
         """Close the connections of every member."""
+        await self._at_once(_call("dispose"))
 
-        async def ask(adapter: ProviderAdapter) -> None:
-            assert isinstance(adapter, SupportsDispose)
-            await adapter.dispose()
+    async def _at_once(self, send: Send) -> None:
+        with single_error():
+            async with anyio.create_task_group() as group:
+                for member in self._selection.members:
+                    group.start_soon(send, member.adapter)
 
-        await _all(self._choice, ask)
+    async def _pull_to_all(self, name: str, give: Give) -> None:
+        """Download a model to every member.
+
+        Raises:
+            AIError: The first failure, after all members were tried.
+        """
+        selection, failure = self._selection, None
+        for member in selection.health.order(range(len(selection.members))):
+            with selection.health.attempt(member) as attempt:
+                try:
+                    async with pulling(selection.members[member].adapter, name) as steps:
+                        async for progress in steps:
+                            await give(progress)
+                except AIError as error:
+                    selection.record_failure(attempt, error)
+                    failure = failure or error
+                else:
+                    attempt.answered()
+        if failure is not None:
+            raise failure
 
 
-async def _all(choice: MemberSelection, do: Callable[[ProviderAdapter], Awaitable[None]]) -> None:
-    async def one(adapter: ProviderAdapter) -> None:
-        await do(adapter)
+def _call(method: str, *arguments: object) -> Send:
+    """Return a function that calls this method of a member, which is known to have it."""
 
-    with single_error():
-        async with anyio.create_task_group() as group:
-            for member in choice.members:
-                group.start_soon(one, member.adapter)
+    async def send(adapter: ProviderAdapter) -> Any:
+        return await getattr(adapter, method)(*arguments)
+
+    return send
+
+
+class PoolListing:
+    """One listing of the models of all members, which does not wait for slow ones."""
+
+    def __init__(
+        self,
+        selection: MemberSelection,
+        send: Send,
+        *,
+        keep: bool,
+    ) -> None:
+        self._selection = selection
+        self._send = send
+        self._keep = keep
+        """Whether the replies say which member has which models."""
+        self._replies: dict[int, Sequence[ModelInfo]] = {}
+        self._errors: list[AIError] = []
+
+    async def run(self) -> list[ModelInfo]:
+        """Ask the members that seem to be up, and the others only if none of those replies.
+
+        Raises:
+            AIError: No member replied.
+        """
+        everyone = range(len(self._selection.members))
+        preferred = self._selection.health.worth_asking(everyone)
+        await self._round(preferred)
+        if not self._replies:
+            await self._round([m for m in everyone if m not in preferred])
+        if not self._replies:
+            raise self._selection.no_reply(self._errors)
+        return merged(self._known(member, preferred) for member in everyone)
+
+    def _known(self, member: int, preferred: Collection[int]) -> Sequence[ModelInfo]:
+        """Return a member's models, or its previous ones if it is up but slow."""
+        if member in self._replies:
+            return self._replies[member]
+        is_slow = member in preferred and self._selection.health.state(member) == "alive"
+        if self._keep and is_slow:
+            return self._selection.models.of(member) or ()
+        return ()
+
+    async def _round(self, members: Collection[int]) -> None:
+        with single_error():
+            async with anyio.create_task_group() as group:
+                for member in members:
+                    group.start_soon(self._ask_one, member, group.cancel_scope)
+
+    async def _ask_one(self, member: int, scope: anyio.CancelScope) -> None:
+        with self._selection.health.attempt(member, takes_turn=False) as attempt:
+            adapter = self._selection.members[member].adapter
+            try:
+                models = await self._send(adapter)
+                if self._keep and isinstance(adapter, RemembersListError) and adapter.last_error:
+                    raise adapter.last_error
+            except AIError as error:
+                self._selection.record_failure(attempt, error)
+                self._errors.append(error)
+                return
+            attempt.answered()
+        self._replies[member] = models
+        if self._keep:
+            self._selection.models.fill(member, models)
+        scope.deadline = min(scope.deadline, anyio.current_time() + GRACE_S)

@@ -1,33 +1,103 @@
-"""`PoolProvider`: what every pool can do; `offers.py` adds what its members can."""
+"""`PoolProvider`: several servers of one kind as one provider."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from random import random
 
-from ollm_tui.protocol.model import ModelCapability
+from ollm_tui.protocol import ports
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.gather import gather
-from ollm_tui.providers.pool.choice import MemberSelection
+from ollm_tui.providers.base import gather
+from ollm_tui.providers.pool.health import HealthTracker
+from ollm_tui.providers.pool.members import Member
+from ollm_tui.providers.pool.operations import PoolOperations
+from ollm_tui.providers.pool.selection import MemberSelection
 from ollm_tui.providers.pool.stream import pooled_stream
+
+OFFERS: tuple[tuple[type, str], ...] = (
+    (ports.SupportsList, "list_models"),
+    (ports.SupportsRunning, "list_running"),
+    (ports.SupportsWindow, "loads_with_window"),
+    (ports.SupportsTokenCount, "count_tokens"),
+    (ports.SupportsTextTokenCount, "count_text_tokens"),
+    (ports.SupportsEmbed, "embed"),
+    (ports.SupportsShow, "show_model"),
+    (ports.SupportsVersion, "server_version"),
+    (ports.SupportsPull, "pull_model"),
+    (ports.SupportsDelete, "delete_model"),
+    (ports.SupportsCopy, "copy_model"),
+    (ports.SupportsLoad, "load_model"),
+    (ports.SupportsLoadFor, "load_model_for"),
+    (ports.SupportsUnload, "unload_model"),
+    (ports.SupportsInitialize, "initialize"),
+    (ports.SupportsDispose, "dispose"),
+)
+"""What the members may support, and the operation of the pool that then offers it."""
 
 
 class PoolProvider:
-    """Servers of one kind that stand in for each other."""
+    """Servers of one kind that stand in for each other.
 
-    def __init__(self, choice: MemberSelection) -> None:
-        self.name = choice.name
-        self.label = choice.label
-        self.streaming_format = choice.members[0].adapter.streaming_format
-        self._choice = choice
+    A pool has the operations of `PoolOperations` that all of its members support, and no others:
+    front ends ask `isinstance(adapter, SupportsPull)`.
+    """
+
+    last_error: AIError | None
+    """Why the last listing is empty; there only if the members remember it, too."""
+
+    def __init__(self, selection: MemberSelection) -> None:
+        self.name = selection.name
+        self.label = selection.label
+        self._selection = selection
+        self._adapters = [member.adapter for member in selection.members]
+        self.streaming_format = self._adapters[0].streaming_format
+        self._operations = PoolOperations(selection)
+        for port, name in OFFERS:
+            if self._supports(port):
+                setattr(self, name, getattr(self._operations, name))
+        if self._supports(ports.RemembersListError):
+            self.last_error = None
+            vars(self)["list_models"] = self._list_or_remember
 
     def chat_stream(self, request: Request) -> ProviderStream:
-        """Ask the least busy member that has the model; another one if nobody is there."""
-        return pooled_stream(self._choice, request)
+        """Stream from the least busy member that has the model, or from the next one if it is down.
+
+        What follows its first event comes from the same member.
+        """
+        return pooled_stream(self._selection, request)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Give the whole answer, or with `request.stream` the stream."""
+        """Return the whole response, or with `request.stream` the stream."""
         stream = self.chat_stream(request)
         return stream if request.stream else await gather(stream)
 
     def capabilities(self) -> Sequence[ModelCapability]:
-        """What the members can do; they are of one kind."""
-        return self._choice.members[0].adapter.capabilities()
+        """Return what the members can do; they are of one kind."""
+        return self._adapters[0].capabilities()
+
+    def _supports(self, port: type) -> bool:
+        return all(isinstance(adapter, port) for adapter in self._adapters)
+
+    async def _list_or_remember(self) -> Sequence[ModelInfo]:
+        """Return every model, or none with the reason in `last_error`."""
+        self.last_error = None
+        try:
+            return await self._operations.list_models()
+        except AIError as error:
+            self.last_error = error
+            return []
+
+
+def pool_of(
+    name: str,
+    label: str,
+    members: Sequence[Member],
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    jitter: Callable[[], float] = random,
+) -> PoolProvider:
+    """Make a pool of these members."""
+    health = HealthTracker(len(members), clock=clock, jitter=jitter)
+    return PoolProvider(MemberSelection(name, label, members, health))

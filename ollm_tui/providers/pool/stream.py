@@ -1,14 +1,15 @@
-"""An answer of a pool: members are asked in turn until one begins to answer.
+"""The stream of a pool: members are tried in turn until one begins to answer.
 
 States of `PooledStream`:
 
-* ``opening``: a child task asks members, one after another. A member that is gone, or does not
-  have the model, leads to the next one, with a `Rerouted`; none left leads to ``ended``.
-* ``answering``: a member gave its first event. Its stream is read as it is, whatever comes: after
-  the first event no other member is asked. Its end leads to ``ended``.
-* ``ended``: the one end has been given.
+* ``opening``: a child task tries one member after another. If a member is down or lacks the model,
+  it goes on to the next one with a `Rerouted` event; if none is left, the stream is ``ended``.
+* ``answering``: a member has sent its first event. From here on its stream is passed on unchanged,
+  and no other member is tried. Its end leads to ``ended``.
+* ``ended``: the one closing event has been sent.
 
-The child task enters and leaves the member's stream, so that no scope of the reader lies between.
+The child task enters and leaves the member's stream, so that no cancel scope of the reader lies
+between the two.
 """
 
 from collections import deque
@@ -20,9 +21,8 @@ import anyio
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent, Rerouted
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.pool.choice import MemberSelection
-from ollm_tui.providers.pool.faults import nobody
 from ollm_tui.providers.pool.health import Attempt
+from ollm_tui.providers.pool.selection import MemberSelection
 from ollm_tui.providers.single_error import single_error
 
 _NO_END = ErrorEvent(
@@ -32,12 +32,12 @@ _NO_END = ErrorEvent(
 
 @asynccontextmanager
 async def pooled_stream(
-    choice: MemberSelection, request: Request
+    selection: MemberSelection, request: Request
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
-    """Ask, and give the events; leaving the block has closed the connection."""
+    """Yield the events of the answer; leaving the block closes the connection."""
     with single_error():
         async with anyio.create_task_group() as group:
-            stream = PooledStream(choice, request)
+            stream = PooledStream(selection, request)
             group.start_soon(stream.run)
             try:
                 yield stream
@@ -51,16 +51,16 @@ async def pooled_stream(
 
 
 class PooledStream(AsyncIterator[ProviderEvent]):
-    """The events of one answer, each given once."""
+    """The events of one answer."""
 
-    def __init__(self, choice: MemberSelection, request: Request) -> None:
-        self._choice = choice
+    def __init__(self, selection: MemberSelection, request: Request) -> None:
+        self._selection = selection
         self._request = request
-        room = len(choice.members) + 1
+        room = len(selection.members) + 1
         self._send, self._opening = anyio.create_memory_object_stream[ProviderEvent](room)
         self._answer: AsyncIterator[ProviderEvent] | None = None
         self._held: deque[ProviderEvent] = deque()
-        """What a member gave after its opening event, and before anyone listened."""
+        """Events of the member after its opening event, until the reader reaches them."""
         self._left = anyio.Event()
         self.ended = False
 
@@ -68,7 +68,7 @@ class PooledStream(AsyncIterator[ProviderEvent]):
         return self
 
     async def __anext__(self) -> ProviderEvent:
-        """Give the next event."""
+        """Return the next event."""
         if self.ended:
             raise StopAsyncIteration
         event = await self._next()
@@ -85,36 +85,36 @@ class PooledStream(AsyncIterator[ProviderEvent]):
         self._left.set()
 
     async def run(self) -> None:
-        """Ask members until one answers; stay in its stream until released."""
+        """Try members until one answers; stay in its stream until released."""
         errors: list[AIError] = []
         with self._send, self._opening:
-            for member in self._choice.asked_in_turn(self._request.model):
+            for member in self._selection.candidates(self._request.model):
                 if errors:
                     self._send.send_nowait(Rerouted(errors[-1], attempt=len(errors)))
-                with self._choice.roster.attempt(member) as attempt:
-                    error = await self._ask(attempt)
+                with self._selection.health.attempt(member) as attempt:
+                    error = await self._try_member(attempt)
                 if error is None:
                     return
                 errors.append(error)
-            end = nobody(self._choice.name, self._choice.label, errors)
+            end = self._selection.no_reply(errors)
             self._send.send_nowait(ErrorEvent(end))
             await self._left.wait()
 
-    async def _ask(self, attempt: Attempt) -> AIError | None:
-        """Pass a member's answer on, or give the reason to ask another one."""
-        adapter = self._choice.members[attempt.member].adapter
+    async def _try_member(self, attempt: Attempt) -> AIError | None:
+        """Pass a member's answer on, or return the error to try another member after."""
+        adapter = self._selection.members[attempt.member].adapter
         async with adapter.chat_stream(self._request) as events:
-            said: list[ProviderEvent] = []
+            left_out: list[ProviderEvent] = []
             first = await anext(events, _NO_END)
             while isinstance(first, LeftOut):
-                said.append(first)
+                left_out.append(first)
                 first = await anext(events, _NO_END)
             if isinstance(first, ErrorEvent):
-                if self._choice.judge(attempt, first.error, self._request.model):
+                if self._selection.record_failure(attempt, first.error, self._request.model):
                     return first.error
             elif not (isinstance(first, Finish) and first.reason == "abort"):
                 attempt.answered()
-            opening, *held = (*said, first)
+            opening, *held = (*left_out, first)
             self._held += held
             self._answer = events
             self._send.send_nowait(opening)

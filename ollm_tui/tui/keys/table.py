@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from textual.binding import Binding
 
-from ollm_tui.config.origin import in_short
+from ollm_tui.config.origin import summarize
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.chat.status_line import KeyHint
 from ollm_tui.tui.keys.composer import EDITING_KEYS, PRIMARY_KEYS
@@ -279,7 +279,7 @@ class Keymap:
     @property
     def problems(self) -> tuple[str, ...]:
         """Say what was refused, in short."""
-        return in_short(self.refused)
+        return summarize(self.refused)
 
     def bindings(self, *scopes: Scope) -> list[Binding]:
         """Make the bindings of one screen; they go before those of the focused widget."""

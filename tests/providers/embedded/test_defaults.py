@@ -2,7 +2,7 @@
 
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS, ModelDefaults, with_defaults
+from ollm_tui.providers.embedded.settings import MODEL_DEFAULTS, ModelDefaults, with_defaults
 
 DEFAULTS = ModelDefaults(system_prompt="Be kind.", temperature=0.0, repeat_penalty=1.1)
 USER = Message("user", "hi")

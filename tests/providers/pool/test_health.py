@@ -48,7 +48,7 @@ class PoolHealth(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        self.roster = HealthTracker(SIZE, clock=self.clock, jitter=lambda: 0.5)
+        self.tracker = HealthTracker(SIZE, clock=self.clock, jitter=lambda: 0.5)
         self.known = [_Known() for _ in range(SIZE)]
         self.open: list[_Open] = []
         self.begun = 0
@@ -67,12 +67,12 @@ class PoolHealth(RuleBasedStateMachine):
         self.begun += 1
         if known.dead_until is not None and known.trial is None:
             known.trial = self.begun
-        context = self.roster.attempt(member)
+        context = self.tracker.attempt(member)
         self.open.append(_Open(self.begun, member, known.deaths, context, context.__enter__()))
 
     @rule()
     def begin_with_the_best(self) -> None:
-        first = self.roster.order(range(SIZE))[0]
+        first = self.tracker.order(range(SIZE))[0]
         states = [self.expected(m) for m in range(SIZE)]
         if {"alive", "due"} & set(states):
             assert states[first] in ("alive", "due")
@@ -115,22 +115,22 @@ class PoolHealth(RuleBasedStateMachine):
 
     @invariant()
     def the_states_are_those_of_the_model(self) -> None:
-        states = [self.roster.state(m) for m in range(SIZE)]
+        states = [self.tracker.state(m) for m in range(SIZE)]
         assert states == [self.expected(m) for m in range(SIZE)]
 
     @invariant()
     def the_busy_ones_are_counted(self) -> None:
         for member in range(SIZE):
             counted = sum(1 for request in self.open if request.member == member)
-            assert self.roster.busy(member) == counted
+            assert self.tracker.busy(member) == counted
 
     @invariant()
     def everybody_is_asked_once_and_the_dead_last(self) -> None:
-        order = self.roster.order(range(SIZE))
+        order = self.tracker.order(range(SIZE))
         assert sorted(order) == [*range(SIZE)]
         dead = [self.expected(m) == "dead" for m in order]
         assert dead == sorted(dead)
-        worth = self.roster.worth_asking(range(SIZE))
+        worth = self.tracker.worth_asking(range(SIZE))
         assert worth
         alive = [m for m in order if self.expected(m) in ("alive", "due")]
         assert worth == (alive or order)
@@ -144,34 +144,34 @@ TestPoolHealth = PoolHealth.TestCase
 TestPoolHealth.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 
 
-def roster_of(size: int, jitter: float = 0.5) -> tuple[HealthTracker, Clock]:
+def tracker_of(size: int, jitter: float = 0.5) -> tuple[HealthTracker, Clock]:
     clock = Clock()
     return HealthTracker(size, clock=clock, jitter=lambda: jitter), clock
 
 
 def test_equals_are_asked_in_turn_and_the_idle_before_the_busy() -> None:
-    roster, _ = roster_of(3)
+    tracker, _ = tracker_of(3)
 
     def asked() -> Iterator[int]:
         for _ in range(6):
-            (first, *_) = roster.order(range(3))
-            with roster.attempt(first):
+            (first, *_) = tracker.order(range(3))
+            with tracker.attempt(first):
                 yield first
 
     assert [*asked()] == [0, 1, 2, 0, 1, 2]
-    with roster.attempt(0), roster.attempt(1), roster.attempt(1), roster.attempt(2):
-        assert roster.order(range(3)) == [0, 2, 1]
+    with tracker.attempt(0), tracker.attempt(1), tracker.attempt(1), tracker.attempt(2):
+        assert tracker.order(range(3)) == [0, 2, 1]
 
 
 def test_the_back_off_doubles_up_to_a_minute_and_is_spread() -> None:
     for jitter, share in ((0.0, 0.75), (0.5, 1.0), (1.0, 1.25)):
-        roster, clock = roster_of(1, jitter)
+        tracker, clock = tracker_of(1, jitter)
         waits = []
         for _ in range(9):
-            with roster.attempt(0) as attempt:
+            with tracker.attempt(0) as attempt:
                 attempt.failed()
             begun = clock.now
-            while roster.state(0) == "dead":
+            while tracker.state(0) == "dead":
                 clock.now += 0.25
             waits.append(clock.now - begun)
         wished = [min(60.0, 2.0**n) * share for n in range(9)]
@@ -180,47 +180,47 @@ def test_the_back_off_doubles_up_to_a_minute_and_is_spread() -> None:
 
 def test_a_member_that_says_for_how_long_is_left_alone_as_long_up_to_a_minute() -> None:
     for wished, waited in ((0.25, 1.0), (20.0, 20.0), (1e9, 60.0)):
-        roster, clock = roster_of(1)
-        with roster.attempt(0) as attempt:
+        tracker, clock = tracker_of(1)
+        with tracker.attempt(0) as attempt:
             attempt.failed(wished)
         clock.now = waited - 0.01
-        assert roster.state(0) == "dead"
+        assert tracker.state(0) == "dead"
         clock.now = waited
-        assert roster.state(0) == "due"
+        assert tracker.state(0) == "due"
 
 
 def test_of_many_requests_that_fail_at_once_one_lengthens_the_back_off() -> None:
-    roster, clock = roster_of(1)
-    with roster.attempt(0) as a, roster.attempt(0) as b, roster.attempt(0) as c:
+    tracker, clock = tracker_of(1)
+    with tracker.attempt(0) as a, tracker.attempt(0) as b, tracker.attempt(0) as c:
         for attempt in (a, b, c):
             attempt.failed()
     clock.now = FIRST_BACK_OFF_S
-    assert roster.state(0) == "due"
+    assert tracker.state(0) == "due"
 
 
 def test_a_trial_that_is_given_up_leaves_the_member_due() -> None:
-    roster, clock = roster_of(2)
-    with roster.attempt(0) as attempt:
+    tracker, clock = tracker_of(2)
+    with tracker.attempt(0) as attempt:
         attempt.failed()
     clock.now = 5.0
-    with roster.attempt(0):
-        assert roster.state(0) == "trying"
-        assert roster.order(range(2)) == [1, 0]
-    assert roster.state(0) == "due"
+    with tracker.attempt(0):
+        assert tracker.state(0) == "trying"
+        assert tracker.order(range(2)) == [1, 0]
+    assert tracker.state(0) == "due"
 
 
 def test_a_question_that_takes_no_turn_leaves_the_order_as_it_is() -> None:
-    roster = HealthTracker(3, clock=lambda: 0.0, jitter=lambda: 0.5)
-    with roster.attempt(0) as attempt:
+    tracker = HealthTracker(3, clock=lambda: 0.0, jitter=lambda: 0.5)
+    with tracker.attempt(0) as attempt:
         attempt.answered()
-    before = roster.order(range(3))
+    before = tracker.order(range(3))
     for member in before:
-        with roster.attempt(member, takes_turn=False) as attempt:
+        with tracker.attempt(member, takes_turn=False) as attempt:
             attempt.answered()
-    assert roster.order(range(3)) == before
-    with roster.attempt(before[0], takes_turn=False) as attempt:
+    assert tracker.order(range(3)) == before
+    with tracker.attempt(before[0], takes_turn=False) as attempt:
         attempt.failed()
-    assert roster.state(before[0]) == "dead"
+    assert tracker.state(before[0]) == "dead"
 
 
 def test_runs_that_each_begin_anew_do_not_all_go_to_the_same_member() -> None:

@@ -8,7 +8,13 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ollm_tui.models.capabilities import ABILITIES, Fact, Said, capabilities_of, with_said
+from ollm_tui.models.capabilities import (
+    ABILITIES,
+    Fact,
+    ModelOverrides,
+    capabilities_of,
+    with_overrides,
+)
 from ollm_tui.protocol import ports
 from ollm_tui.protocol.blocks import EmbeddingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -28,7 +34,8 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.pool.members import merged
-from ollm_tui.providers.pool.offers import OFFERS
+from ollm_tui.providers.pool.operations import PoolOperations
+from ollm_tui.providers.pool.provider import OFFERS
 from tests.support.pools import Clock, Puppet, refused
 
 ANSWER: list[ProviderEvent] = [TextDelta("one "), TextDelta("two"), Finish("stop")]
@@ -268,7 +275,7 @@ def test_an_ability_is_known_where_all_members_with_the_model_tell_it(turned: bo
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_only_one_member_was_set_to_is_not_set_for_all(turned: bool) -> None:
     telling = ModelInfo(name="m", capability=SEES, context=4096)
-    corrected = with_said(telling, Said(vision=False, context=2048))
+    corrected = with_overrides(telling, ModelOverrides(vision=False, context=2048))
     listings = [[telling], [corrected]]
     (info,) = merged(reversed(listings) if turned else listings)
     assert info.chosen == frozenset()
@@ -301,10 +308,11 @@ PORTS = {
 
 
 def test_every_optional_port_has_its_part_of_a_pool() -> None:
-    assert {port for port, _ in OFFERS} == PORTS
-    for port, part in OFFERS:
+    assert {port for port, _ in OFFERS} | {ports.RemembersListError} == PORTS
+    for port, operation in OFFERS:
         methods = {name for name in vars(port) if not name.startswith("_")}
-        assert methods <= {name for kind in part.__mro__ for name in vars(kind)}
+        assert methods <= {operation}
+        assert hasattr(PoolOperations, operation)
 
 
 class Counting(Puppet):
@@ -461,7 +469,7 @@ async def test_a_cancel_at_any_event_leaves_no_member_asked(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert [puppet.open for puppet in team.puppets] == [0, 0, 0]
-    states = [team.pool._choice.roster.busy(m) for m in range(3)]
+    states = [team.pool._selection.health.busy(m) for m in range(3)]
     assert states == [0, 0, 0]
     for puppet in team.puppets:
         puppet.up = True
@@ -510,4 +518,4 @@ async def test_a_download_that_is_left_at_any_step_is_closed(wanted: int) -> Non
             seen += 1
     assert seen == min(wanted, 6)
     assert [puller.pulls for puller in pullers] == [0, 0]
-    assert [stage.pool._choice.roster.busy(m) for m in range(2)] == [0, 0]
+    assert [stage.pool._selection.health.busy(m) for m in range(2)] == [0, 0]

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ollm_tui.config.hosts import ollama_url, server_url, shown_url, url_origin
+from ollm_tui.config.urls import ollama_url, server_url, shown_url, url_origin
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 
 OLLAMA_TABLE = [

@@ -1,42 +1,59 @@
-"""Addresses as people write them, to base URLs that can be dialled.
+"""URLs: reading addresses as people write them, checking URLs, and showing them without secrets.
 
-The rules are those of Ollama's OLLAMA_HOST: blanks and quotes around the value are trimmed, a bare
-host gets the engine's port, `http://host` means port 80, the address "everything" is dialled as
-loopback. Only that variable takes the usual host and port for what is missing or is no port, as it
-does for Ollama itself; everywhere else that is an error, since it would name another server.
+Addresses follow the rules of Ollama's OLLAMA_HOST: whitespace and quotes around the value are
+trimmed, a bare host gets the engine's port, `http://host` means port 80, and 0.0.0.0 is dialled as
+loopback. Only OLLAMA_HOST itself falls back to the default host and port if they are missing or
+invalid, as it does in Ollama; everywhere else that is an error, because another server would be
+asked.
 """
 
 import re
+from collections.abc import Mapping
 from ipaddress import IPv6Address
+from types import MappingProxyType
+from urllib.parse import SplitResult, urlsplit
 
-OLLAMA_PORT = 11434
-_STANDARD_PORTS = (("http", 80), ("https", 443))
+from ollm_tui.config.backends import BACKEND, OLLAMA
+
+STANDARD_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 _ANY_ADDRESS = (("", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "::1"))
 _FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
 _SHOWN_QUERIES = frozenset({"api-version"})
-_END_OF_PLACE = re.compile(r"[/?]")
+_END_OF_HOST = re.compile(r"[/?]")
 _HOST = re.compile(r"[A-Za-z0-9._-]+")
 _HIGHEST_PORT = 65535
 SECRET = "«set»"
+NO_PROXY = "none"
+"""The setting `proxy` for direct connections."""
+
+
+def split_web_url(url: str) -> SplitResult | None:
+    """Split the URL of something on a web server; return None for anything else."""
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in STANDARD_PORTS and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if is_usable else None
 
 
 def ollama_url(text: str, *, lenient: bool = True) -> str:
-    """Give the base URL of an Ollama server; `lenient` as OLLAMA_HOST is read.
+    """Return the base URL of an Ollama server; `lenient` reads it as Ollama reads OLLAMA_HOST.
 
     Raises:
-        ValueError: a sentence that does not repeat the text.
+        ValueError: The address is invalid; the message does not repeat it.
     """
     text = text.strip().strip("\"'").strip()
     if text == "ollama.com":
         return "https://ollama.com"
-    return _base_url(text, OLLAMA_PORT, lenient=lenient)
+    return _base_url(text, BACKEND[OLLAMA].port or 80, lenient=lenient)
 
 
 def server_url(text: str, default_port: int | None = None) -> str:
-    """Give the base URL of any other server; `default_port` counts when no scheme is written.
+    """Return the base URL of any other server; `default_port` is for addresses without a scheme.
 
     Raises:
-        ValueError: a sentence that does not repeat the text.
+        ValueError: The address is invalid; the message does not repeat it.
     """
     text = text.strip().strip("\"'").strip()
     if not text:
@@ -47,20 +64,20 @@ def server_url(text: str, default_port: int | None = None) -> str:
 def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
     head, mark, rest = text.partition("://")
     scheme, rest = (head.lower(), rest) if mark else ("http", text)
-    standard_port = dict(_STANDARD_PORTS).get(scheme)
+    standard_port = STANDARD_PORTS.get(scheme)
     if standard_port is None:
         raise ValueError("An address begins with http:// or https://.")
     if _FORBIDDEN.search(rest):
         raise ValueError("An address cannot have spaces, quotes, backslashes or `#`.")
     rest, _, query = rest.partition("?")
-    place, _, path = rest.partition("/")
-    user, at, place = place.rpartition("@")
+    netloc, _, path = rest.partition("/")
+    user, at, netloc = netloc.rpartition("@")
     if not user.isascii() or "[" in user or "]" in user:
         raise ValueError("Name and password have characters that must be percent-encoded.")
     default_port = standard_port if mark else bare_port
-    host, port_text = _split(place)
+    host, port_text = _split(netloc)
     if not lenient:
-        _check_place(host, port_text)
+        _require_host(host, port_text)
     host = _known_host(dict(_ANY_ADDRESS).get(host, host))
     port = _port(port_text, default_port, lenient=lenient)
     shown_host = f"[{host}]" if ":" in host else host
@@ -70,11 +87,11 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
     return f"{url}?{query}" if query else url
 
 
-def _check_place(host: str, port: str | None) -> None:
-    """Make sure that a server is named.
+def _require_host(host: str, port: str | None) -> None:
+    """Require a host.
 
     Raises:
-        ValueError: nothing is, or a number alone.
+        ValueError: There is none, or only a number.
     """
     if not host and not port:
         raise ValueError("The address names no server.")
@@ -83,11 +100,11 @@ def _check_place(host: str, port: str | None) -> None:
 
 
 def _known_host(host: str) -> str:
-    """Give a host as it is looked up: in small letters, an international name in its ASCII form."""
+    """Return a host as it is looked up: in lower case, an international name in ASCII."""
     if ":" in host:
         return host
     if not host.isascii():
-        # Imported here: few hosts have such a name.
+        # Imported here because few hosts have such a name.
         import idna
 
         try:
@@ -99,16 +116,16 @@ def _known_host(host: str) -> str:
     return host.lower()
 
 
-def _split(place: str) -> tuple[str, str | None]:
-    """Part host and port; an IPv6 address may stand without brackets when it has no port."""
-    if place.startswith("["):
-        host, closed, tail = place[1:].partition("]")
+def _split(netloc: str) -> tuple[str, str | None]:
+    """Split host and port; an IPv6 address without a port needs no brackets."""
+    if netloc.startswith("["):
+        host, closed, tail = netloc[1:].partition("]")
         if not closed or (tail and not tail.startswith(":")):
             raise ValueError("The brackets of the IPv6 address do not match.")
         return _ipv6(host), tail[1:] or None
-    if place.count(":") > 1:
-        return _ipv6(place), None
-    host, colon, port = place.partition(":")
+    if netloc.count(":") > 1:
+        return _ipv6(netloc), None
+    host, colon, port = netloc.partition(":")
     return host, port if colon else None
 
 
@@ -130,17 +147,17 @@ def _port(text: str | None, default: int, *, lenient: bool) -> int:
 
 
 def url_origin(url: str) -> str:
-    """Give scheme, host and port: what a key is bound to."""
+    """Return scheme, host and port, which is what a key is bound to."""
     scheme, _, rest = url.partition("://")
-    return f"{scheme}://{_END_OF_PLACE.split(rest, maxsplit=1)[0].rpartition('@')[2]}".lower()
+    return f"{scheme}://{_END_OF_HOST.split(rest, maxsplit=1)[0].rpartition('@')[2]}".lower()
 
 
 def shown_url(url: str) -> str:
-    """Give an address without the secrets that may stand in it: name, password, query."""
+    """Return a URL with its secrets replaced: user name, password and query values."""
     address, _, query = url.partition("?")
     scheme, mark, rest = address.partition("://")
-    place, slash, path = rest.partition("/")
-    user, at, host = place.rpartition("@")
+    netloc, slash, path = rest.partition("/")
+    user, at, host = netloc.rpartition("@")
     shown = f"{scheme}{mark}{SECRET if user else ''}{at}{host}{slash}{path}"
     return f"{shown}?{'&'.join(map(_shown_query, query.split('&')))}" if query else shown
 

@@ -1,0 +1,271 @@
+"""Settings from the file, the environment and the command line, each value with its origin.
+
+`${NAME}` in a value of the file is the environment variable NAME. Nothing nests: the value of a
+variable is used as it is. `$${` stands for `${` itself. There are no defaults (`${NAME:-x}`),
+because a wrong guess would silently send a request to the wrong server.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from pydantic_settings import EnvSettingsSource, SettingsError
+
+from ollm_tui.config.backends import DEFAULT_PROVIDER, PRESETS
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.origin import (
+    ConfigProblem,
+    KeyPath,
+    Layers,
+    Origin,
+    Setting,
+    dotted,
+    leaves,
+    nearest,
+)
+from ollm_tui.config.paths import CONFIG_VARIABLE
+from ollm_tui.config.schema import ENVIRONMENT_PREFIX, NESTING, AppConfig
+from ollm_tui.config.toml_file import TomlFile
+
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class UndefinedVariableError(ValueError):
+    """A value refers to a variable that is not set, or to something that is not a variable."""
+
+
+def expand(text: str, environ: Mapping[str, str]) -> str:
+    """Replace each `${NAME}`.
+
+    Raises:
+        UndefinedVariableError: The message names the variable.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        name, closed = match.group(1), match.group(2)
+        if name is None:
+            return "${"
+        if not closed or VARIABLE_NAME.fullmatch(name) is None:
+            raise UndefinedVariableError("`${` begins a reference of the form ${NAME}.")
+        if name not in environ:
+            raise UndefinedVariableError(f"${{{name}}} is not set.")
+        return environ[name]
+
+    return _REFERENCE.sub(replace, text)
+
+
+def expand_all(value: object, environ: Mapping[str, str]) -> object:
+    """Replace references in a text, or in every text of a list or table.
+
+    Raises:
+        UndefinedVariableError: As `expand`.
+    """
+    match value:
+        case str():
+            return expand(value, environ)
+        case list():
+            return [expand_all(item, environ) for item in value]
+        case dict():
+            return {key: expand_all(item, environ) for key, item in value.items()}
+        case _:
+            return value
+
+
+FILE_RANK = 1
+READABLE_BY_OTHERS = 0o077
+_NAMED_KEY: Mapping[str, str] = {"providers": "api_key_env", "hub": "token_env"}
+
+
+def file_settings(file: TomlFile, environ: Mapping[str, str]) -> Iterator[Setting | ConfigProblem]:
+    """Yield the settings of the file, with references to the environment replaced."""
+    if file.problem is not None:
+        yield file.problem
+    for written, value in leaves(file.values):
+        origin, path = file.origin(written), _key_id(written)
+        try:
+            yield Setting(path, expand_all(value, environ), origin, FILE_RANK)
+        except UndefinedVariableError as error:
+            waits = path[0] == "providers"
+            yield ConfigProblem(f"`{dotted(path)}`: {error}", origin, path, waits=waits)
+
+
+def _key_id(path: KeyPath) -> KeyPath:
+    """Read `[keymap] chat.send = ...` as `"chat.send" = ...`, because ids contain dots."""
+    return (path[0], ".".join(path[1:])) if path[0] == "keymap" and len(path) > 1 else path
+
+
+def exposed_key(file: TomlFile) -> ConfigProblem | None:
+    """Warn about a key that other users of the machine can read."""
+    literal = next(
+        (path for path, value in leaves(file.values) if _is_literal_key(path, value)), None
+    )
+    if literal is None or not file.path.stat().st_mode & READABLE_BY_OTHERS:
+        return None
+    return ConfigProblem(
+        f"`{dotted(literal)}` is in a file that other users of this machine can read.",
+        file.origin(literal),
+        literal,
+        hint=f"Run `chmod 600 {file.path}`, or use {_NAMED_KEY[literal[0]]}.",
+        severity="warning",
+    )
+
+
+def _is_literal_key(path: KeyPath, value: object) -> bool:
+    of_provider = path[0] == "providers" and path[2:3] in (("api_key",), ("headers",))
+    secret = of_provider or path == ("hub", "token")
+    return secret and isinstance(value, str) and bool(value) and "${" not in value
+
+
+ENGINE_VARIABLES: Mapping[str, KeyPath] = {
+    **{
+        variable: ("providers", name, key)
+        for name, row in PRESETS.items()
+        for variable, key in ((row.host_variable, "base_url"), (row.key_variable, "api_key"))
+        if variable
+    },
+    "HF_ENDPOINT": ("hub", "endpoint"),
+    "HUGGING_FACE_HUB_TOKEN": ("hub", "token"),
+    "HF_TOKEN": ("hub", "token"),
+}
+ENVIRONMENT_RANK = 2
+
+
+def environment_settings(
+    environ: Mapping[str, str], provider_names: frozenset[str]
+) -> Iterator[Setting | ConfigProblem]:
+    """Yield the settings of the environment; OLLM_ variables win over those of the engines."""
+    for name, path in ENGINE_VARIABLES.items():
+        if environ.get(name, "").strip():
+            yield Setting(path, environ[name], Origin("environment", name), ENVIRONMENT_RANK)
+    source = EnvSettingsSource(AppConfig)
+    for name in sorted(environ):
+        if (
+            name.upper().startswith(ENVIRONMENT_PREFIX)
+            and name != CONFIG_VARIABLE
+            and environ[name]
+        ):
+            yield from _own_variable(source, name, environ[name], provider_names)
+
+
+def _own_variable(
+    source: EnvSettingsSource, name: str, value: str, provider_names: frozenset[str]
+) -> Iterator[Setting | ConfigProblem]:
+    """Read one variable alone, so that an invalid one spoils no other."""
+    origin = Origin("environment", name)
+    path = tuple(name[len(ENVIRONMENT_PREFIX) :].lower().split(NESTING))
+    source.env_vars = {name.lower(): value}
+    try:
+        values = source()
+    except SettingsError:
+        known = _known_provider(path, provider_names)
+        yield ConfigProblem(f"{name} must hold JSON.", origin, known)
+        return
+    if not values:
+        yield _unknown(name, origin)
+    for path, leaf in leaves(values):
+        yield Setting(_known_provider(path, provider_names), leaf, origin, ENVIRONMENT_RANK)
+
+
+def _unknown(name: str, origin: Origin) -> ConfigProblem:
+    known = [f"{ENVIRONMENT_PREFIX}{field.upper()}" for field in AppConfig.model_fields]
+    near = nearest(name.upper().partition(NESTING)[0], [*known, CONFIG_VARIABLE])
+    return ConfigProblem(
+        f"There is no setting for {name}.",
+        origin,
+        hint=f"Did you mean {near}?" if near else None,
+        severity="warning",
+    )
+
+
+def _known_provider(path: KeyPath, names: frozenset[str]) -> KeyPath:
+    """Find the provider that a variable means: shells allow neither case differences nor `-`."""
+    if len(path) < 3 or path[0] != "providers":
+        return path
+    name = next(
+        (n for n in names if n.lower().replace("-", "_") == path[1].replace("-", "_")), None
+    )
+    return (path[0], name or path[1], *path[2:])
+
+
+FLAG_RANK = 3
+
+
+def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProblem]:
+    """Yield the settings of the command line; host and key go to the chosen provider."""
+    yield from _empty(flags)
+    model, provider = flags.model or None, flags.provider
+    if model and provider and "://" not in model:
+        model = f"{provider}://{model}"
+    if flags.host:  # whoever names an address wants that server to be asked
+        provider = provider or chosen_provider(flags, layers)
+    choices = (
+        ("model", model, "--model"),
+        ("provider", provider, "--provider" if flags.provider is not None else "--host"),
+        ("system_prompt", flags.system, "--system"),
+        ("theme", flags.theme, "--theme"),
+    )
+    for key, value, name in choices:
+        if value is not None:
+            yield Setting((key,), value, Origin("flag", name), FLAG_RANK)
+    if flags.tools is not None:
+        yield Setting(("tools", "enabled"), [*flags.tools], Origin("flag", "--tools"), FLAG_RANK)
+    yield from _connection(flags, layers)
+
+
+def _empty(flags: Flags) -> Iterator[ConfigProblem]:
+    """Reject an empty name, such as from an unset variable in a script."""
+    for value, name, path in (
+        (flags.model, "--model", ("model",)),
+        (flags.provider, "--provider", ("provider",)),
+        (flags.host, "--host", ()),
+    ):
+        if value is not None and not value.strip():
+            hint = "Name one, or leave the option out."
+            yield ConfigProblem(f"{name} is empty.", Origin("flag", name), path, hint=hint)
+
+
+def without_outdated_model(layers: Layers) -> Iterator[Setting]:
+    """Drop the model of another provider than the one that a higher layer names."""
+    model, provider = layers.top(("model",)), layers.top(("provider",))
+    if model is None or provider is None or provider.rank <= model.rank:
+        return
+    if not isinstance(model.value, str) or not isinstance(provider.value, str):
+        return
+    scheme, mark, _ = model.value.partition("://")
+    if mark and _aliased(scheme, layers) != _aliased(provider.value, layers):
+        yield Setting(("model",), None, provider.origin, provider.rank)
+
+
+def _aliased(name: str, layers: Layers) -> str:
+    """Return the provider that a name means; a configured provider wins over an alias."""
+    if layers.below(("providers", name)):
+        return name
+    alias = layers.top(("aliases", name))
+    return alias.value if alias and isinstance(alias.value, str) else name
+
+
+def _connection(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProblem]:
+    host = flags.host if (flags.host or "").strip() else None
+    if host is None and flags.api_key is None:
+        return
+    name = chosen_provider(flags, layers)
+    kind = layers.top(("providers", name, "kind"))
+    if kind is not None and kind.value == "embedded":
+        used = "--host" if host is not None else "--api-key"
+        yield ConfigProblem(f"{used} does not apply to `{name}`.", Origin("flag", used))
+        return
+    for key, value, flag in (
+        ("base_url", host, "--host"),
+        ("api_key", flags.api_key, "--api-key"),
+    ):
+        if value is not None:
+            yield Setting(("providers", name, key), value, Origin("flag", flag), FLAG_RANK)
+
+
+def chosen_provider(flags: Flags, layers: Layers) -> str:
+    """Return the provider that host and key are for."""
+    scheme, mark, _ = (flags.model or "").partition("://")
+    configured = layers.top(("provider",))
+    in_config = configured.value if configured and isinstance(configured.value, str) else None
+    name = flags.provider or (scheme if mark else None) or in_config or DEFAULT_PROVIDER
+    return _aliased(name, layers)
