@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from ollm_tui.attachments.reading import FileBytes, refusal
-from ollm_tui.decode.picture_data import picture_data
-from ollm_tui.decode.picture_header import PictureHeader, read_header
+from ollm_tui.decode.images import PictureHeader, picture_data, read_header
 from ollm_tui.protocol.blocks import ImageContent
 
 MOST_PICTURE_BYTES: Final = 20_000_000

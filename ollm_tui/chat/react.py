@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
-from ollm_tui.decode.react_draft import ReActProblem
+from ollm_tui.decode.react.call import ReActProblem
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message

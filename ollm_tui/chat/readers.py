@@ -10,11 +10,11 @@ from dataclasses import replace
 from ollm_tui.chat.react import correction
 from ollm_tui.chat.reader import is_cut
 from ollm_tui.decode.json_guard import dump_or_reason
-from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
-from ollm_tui.decode.react_draft import ReActCall
-from ollm_tui.decode.react_text import ReActParser, ReActPiece
-from ollm_tui.decode.think_output import TextPiece, ThinkingPiece
-from ollm_tui.decode.tool_args import new_call_id
+from ollm_tui.decode.leaked.detector import LeakedCall, LeakedCallDetector, LeakedPiece
+from ollm_tui.decode.react.call import ReActCall
+from ollm_tui.decode.react.parser import ReActParser, ReActPiece
+from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
+from ollm_tui.decode.tool_calls import new_call_id
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import (
     End,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Literal
 
-from ollm_tui.decode.json_pieces import repaired
+from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.request import GenerationOptions

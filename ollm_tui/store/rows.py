@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 
-from ollm_tui.decode.json_pieces import json_slices, repaired
+from ollm_tui.decode.json_guard import json_slices, repaired
 from ollm_tui.protocol.blocks import UnknownContent
 from ollm_tui.protocol.codec import message_from_json, message_to_json
 from ollm_tui.protocol.errors import AIError

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.json_extent import JsonExtent
+from ollm_tui.decode.json_span import JsonExtent
 from tests.support.cuts import cut_wholes, ways_to_cut
 
 OBJECTS = st.dictionaries(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.json_pieces import PIECE, SLICE, json_pieces, json_slices, repaired
+from ollm_tui.decode.json_guard import PIECE, SLICE, json_pieces, json_slices, repaired
 from ollm_tui.protocol.json_types import JsonValue
 
 ENCODERS = (

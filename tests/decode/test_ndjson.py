@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
+from ollm_tui.decode.lines import BadLine, NDJSONDecoder, NDJSONItem
 from tests.support.cuts import cut_wholes, ways_to_cut
 
 STREAMS = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.picture_data import PictureData, picture_data
+from ollm_tui.decode.images import PictureData, picture_data
 
 
 @given(st.binary(max_size=300), st.integers(0, 3))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.picture_header import PictureHeader, read_header
+from ollm_tui.decode.images import PictureHeader, read_header
 from tests.support.drawn import KINDS, Image, bomb, flat, halves, saved
 
 SIGNS = (

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.react_draft import ReActCall
-from ollm_tui.decode.react_output import UNDECIDED_LIMIT
-from ollm_tui.decode.react_text import ReActParser
-from ollm_tui.decode.think_output import TextPiece, ThinkingPiece
+from ollm_tui.decode.react.call import ReActCall
+from ollm_tui.decode.react.parser import UNDECIDED_LIMIT, ReActParser
+from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from tests.decode.react import Turn, read
 from tests.support.cuts import cut_wholes, one_by_one, ways_to_cut

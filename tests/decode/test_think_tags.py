@@ -2,8 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.think_output import TextPiece, ThinkingPiece, ThinkPiece
-from ollm_tui.decode.think_tags import TagPair, ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.thinking import (
+    TagPair,
+    TextPiece,
+    ThinkingPiece,
+    ThinkPiece,
+    ThinkTags,
+    ThinkTagSplitter,
+)
 from tests.support.cuts import cut_wholes, one_by_one, ways_to_cut
 
 TWO = (TagPair("<think>", "</think>"), TagPair("<thinking>", "</thinking>"))

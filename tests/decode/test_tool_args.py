@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.tool_args import ToolCallAssembler
-from ollm_tui.decode.tool_deltas import ToolCallDelta, read_tool_call_deltas
+from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta, read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import ToolCall
 from tests.support.cuts import cut_wholes

@@ -8,9 +8,9 @@ import anyio
 import httpx
 import pytest
 
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_guard import MAX_CONTAINERS, MAX_VALUES, JsonCrowd, parse_json
-from ollm_tui.decode.limits import LimitPassed
-from ollm_tui.decode.tool_args import MAX_CALL_BYTES, MAX_CALLS, ToolCallAssembler
+from ollm_tui.decode.tool_calls import MAX_CALL_BYTES, MAX_CALLS, ToolCallAssembler
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsList

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.decode.json_pieces import repaired
+from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall

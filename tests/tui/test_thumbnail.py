@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.picture_header import PictureHeader, read_header
+from ollm_tui.decode.images import PictureHeader, read_header
 from ollm_tui.tui.transcript import thumbnail
 from ollm_tui.tui.transcript.thumbnail import (
     MOST_ROWS,
@@ -157,7 +157,7 @@ def test_without_pillow_there_is_nothing_and_no_fault() -> None:
     program = """
 import sys
 sys.modules["PIL"] = None
-from ollm_tui.decode.picture_header import PictureHeader
+from ollm_tui.decode.images import PictureHeader
 from ollm_tui.tui.transcript.thumbnail import ThumbnailSize, can_decode, make_thumbnail
 header = PictureHeader("png", 4, 4)
 assert not can_decode()

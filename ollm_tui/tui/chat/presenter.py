@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from ollm_tui.decode.counted import counted
-from ollm_tui.decode.picture_header import read_header
+from ollm_tui.decode.images import read_header
 from ollm_tui.protocol.chat_events import (
     ChatEvent,
     ContextWarning,

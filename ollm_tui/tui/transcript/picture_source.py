@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.decode.picture_data import PictureData, picture_data
-from ollm_tui.decode.picture_header import PictureHeader, read_header
+from ollm_tui.decode.images import PictureData, PictureHeader, picture_data, read_header
 from ollm_tui.protocol.blocks import MediaData
 from ollm_tui.tui.figures import size as written_size
 from ollm_tui.tui.transcript.painters.palette import Canvas

@@ -9,8 +9,7 @@ from io import BytesIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ollm_tui.decode.exif_orientation import TURNED
-from ollm_tui.decode.picture_header import PictureHeader
+from ollm_tui.decode.images import TURNED, PictureHeader
 
 if TYPE_CHECKING:
     from PIL.Image import Image, Transpose

@@ -9,7 +9,7 @@ from textual import events
 
 from ollm_tui.attachments.attachment import AttachedPicture, picture_of
 from ollm_tui.attachments.reading import FileBytes
-from ollm_tui.decode.picture_data import picture_data
+from ollm_tui.decode.images import picture_data
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.message import Message
 from tests.support.picture_bytes import bmp, jpeg, png

@@ -3,7 +3,7 @@
 Sections and transitions; a label counts at the start of a line only:
 
 * ``PREAMBLE``: text before any label. It is a thought if a label follows it soon, else the answer.
-* ``THOUGHT``: after ``Thought:``. Given out as reasoning.
+* ``THOUGHT``: after ``Thought:``. Given out as thinking.
 * ``ACTION``, ``INPUT``: after ``Action:`` and ``Action Input:``. Collected for the one call.
 * ``ASIDE``: a second action and its input, and an input without an action. Dropped.
 * ``ANSWER``: after ``Final Answer:``. Given out as the answer; no label but ``Observation:`` ends
@@ -15,24 +15,142 @@ Where models leave room, this is the reading:
 * Plain words with no label at all are the answer. They stream from their second paragraph on, or
   after a few lines; a line that looks like an action in them is text unless an input follows.
 * ``Answer:`` after a labelled thought is the final answer.
-* The first action that has an input is the call. Of a remark after the tool's name nothing is kept;
+* The first action that has an input is the call. A remark after the tool's name is dropped;
   ``{"action": ..., "action_input": ...}`` after ``Action:`` is read as a call too. ``Action: None``
   asks for no tool.
 * The input is the first JSON object after its label, also in a fence or after stars, and what
   follows it is dropped. An input that is no object is kept as it was written, quotes included, and
   gives a call that cannot run. An empty one is ``{}``; one whose label is missing is not.
 * Python's quotes and constants, a comma after the last entry, and line ends inside a string are
-  mended; whatever would be a guess is not (``loose_json``). A label ends the input even there.
+  mended; what would be a guess is not (``loose_object``). A label ends the input even there.
 """
 
 import re
+from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TypeAlias, assert_never
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, assert_never
 
-from ollm_tui.decode.react_draft import CallDraft, ReActCall, ReActProblem
-from ollm_tui.decode.react_labels import Label, find_label
-from ollm_tui.decode.react_output import ReActOutput
-from ollm_tui.decode.think_output import TextPiece, ThinkingPiece, ThinkPiece
+from ollm_tui.decode.react.call import CallDraft, ReActCall, ReActProblem
+from ollm_tui.decode.stream_search import Beginnings, Run, Words
+from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkPiece
+
+
+class Label(Enum):
+    """What a label says about the text after it."""
+
+    THOUGHT = "Thought"
+    ACTION = "Action"
+    INPUT = "Action Input"
+    OBSERVATION = "Observation"
+    FINAL = "Final Answer"
+    ANSWER = "Answer"
+
+
+_SPELLINGS = MappingProxyType(
+    {label.value: label for label in Label}
+    | {"Action input": Label.INPUT, "Action_Input": Label.INPUT, "Final answer": Label.FINAL}
+)
+_WORDS = Words(tuple(_SPELLINGS))
+_STARS = Run("*_", 3)
+_FORM = Beginnings(
+    [(Run("#", 6), Run(r" \t", 2), _STARS, _WORDS, _STARS, Run(r" \t", 4), Words((":", "\uff1a")))]
+)
+_LABEL = re.compile(
+    r"#{0,6}[ \t]{0,2}(?P<stars>[*_]{0,3})(?P<word>[A-Z][a-z]+(?:[ _][A-Za-z]+)?)"
+    r"(?P<close>[*_]{0,3})[ \t]{0,4}[:\uff1a]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLabel:
+    """A label, and where it ends together with its stars."""
+
+    label: Label
+    end: int
+
+
+def find_label(text: str, at: int, *, final: bool) -> FoundLabel | Literal["wait"] | None:
+    """Return the label that stands here, None if none does; wait while one may still come."""
+    begins = _FORM.test(text, at, final=final)
+    found = _LABEL.match(text, at) if begins else None
+    if found is None:
+        return "wait" if begins is None else None
+    end = found.end()
+    stars = "" if found["close"] else found["stars"]
+    rest = text[end : end + len(stars)]
+    if rest != stars and stars.startswith(rest) and not final:
+        return "wait"
+    return FoundLabel(_SPELLINGS[found["word"]], end + len(stars) * (rest == stars))
+
+
+UNDECIDED_LIMIT: Final = 240
+_JOINT: Final = "\n\n"
+
+
+class ReActOutput:
+    """What the parser writes to; ``kind`` is None while it is not known what the text is."""
+
+    def __init__(self) -> None:
+        self.kind: type[ThinkPiece] | None = None
+        self.came: set[type[ThinkPiece]] = set()
+        self._pieces: list[tuple[type[ThinkPiece], list[str]]] = []
+        self._undecided: list[str] = []
+        self._length = 0
+        self._blanks: list[str] = []
+        self._begun = False
+
+    def take(self) -> list[ThinkPiece]:
+        """Return the pieces since the last call, neighbours of one kind joined."""
+        pieces, self._pieces = self._pieces, []
+        return [kind("".join(parts)) for kind, parts in pieces]
+
+    def open(self, kind: type[ThinkPiece]) -> None:
+        """Begin a section; undecided text before it was a thought."""
+        self.decide(ThinkingPiece)
+        self.kind = kind
+        self._begun = False
+        self._blanks.clear()
+
+    def decide(self, kind: type[ThinkPiece]) -> None:
+        """Say what the undecided text is, if there is any."""
+        if self.kind is None and self._undecided:
+            self.kind = kind
+            self._put("".join(self._undecided))
+            self._undecided.clear()
+
+    def write(self, text: str) -> None:
+        """Add to the open section; white space waits until a word follows it."""
+        words = text.rstrip()
+        blanks = text[len(words) :]
+        if words:
+            self._write_words(words)
+        if blanks:
+            self._blanks.append(blanks)
+
+    def _write_words(self, words: str) -> None:
+        gap = "".join(self._blanks)
+        if not self._begun:
+            words = words.lstrip()
+            gap = _JOINT if self.kind in self.came else ""
+        self._blanks.clear()
+        self._begun = True
+        if self.kind is not None:
+            self._put(gap + words)
+            return
+        self._undecided.append(gap + words)
+        self._length += len(gap) + len(words)
+        if self._length > UNDECIDED_LIMIT or gap.count("\n") > 1:
+            self.decide(TextPiece)
+
+    def _put(self, text: str) -> None:
+        kind = self.kind or TextPiece
+        self.came.add(kind)
+        if self._pieces and self._pieces[-1][0] is kind:
+            self._pieces[-1][1].append(text)
+        else:
+            self._pieces.append((kind, [text]))
+
 
 _WORD = re.compile(r"\S")
 

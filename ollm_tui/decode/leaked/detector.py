@@ -1,4 +1,4 @@
-"""Find the tool calls that a model printed as text in place of calling.
+"""Find the tool calls that a model printed as text instead of calling.
 
 Text is a call only if the whole answer is nothing else, or if it stands in a known tool tag, and
 if its name and arguments fit an offered tool. Everything else comes out as it was written.
@@ -15,7 +15,7 @@ States and transitions:
 * ``AFTER``: after a call. White space between calls and at the end is dropped.
 
 The end of the answer ends a call without an end marker too, unless the answer was cut.
-What has become text is not searched again, so nothing is looked at more often than twice.
+What has become text is not searched again, so no character is read more than twice.
 """
 
 import re
@@ -24,16 +24,64 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias, assert_never
 
-from ollm_tui.decode.leaked_body import CallBody
-from ollm_tui.decode.leaked_forms import FENCE, TOOL_TAGS, ToolTag, body_beginnings, json_beginnings
-from ollm_tui.decode.leaked_read import Read, read_calls
-from ollm_tui.decode.tag_search import TagSearch
-from ollm_tui.decode.think_output import TextPiece
+from ollm_tui.decode.json_span import JsonSpan
+from ollm_tui.decode.leaked.forms import (
+    FENCE,
+    TOOL_TAGS,
+    Read,
+    ToolTag,
+    body_beginnings,
+    json_beginnings,
+    read_calls,
+)
+from ollm_tui.decode.stream_search import TagSearch
+from ollm_tui.decode.thinking import TextPiece
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
 
 _WORD = re.compile(r"\S")
 _VALUE = re.compile(r"[{\[]")
+
+
+class CallBody:
+    """JSON values in a row, or elements, of which only the end mark tells that they are over."""
+
+    def __init__(self, *, is_json: bool) -> None:
+        self._is_json = is_json
+        self._span = JsonSpan()
+        self._begun = False
+        self._parts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """All that was taken."""
+        return "".join(self._parts)
+
+    @property
+    def in_string(self) -> bool:
+        """Whether an end mark here would be part of an argument."""
+        return self._span.in_string
+
+    def take(self, text: str, at: int, end: int) -> int:
+        """Take what belongs to the call; less than up to ``end`` means that it is none."""
+        place = self._follow(text, at, end) if self._is_json else end
+        self._parts.append(text[at:place])
+        return place
+
+    def _follow(self, text: str, at: int, end: int) -> int:
+        while at < end:
+            if not self._begun:
+                word = _WORD.search(text, at, end)
+                if word is None:
+                    return end
+                at = word.start()
+                if word[0] not in "{[":
+                    return at
+                self._span = JsonSpan()
+                self._begun = True
+            at = self._span.feed(text, at, end)
+            self._begun = not self._span.closed
+        return at
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,159 @@ Which call a delta belongs to:
 By 3 and 4 a delta that names a tool begins a new call if it cannot continue the one found: its
 arguments begin a second object, or, without an index, it names another tool.
 
-Calls are kept until the end, so their number and what they take in memory have limits.
+Calls are kept until the end, so their number and their size in memory have limits.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from ollm_tui.decode.json_guard import dump_or_reason
-from ollm_tui.decode.limits import LimitPassed
-from ollm_tui.decode.open_call import OpenCall
-from ollm_tui.decode.tool_deltas import ToolCallDelta
-from ollm_tui.protocol.json_types import JsonMapping, JsonObject
+from ollm_tui.decode import LimitPassed
+from ollm_tui.decode.json_guard import BadJson, dump_or_reason, parse_json
+from ollm_tui.decode.json_span import JsonExtent
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolCall
+
+_OWN_KEYS = frozenset({"index", "id", "type", "function"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallDelta:
+    """One entry of a ``tool_calls`` array: a piece of a call, or a whole one.
+
+    None, like an empty text or the text "null" as id or name, leaves a value as it was.
+    ``arguments`` is a piece of JSON text, or the whole arguments as an object.
+    """
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: str | JsonObject | None = None
+    extra: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+def read_tool_call_deltas(value: JsonValue) -> list[ToolCallDelta]:
+    """Return the entries of a wire value; what is no object is passed over."""
+    entries = value if isinstance(value, list) else [value]
+    return [_read_entry(entry) for entry in entries if isinstance(entry, dict)]
+
+
+def _read_entry(entry: JsonObject) -> ToolCallDelta:
+    function = entry.get("function")
+    if not isinstance(function, dict):
+        function = {}
+    index = entry.get("index", function.get("index"))
+    return ToolCallDelta(
+        index=index if isinstance(index, int) and not isinstance(index, bool) else None,
+        id=_text_or_none(entry.get("id")),
+        name=_text_or_none(function.get("name")),
+        arguments=_read_arguments(function.get("arguments")),
+        extra={key: part for key, part in entry.items() if key not in _OWN_KEYS},
+    )
+
+
+def _text_or_none(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _read_arguments(value: JsonValue) -> str | JsonObject | None:
+    if value is None or isinstance(value, str | dict):
+        return value
+    # A list or a number is no arguments object: as text it is found damaged at the end.
+    return dump_or_reason(value)
+
+
+@dataclass(slots=True, eq=False)
+class OpenCall:
+    """What is known of a call so far; ``whole`` is set when the arguments came as an object."""
+
+    id: str | None = None
+    name: str | None = None
+    index: int | None = None
+    extra: dict[str, JsonValue] = field(default_factory=dict)
+    damaged: bool = False
+    _whole: JsonObject | None = None
+    _fragments: list[str] = field(default_factory=list)
+    _followed: int = 0
+    _extent: JsonExtent = field(default_factory=JsonExtent)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing came that a reader could call a tool call."""
+        return not (self.id or self.name or self._has_arguments)
+
+    def take(self, id_: str | None, name: str | None, delta: ToolCallDelta) -> None:
+        """Add a delta; what is set once stays."""
+        self.id = self.id or id_
+        self.name = self.name or name
+        self.index = delta.index if self.index is None else self.index
+        self.extra.update(delta.extra)
+        if isinstance(delta.arguments, dict):
+            self._take_object(delta.arguments)
+        elif delta.arguments:
+            self._fragments.append(delta.arguments)
+
+    def refuses(self, name: str | None, delta: ToolCallDelta) -> bool:
+        """Whether a delta that names a tool must be about another call than this one."""
+        if name is None or self.name is None:
+            return False
+        if delta.index is None and name != self.name:
+            return True
+        if isinstance(delta.arguments, dict):
+            return self._has_arguments
+        return (delta.arguments or "").lstrip().startswith("{") and self.looks_whole()
+
+    def looks_whole(self) -> bool:
+        """Whether the arguments so far are an object that has been closed."""
+        if self._whole is None:
+            self._extent.feed("".join(self._fragments[self._followed :]))
+            self._followed = len(self._fragments)
+        return self._whole is not None or self._extent.closed
+
+    def raw_args(self) -> str:
+        """Return the arguments as they were written, or the JSON of an object."""
+        if self._whole is None:
+            return "".join(self._fragments)
+        return dump_or_reason(self._whole) + "".join(self._fragments)
+
+    def parse(self) -> JsonObject | None:
+        """Return the arguments, ``{}`` for none, or None if they are damaged."""
+        if self.damaged:
+            return None
+        if self._whole is not None and not "".join(self._fragments).strip():
+            return self._whole
+        return parse_arguments(self.raw_args())
+
+    @property
+    def _has_arguments(self) -> bool:
+        return self._whole is not None or any(part.strip() for part in self._fragments)
+
+    def _take_object(self, arguments: JsonObject) -> None:
+        if not self._has_arguments:
+            self._whole = arguments
+        elif arguments and arguments != self._whole:
+            self._fragments.append(dump_or_reason(arguments))
+
+
+def parse_arguments(text: str) -> JsonObject | None:
+    """Return the arguments object that a model wrote, ``{}`` for none, or None if damaged.
+
+    Some gateways write the object as a JSON string that holds JSON: one such layer is taken off.
+    Repeated keys are damage: a person must not approve one value while another one is run.
+    """
+    try:
+        value = _parse_or_empty(text)
+        if isinstance(value, str):
+            value = _parse_or_empty(value)
+    except BadJson:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _parse_or_empty(text: str) -> JsonValue:
+    value = parse_json(text, unique_keys=True) if text.strip() else {}
+    return {} if value is None else value
+
 
 MAX_CALLS = 1024
 MAX_CALL_BYTES = 16 * 1024 * 1024

@@ -1,11 +1,86 @@
-"""What a picture is and how large, read from its first bytes without decoding it."""
+"""The kind, size and bytes of an image, read without decoding its pixels."""
 
+import base64
+import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from ollm_tui.decode.exif_orientation import TURNED, exif_orientation
+from ollm_tui.protocol.blocks import MediaData
+
+_HEAD: Final = 256 * 1024
+"""Characters of base64 that are decoded to read a header."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureData:
+    """Decoded only as far as it is asked for: all of it can be many megabytes."""
+
+    data: MediaData
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are; of base64 text with blanks in it about as many."""
+        if isinstance(self.data, bytes):
+            return len(self.data)
+        return max(0, len(self.data) * 3 // 4 - self.data[-2:].count("="))
+
+    def head(self) -> bytes:
+        """Give enough of the beginning for its header."""
+        return self.data if isinstance(self.data, bytes) else _decoded(self.data[:_HEAD])
+
+    def whole(self) -> bytes:
+        """Give all bytes; what is not base64 gives none."""
+        return self.data if isinstance(self.data, bytes) else _decoded(self.data)
+
+
+def picture_data(data: MediaData | None, url: str | None) -> PictureData | None:
+    """Find a picture's own bytes; None when there is only a link to it."""
+    source = data if data is not None else url
+    if isinstance(source, bytes):
+        return PictureData(source)
+    if source is not None and source[:5].lower() == "data:":
+        before, comma, body = source.partition(",")
+        return PictureData(body if comma and before.lower().endswith(";base64") else b"")
+    return None if data is None else PictureData(data)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        # The last few characters may be half of a group, and padding may be left out.
+        usable = "".join(text.split()).rstrip("=")
+        return base64.b64decode(usable[: len(usable) - (len(usable) % 4 == 1)] + "===")
+    except (binascii.Error, ValueError):
+        return b""
+
+
+TURNED: Final = frozenset({5, 6, 7, 8})
+"""Orientations that make columns of rows."""
+
+_SIGN: Final = b"Exif\0\0"
+_ORIENTATION: Final = 0x0112
+_MOST_ENTRIES: Final = 200
+
+
+def exif_orientation(data: bytes, start: int) -> int | None:
+    """Read the orientation, 1 to 8, of the Exif segment at `start`; None when it is no such."""
+    if data[start : start + len(_SIGN)] != _SIGN:
+        return None
+    tiff = start + len(_SIGN)
+    order: Literal["big", "little"] = "big" if data[tiff : tiff + 2] == b"MM" else "little"
+
+    def number(place: int, length: int) -> int:
+        return int.from_bytes(data[place : place + length], order)
+
+    directory = tiff + number(tiff + 4, 4)
+    for entry in range(min(number(directory, 2), _MOST_ENTRIES)):
+        place = directory + 2 + 12 * entry
+        if number(place, 2) == _ORIENTATION:
+            value = number(place + 8, 2)
+            return value if value in range(1, 9) else 1
+    return 1
+
 
 PictureKind: TypeAlias = Literal["png", "jpeg", "gif", "webp", "bmp"]
 
