@@ -1,11 +1,19 @@
-"""What is made of an attached file: a picture for the model's eyes, or text for the prompt."""
+"""What is made of an attached file: an image for a model with vision, or text for the prompt."""
 
 import base64
+import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeAlias, TypeVar
 
-from ollm_tui.attachments.reading import FileBytes, refusal
+import anyio
+import anyio.to_thread
+
+from ollm_tui.attachments.paths import readings
+from ollm_tui.attachments.reading import FileBytes, read_file, refusal, shown_path
 from ollm_tui.decode.images import PictureHeader, picture_data, read_header
 from ollm_tui.protocol.blocks import ImageContent
 
@@ -143,3 +151,72 @@ def _text(file: FileBytes) -> AttachedText:
     if "\0" in text:
         raise refusal(f"{file.name} is neither a picture nor text.")
     return AttachedText(file.name, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+PATIENCE_S: Final = 10.0
+"""How long a disk may take: a network folder that is gone never answers."""
+T = TypeVar("T")
+
+
+async def attach(path: Path) -> Attachment:
+    """Read a file, to be seen or to be read.
+
+    Raises:
+        AIError: BAD_REQUEST, with a sentence that says why not.
+    """
+    return await _beside(partial(_attach, path), path)
+
+
+async def attach_picture(path: Path) -> AttachedPicture:
+    """Read a file that must be a picture.
+
+    Raises:
+        AIError: BAD_REQUEST, with a sentence that says why not.
+    """
+    return await _beside(partial(_attach_picture, path), path)
+
+
+async def existing(text: str) -> Sequence[Path]:
+    """Give the files that a text names, in the first reading of which all exist; often none."""
+    return await _beside(partial(_existing, text), Path(text[:40]))
+
+
+async def named(text: str) -> Sequence[Path]:
+    """Give the files that a person names; where none exists, what was most likely meant.
+
+    Raises:
+        AIError: BAD_REQUEST for what is no path.
+    """
+    found = await existing(text)
+    if found:
+        return found
+    ways = list(readings(text))
+    if not ways:
+        raise refusal(f"{shown_path(Path(text[:40]))} is not a path.")
+    return ways[-1]
+
+
+def _attach(path: Path) -> Attachment:
+    return attachment_of(read_file(path, MOST_PICTURE_BYTES))
+
+
+def _attach_picture(path: Path) -> AttachedPicture:
+    return picture_of(read_file(path, MOST_PICTURE_BYTES))
+
+
+def _existing(text: str) -> tuple[Path, ...]:
+    for paths in readings(text):
+        if all(os.path.lexists(path) for path in paths):
+            return paths
+    return ()
+
+
+async def _beside(work: Callable[[], T], path: Path) -> T:
+    try:
+        with anyio.fail_after(PATIENCE_S):
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    except TimeoutError:
+        raise refusal(
+            f"{shown_path(path)} could not be read within {PATIENCE_S:g} s.",
+            "The disk or the network behind it does not answer.",
+        ) from None

@@ -17,12 +17,14 @@ from anyio.abc import ObjectSendStream
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import ChatParts, Emit, Ending, Keeping, PromptRun
+from ollm_tui.chat.prompt_run import Ending, Keeping, PromptRun
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.config.foreign import foreign_code, without_secrets
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
+from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ChatJournal

@@ -32,17 +32,17 @@ class ContextGuard:
         """Windows that a person set, by model address or name."""
         self.state: ContextState | None = None
 
-    async def check(self, request: Request, found: ResolvedModel) -> Verdict:
+    async def check(self, request: Request, resolved: ResolvedModel) -> Verdict:
         """Count a request and hold it against the window; never fails."""
-        provider = None if found.is_silent else found.provider
+        provider = None if resolved.is_silent else resolved.provider
         counted = await self._counter.count(request, provider)
-        window = self.window_of(request, found)
+        window = self.window_of(request, resolved)
         self.state = ContextState(
             counted=counted,
             window=window,
             verdict=check(counted, window),
             base=CountedPrompt(
-                model=str(found.ref),
+                model=str(resolved.ref),
                 count=counted,
                 estimate=self._counter.estimate(request).uncorrected,
             ),
@@ -58,13 +58,13 @@ class ContextGuard:
             return self._counter.estimate(request).tokens
         return self._counter.recount(request, base.count, base.estimate)
 
-    def window_of(self, request: Request, found: ResolvedModel) -> Window:
+    def window_of(self, request: Request, resolved: ResolvedModel) -> Window:
         """Give the window that will hold the request."""
-        asked = request.options.num_ctx if isinstance(found.provider, SupportsWindow) else None
+        num_ctx = request.options.num_ctx if isinstance(resolved.provider, SupportsWindow) else None
         return choose_window(
-            settings=self._windows.get(str(found.ref)) or self._windows.get(found.ref.model),
-            num_ctx=asked,
-            engine=found.info.context if found.info else None,
+            settings=self._windows.get(str(resolved.ref)) or self._windows.get(resolved.ref.model),
+            num_ctx=num_ctx,
+            engine=resolved.info.context if resolved.info else None,
         )
 
     def learn(self, usage: Usage | None) -> None:

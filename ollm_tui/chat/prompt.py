@@ -15,9 +15,7 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
-from ollm_tui.protocol.tools import ToolCall
-
-STOPPED = "Stopped by the user."
+from ollm_tui.protocol.tools import STOPPED, ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

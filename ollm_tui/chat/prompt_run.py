@@ -5,8 +5,8 @@ one request; a turn that asked for tools is followed by another, up to the limit
 it, the history then holds every message that came and one result for every call.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -14,54 +14,28 @@ import anyio
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.limits import ChatLimits
+from ollm_tui.chat.model_support import count_pictures, require_words
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, no_result
 from ollm_tui.chat.request import RequestMaker
 from ollm_tui.chat.saving import FINISH_S, Saving
-from ollm_tui.chat.sight import Sight, count_pictures, require_words
-from ollm_tui.chat.tool_loop import NothingOffered, OffersTools, ToolOffer, ToolRound
-from ollm_tui.chat.tool_mode import ToolModes
-from ollm_tui.chat.turn import Sleep, Turn
-from ollm_tui.config.foreign import Redact
+from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
+from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import ThinkingContent
+from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.provider_events import End
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.router import ResolvedModel, Router
-from ollm_tui.tokens.count import TokenCounter
-from ollm_tui.tokens.encodings import Encodings
+from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tokens.limits import exceeded
 
 CUT_CALL = "Not run: the answer was cut before its end, so the call may not be whole."
 TOLD_IN_TEXT = "The tools are described to the model in text instead."
 T = TypeVar("T")
-Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
 Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatParts:
-    """What a chat works with; all but the router has a default."""
-
-    router: Router
-    tools: OffersTools | None = None
-    modes: ToolModes = field(default_factory=ToolModes)
-    limits: ChatLimits = field(default_factory=ChatLimits)
-    encodings: Encodings = field(default_factory=Encodings)
-    """Tokenizers, shared by all chats."""
-    counter: TokenCounter | None = None
-    """Counts for all chats, so that all figures come from one place; None gives each its own."""
-    windows: Mapping[str, int] = field(default_factory=dict)
-    """Context windows that a person set, by model address or name."""
-    sight: Sight = field(default_factory=Sight)
-    """What is known of models' eyes; may be shared by all chats."""
-    sleep: Sleep = anyio.sleep
-    """Waits before a retry."""
-    redact: Redact = str
-    """Takes secrets out of what adapters say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,69 +79,75 @@ class PromptRun:
         )
 
     async def _turns(self, emit: Emit) -> Ending:
-        found = await self._resolve()
-        if found is None:
+        resolved = await self._resolve()
+        if resolved is None:
             return chat_events.Finish(reason="abort")
-        found = await self._unless_stopped(partial(self._parts.router.informed, found))
-        if found is None:
+        resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
+        if resolved is None:
             return chat_events.Finish(reason="abort")
-        maker = RequestMaker(self._parts, self._conversation, self._options, self._signal, found)
-        if not await self._look_at_pictures(found, maker, emit):
+        maker = RequestMaker(self._parts, self._conversation, self._options, self._signal, resolved)
+        if not await self._look_at_pictures(resolved, maker, emit):
             return chat_events.Finish(reason="abort")
         most = self._options.max_turns or self._parts.limits.max_turns
         for number in range(1, most + 1):
-            ending = await self._turn(found, maker, number, emit)
+            ending = await self._turn(resolved, maker, number, emit)
             if ending is not None:
                 return ending
             await emit(chat_events.TurnComplete(turn_number=number))
         return chat_events.Finish(reason="max_turns", turn=most)
 
     async def _look_at_pictures(
-        self, found: ResolvedModel, maker: RequestMaker, emit: Emit
+        self, resolved: ResolvedModel, maker: RequestMaker, emit: Emit
     ) -> bool:
         """Leave pictures out, and say so, for a model that reads only text; False when stopped."""
-        talk = self._conversation
-        count = 0 if talk.drops_attachments else count_pictures(talk.messages, talk.turns_left_out)
+        count = self._count_pictures()
         if not count:
             return True
-        is_blind = await self._unless_stopped(partial(self._parts.sight.reads_only_text, found))
-        if is_blind:
-            await self._leave_pictures_out(found, maker, count, emit)
-        return is_blind is not None
+        is_text_only = await self._unless_stopped(
+            partial(self._parts.vision.is_text_only, resolved)
+        )
+        if is_text_only:
+            await self._leave_pictures_out(resolved, maker, count, emit)
+        return is_text_only is not None
+
+    def _count_pictures(self) -> int:
+        conversation = self._conversation
+        if conversation.drops_attachments:
+            return 0
+        return count_pictures(conversation.messages, conversation.turns_left_out)
 
     async def _leave_pictures_out(
-        self, found: ResolvedModel, maker: RequestMaker, count: int, emit: Emit
+        self, resolved: ResolvedModel, maker: RequestMaker, count: int, emit: Emit
     ) -> None:
-        require_words(self._conversation.messages, found.ref.model)
+        require_words(self._conversation.messages, resolved.ref.model)
         maker.sends_pictures = False
-        await emit(chat_events.PicturesLeftOut(count=count, model=found.ref.model))
+        await emit(chat_events.PicturesLeftOut(count=count, model=resolved.ref.model))
 
     async def _gives_up_pictures(
         self,
-        found: ResolvedModel,
+        resolved: ResolvedModel,
         maker: RequestMaker,
         failed: Turn,
         error: AIError,
         emit: Emit,
     ) -> bool:
         """Whether the server refused the pictures, so that the same is asked again without them."""
-        talk = self._conversation
-        count = count_pictures(talk.messages, talk.turns_left_out)
-        if not count or talk.drops_attachments or not maker.sends_pictures:
+        count = self._count_pictures()
+        if not count or not maker.sends_pictures:
             return False
-        if failed.partial() is not None or not self._parts.sight.learn_from(found.ref, error):
+        if failed.partial() is not None or not self._parts.vision.learn_from(resolved.ref, error):
             return False
-        await self._leave_pictures_out(found, maker, count, emit)
+        await self._leave_pictures_out(resolved, maker, count, emit)
         return True
 
     async def _turn(
-        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
     ) -> Ending | None:
         """Ask once and run what was asked for; None when another turn has to follow."""
-        blocked = await self._blocked(found, maker, number, emit)
+        blocked = await self._blocked(resolved, maker, number, emit)
         if blocked is not None:
             return blocked
-        turn, end = await self._ask(found, maker, number, emit)
+        turn, end = await self._ask(resolved, maker, number, emit)
         while isinstance(end, provider_events.ErrorEvent):
             if maker.gives_up_native_tools(end.error, turn):
                 await emit(
@@ -175,11 +155,11 @@ class PromptRun:
                         attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
                     )
                 )
-            elif not await self._gives_up_pictures(found, maker, turn, end.error, emit):
+            elif not await self._gives_up_pictures(resolved, maker, turn, end.error, emit):
                 break
-            turn, end = await self._ask(found, maker, number, emit)
+            turn, end = await self._ask(resolved, maker, number, emit)
         if isinstance(end, provider_events.ErrorEvent):
-            end.error.provider = end.error.provider or found.ref.provider
+            end.error.provider = end.error.provider or resolved.ref.provider
             return chat_events.ErrorEvent(error=end.error, turn=number)
         if end.reason == "abort":
             return chat_events.Finish(reason="abort", turn=number)
@@ -226,11 +206,11 @@ class PromptRun:
         )
 
     async def _blocked(
-        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
     ) -> Ending | None:
         """Warn when the request nears the window; give the error when it passes it."""
         request = maker.request()
-        verdict = await self._unless_stopped(partial(self._guard.check, request, found))
+        verdict = await self._unless_stopped(partial(self._guard.check, request, resolved))
         if verdict is None:
             return chat_events.Finish(reason="abort", turn=number)
         self._conversation.counted = self._guard.state.base if self._guard.state else None
@@ -251,11 +231,11 @@ class PromptRun:
                 return None
 
     async def _ask(
-        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
     ) -> tuple[Turn, End]:
         growing = self._saving.growing()
         turn = Turn(
-            found.provider,
+            resolved.provider,
             maker.request(),
             number=number,
             next_block=self._conversation.next_block,
@@ -323,10 +303,10 @@ class PromptRun:
         ref, router = ModelRef.parse(model), self._parts.router
         # An address was chosen and shown: `local://` does not mean whoever else has it any more.
         look = partial(router.resolve, model) if ref is None else partial(router.at, ref)
-        found = await self._unless_stopped(look)
-        if found is not None and self._options.model is None:
-            self._conversation.model = str(found.ref)
-        return found
+        resolved = await self._unless_stopped(look)
+        if resolved is not None and self._options.model is None:
+            self._conversation.model = str(resolved.ref)
+        return resolved
 
     async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
         """Do something that the signal may cut short; None when it did."""

@@ -1,13 +1,14 @@
 """`RequestMaker`: the next request of a prompt, and how its answer must be read."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
-from ollm_tui.chat.reader import AnswerReader, PlainReader
-from ollm_tui.chat.readers import LeakedCallReader, ReActReader
+from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, PlainReader, ReActReader
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer
+from ollm_tui.chat.turn import Turn
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.models.thinking import ThinkingSupport, resolve_thinking
 from ollm_tui.protocol.errors import AIError
@@ -20,11 +21,6 @@ from ollm_tui.protocol.thinking import ShouldThink
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tools.arguments import find_faults
 from ollm_tui.tools.runner import not_offered
-
-if TYPE_CHECKING:
-    from ollm_tui.chat.conversation import Conversation
-    from ollm_tui.chat.prompt_run import ChatParts
-    from ollm_tui.chat.turn import Turn
 
 
 def declared_thinking(info: ModelInfo | None) -> ThinkingSupport | None:
@@ -58,17 +54,17 @@ class RequestMaker:
 
     def __init__(
         self,
-        parts: "ChatParts",
-        conversation: "Conversation",
+        parts: ChatParts,
+        conversation: Conversation,
         options: ChatOptions,
         signal: AbortSignal,
-        found: ResolvedModel,
+        resolved: ResolvedModel,
     ) -> None:
         self._parts = parts
         self._conversation = conversation
         self._options = options
         self._signal = signal
-        self._found = found
+        self._resolved = resolved
         self.sends_pictures = True
         """Whether pictures go along; not to a model that is known to read only text."""
         names = conversation.tools if options.tools is None else options.tools
@@ -85,7 +81,7 @@ class RequestMaker:
     @property
     def mode(self) -> str:
         """How this model gets its tools now."""
-        return self._parts.modes.mode_of(self._found.ref, self._found.info)
+        return self._parts.modes.mode_of(self._resolved.ref, self._resolved.info)
 
     @property
     def _as_text(self) -> bool:
@@ -117,19 +113,19 @@ class RequestMaker:
     def _native_request(
         self, wish: ShouldThink | None, stand_in: tuple[Message, ...] = ()
     ) -> Request:
-        talk, options = self._conversation, self._options
+        conversation, options = self._conversation, self._options
         messages = messages_to_send(
-            talk.messages,
-            turns_left_out=talk.turns_left_out,
-            attachments=not talk.drops_attachments,
+            conversation.messages,
+            turns_left_out=conversation.turns_left_out,
+            attachments=not conversation.drops_attachments,
             pictures=self.sends_pictures,
         )
         return Request(
-            model=self._found.ref.model,
+            model=self._resolved.ref.model,
             messages=messages or stand_in,
-            system_prompt=options.system_prompt or talk.system_prompt,
+            system_prompt=options.system_prompt or conversation.system_prompt,
             tools=self.offer.schemas,
-            options=merged_options(talk.options, options.options),
+            options=merged_options(conversation.options, options.options),
             should_think=wish,
             signal=self._signal,
         )
@@ -143,7 +139,7 @@ class RequestMaker:
         wish = self._options.should_think
         if wish is None:
             wish = self._conversation.should_think
-        support = declared_thinking(self._found.info)
+        support = declared_thinking(self._resolved.info)
         if wish is not None and support is not None:
             resolve_thinking(wish, support)
         return wish
@@ -160,8 +156,8 @@ class RequestMaker:
         schema = next((one for one in self.offer.schemas if one.name == name), None)
         return schema is not None and not find_faults(schema, args)
 
-    def gives_up_native_tools(self, error: AIError, turn: "Turn") -> bool:
+    def gives_up_native_tools(self, error: AIError, turn: Turn) -> bool:
         """Whether the server refused native tools, so that the same is asked again as text."""
         if not self.offers_tools or self.mode != "native" or turn.partial() is not None:
             return False
-        return self._parts.modes.learn_from(self._found.ref, error)
+        return self._parts.modes.learn_from(self._resolved.ref, error)

@@ -6,20 +6,18 @@ its siblings; a stop or a cancellation ends them all, and each that had not ende
 that says so.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import anyio
 
-from ollm_tui.chat.prompt import STOPPED
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import STOPPED, ToolCall, ToolResult, ToolSchema
 from ollm_tui.providers.single_error import single_error
-
-Emit = Callable[[chat_events.ChatEvent], Awaitable[None]]
 
 
 class ToolOffer(Protocol):

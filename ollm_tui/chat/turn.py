@@ -4,30 +4,121 @@ States: asking -> answering -> ended, and back from asking to asking for a retry
 once, with the provider's `Finish` or `ErrorEvent`; a provider that stops without one has broken
 its contract and ends it as STREAM_INCOMPLETE. Whatever arrived is in `partial()` at every moment,
 also after a cancellation.
+
+A provider that cannot stream is asked for its whole answer, which comes as a stream of few events.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+import base64
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from random import random
 from typing import TypeAlias
 
 import anyio
 
-from ollm_tui.chat.reader import AnswerReader, AnswerStart, PlainReader
-from ollm_tui.chat.retries import wait_before
+from ollm_tui.chat.readers import AnswerReader, AnswerStart, PlainReader
 from ollm_tui.chat.saving import GrowingMessage
-from ollm_tui.chat.whole_answer import cannot_stream, whole_answer
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol import chat_events, provider_events
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    ImageContent,
+    MediaData,
+    TextContent,
+    ThinkingContent,
+    VideoContent,
+)
+from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter
-from ollm_tui.protocol.provider_events import End, ErrorEvent, Finish, LeftOut, ProviderEvent
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.provider_events import (
+    End,
+    ErrorEvent,
+    Finish,
+    LeftOut,
+    MediaDelta,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEvent,
+)
+from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.tools import ToolCall
 
-Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
+MOST_RETRIES = 2
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 60.0
+"""A server that wants to be left alone for longer is for the person to ask again."""
+_CONNECTION_FAULTS = frozenset({"refused", "connect_timeout", "dns", "closed"})
+
+
+def wait_before(retry: int, error: AIError, jitter: Callable[[], float] = random) -> float | None:
+    """Give the seconds until retry number `retry`, None where the failure stands.
+
+    Only what may have gone by comes back: a connection that failed, or a status that says so. The
+    server's own wish for the time counts; else it doubles, spread so that clients part.
+    """
+    if retry > MOST_RETRIES or not error.retryable:
+        return None
+    if error.status is None and error.details.get("fault") not in _CONNECTION_FAULTS:
+        return None
+    wished = error.details.get("retry_after_s")
+    if isinstance(wished, int | float):
+        return float(wished) if wished <= LONGEST_WAIT_S else None
+    return round(FIRST_WAIT_S * 2.0 ** (retry - 1) * (0.75 + jitter() / 2), 1)
+
+
+def cannot_stream(adapter: ProviderAdapter, error: AIError) -> bool:
+    """Whether this is the error of a provider that gives whole answers only."""
+    return adapter.streaming_format == "none" and error.code == ErrorCode.UNSUPPORTED_FEATURE
+
+
+@asynccontextmanager
+async def whole_answer(
+    adapter: ProviderAdapter, request: Request
+) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+    """Ask without streaming; a failure is the one closing event, as in a stream."""
+    yield _events(adapter, request)
+
+
+async def _events(adapter: ProviderAdapter, request: Request) -> AsyncIterator[ProviderEvent]:
+    try:
+        response = await adapter.invoke(replace(request, stream=False))
+    except AIError as error:
+        aborted = error.code == ErrorCode.ABORTED
+        yield Finish("abort") if aborted else ErrorEvent(error)
+        return
+    assert isinstance(response, Response)
+    for block in response.content:
+        match block:
+            case TextContent(text=text):
+                yield TextDelta(text)
+            case ThinkingContent(text=text, signature=signature, signer=signer, sealed=sealed):
+                yield ThinkingDelta(text, signature=signature, signer=signer, sealed=sealed)
+            case ImageContent(data=data) | AudioContent(data=data) | VideoContent(data=data):
+                yield MediaDelta(modality=block.type, data=_raw(data))
+            case _:
+                yield MediaDelta(modality=block.type, data=b"")  # so that it is spoken of
+    for call in response.tool_calls:
+        yield ToolCallEvent(call)
+    reason = response.finish_reason or ("tool_calls" if response.tool_calls else "stop")
+    yield Finish(reason, response.usage)
+
+
+def _raw(data: MediaData | None) -> bytes:
+    """Give the bytes of media; none of what is only linked to, or is no base64."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return base64.b64decode((data or "").rpartition(",")[2], validate=True)
+    except ValueError:
+        return b""
+
+
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ollm_tui.attachments.attach import attach_picture
-from ollm_tui.attachments.attachment import AttachedPicture
+from ollm_tui.attachments.attachment import AttachedPicture, attach_picture
 from ollm_tui.attachments.paths import as_path
 from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES
 from ollm_tui.cli.output import Output, UsageError

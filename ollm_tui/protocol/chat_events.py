@@ -5,6 +5,7 @@ history afterwards misses nothing. `turn` counts from 1; `block` names the part 
 that a delta belongs to and is unique in the conversation.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -168,3 +169,6 @@ ChatEvent: TypeAlias = (
     | Finish
     | ErrorEvent
 )
+
+Emit: TypeAlias = Callable[[ChatEvent], Awaitable[None]]
+"""Takes the events of a prompt as they come; waits while the reader is slow."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
@@ -32,6 +32,9 @@ class ToolCall:
     extra: Mapping[str, JsonValue] = field(default_factory=dict)
     """A provider's own keys (signatures); they go back unchanged."""
 
+
+STOPPED: Final = "Stopped by the user."
+"""The content of the result of a stopped call."""
 
 ToolOutcome: TypeAlias = Literal["done", "failed", "denied", "stopped"]
 """How a call ended; the tool gave the result of those that are done or failed."""

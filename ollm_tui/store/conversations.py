@@ -21,7 +21,6 @@ from ollm_tui.store import statements
 from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.branches import Branch, ChatNews, ChatWatch, branches
 from ollm_tui.store.database import Database
-from ollm_tui.store.ids import new_id
 from ollm_tui.store.instances import Instances
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.migrate import Migration
@@ -32,6 +31,7 @@ from ollm_tui.store.rows import (
     MessageRow,
     StoredConversation,
     column,
+    new_id,
 )
 
 logger = logging.getLogger(__name__)

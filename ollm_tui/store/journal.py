@@ -7,7 +7,6 @@ from typing import Protocol
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.store.branches import ChatWatch
-from ollm_tui.store.ids import new_id
 from ollm_tui.store.rows import (
     ConversationSettings,
     Deleted,
@@ -16,6 +15,7 @@ from ollm_tui.store.rows import (
     MessageState,
     StoredConversation,
     ended_state,
+    new_id,
 )
 
 

@@ -1,6 +1,8 @@
 """What a chat is in the database: the vocabulary as columns and back; pure."""
 
 import json
+import secrets
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -15,6 +17,17 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
 from ollm_tui.store.branches import Branch, ChatState, branches
+
+_RANDOM_BITS = 74
+
+
+def new_id(now_ms: int) -> str:
+    """Make a UUID of version 7 (RFC 9562): milliseconds first, then chance."""
+    chance = secrets.randbits(_RANDOM_BITS)
+    high, low = chance >> 62, chance & ((1 << 62) - 1)
+    number = (now_ms & ((1 << 48) - 1)) << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low
+    return str(uuid.UUID(int=number))
+
 
 MessageState: TypeAlias = Literal["complete", "streaming", "interrupted", "stopped", "failed"]
 Deleted: TypeAlias = Literal["here", "elsewhere"]

@@ -1,30 +1,123 @@
-"""The tools of one prompt, and one call from wish to result.
+"""The tools there are, which of them a prompt offers, and one call from request to result.
 
-States: offered -> checked -> allowed -> running -> ended. Whatever goes wrong on the way ends the
-call with a result that says so; only a cancellation of the caller goes through, and it leaves the
-call ended as stopped. No id is ever run a second time.
+States of a call: offered -> checked -> allowed -> running -> ended. Whatever goes wrong on the way
+ends the call with a result that says so; only a cancellation of the caller goes through, and it
+leaves the call ended as stopped. No id is ever run a second time.
 """
 
 import copy
 import difflib
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import anyio
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import without_private_keys
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Approver, Tool
-from ollm_tui.protocol.tools import ToolCall, ToolOutput, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import (
+    STOPPED,
+    Approval,
+    ToolCall,
+    ToolEffect,
+    ToolOutput,
+    ToolResult,
+    ToolSchema,
+)
 from ollm_tui.tools.arguments import find_faults
-from ollm_tui.tools.failure import ToolFailure
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.result_text import MOST_BYTES, keep_ends, repair
+from ollm_tui.tools.define import EVERY_TOOL, ToolFailure, is_tool_name
 
-STOPPED = "Stopped by the user."
+MOST_BYTES = 256 * 1024
+_UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def repair(text: str) -> str:
+    """Replace what JSON, SQLite or UTF-8 cannot carry: NUL and lone surrogates."""
+    return _UNSENDABLE.sub("\ufffd", text)
+
+
+def keep_ends(text: str, most_bytes: int = MOST_BYTES) -> str:
+    """Keep the beginning and the end of a long text and count what is left out between them."""
+    if len(text) <= most_bytes // 4:
+        return text
+    data = text.encode()
+    if len(data) <= most_bytes:
+        return text
+    tail_bytes = most_bytes // 4
+    head = data[: most_bytes - tail_bytes].decode(errors="ignore")
+    tail = data[len(data) - tail_bytes :].decode(errors="ignore")
+    left_out = len(data) - len(head.encode()) - len(tail.encode())
+    return f"{head}\n[... {counted(left_out, 'byte')} left out here ...]\n{tail}"
+
+
+_EFFECTS: Mapping[ToolEffect, str] = MappingProxyType(
+    {
+        "write": "change files",
+        "run": "run programs",
+        "network": "use the network",
+    }
+)
+
+
+class ReadOnly:
+    """Allows what only reads; refuses the rest and says what it would have done."""
+
+    async def approve(self, call: ToolCall, tool: Tool) -> Approval:
+        """Answer at once, by the tool's effect."""
+        if tool.effect == "read":
+            return Approval(allowed=True)
+        would = _EFFECTS.get(tool.effect, tool.effect)
+        return Approval(
+            allowed=False,
+            reason=f"{call.name} could {would}, and only tools that read are allowed here.",
+        )
+
+
+class ToolRegistry:
+    """Keeps tools in the order they came; a later one never takes an earlier one's name."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool.
+
+        Raises:
+            ValueError: the name is taken, but for its case, or no backend would take it.
+        """
+        name = tool.schema.name
+        if name.casefold() == EVERY_TOOL:
+            raise ValueError(f"{name!r} cannot name a tool: it stands for every tool")
+        if not is_tool_name(name):
+            raise ValueError(
+                f"{name!r} cannot name a tool: use 1 to 64 letters, digits, _ and -, no digit first"
+            )
+        # Models mix up names that differ in case only, and an approval would mean the wrong one.
+        if any(known.casefold() == name.casefold() for known in self._tools):
+            raise ValueError(f"there is a tool named {name} already")
+        self._tools[name] = tool
+
+    def get(self, name: str) -> Tool | None:
+        """Give the tool of exactly this name."""
+        return self._tools.get(name)
+
+    def list(self) -> tuple[Tool, ...]:
+        """Give every tool."""
+        return tuple(self._tools.values())
+
+    def named(self, names: Collection[str]) -> tuple[Tool, ...]:
+        """Give the tools of these names, in the order they came; unknown names are left out."""
+        return tuple(tool for name, tool in self._tools.items() if name in names)
+
+
 NOT_ALLOWED = "Not run: it was not allowed."
 
 _Interruption: TypeAlias = Literal["denied", "stopped"] | None

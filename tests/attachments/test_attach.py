@@ -8,12 +8,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.attachments import attach as attaching
-from ollm_tui.attachments.attach import attach, attach_picture, existing, named
+from ollm_tui.attachments import attachment as attaching
 from ollm_tui.attachments.attachment import (
     MOST_TEXT_BYTES,
     AttachedPicture,
     AttachedText,
+    attach,
+    attach_picture,
+    existing,
+    named,
     picture_of,
 )
 from ollm_tui.attachments.reading import FileBytes

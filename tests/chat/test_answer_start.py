@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.chat.reader import AnswerStart
+from ollm_tui.chat.readers import AnswerStart
 from ollm_tui.protocol.provider_events import TextDelta, ThinkingDelta
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ollm_tui.chat.reader import AnswerReader, PlainReader
-from ollm_tui.chat.readers import LeakedCallReader, ReActReader
+from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, PlainReader, ReActReader
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import (
     End,

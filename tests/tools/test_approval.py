@@ -1,7 +1,7 @@
 import pytest
 
 from ollm_tui.protocol.tools import Approval, ToolEffect
-from ollm_tui.tools.approval import ReadOnly
+from ollm_tui.tools.runner import ReadOnly
 from tests.support.tools import ScriptedTool, tool_call
 
 

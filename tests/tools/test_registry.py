@@ -1,6 +1,6 @@
 import pytest
 
-from ollm_tui.tools.registry import ToolRegistry
+from ollm_tui.tools.runner import ToolRegistry
 from tests.support.tools import ScriptedTool
 
 

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Tool
-from ollm_tui.protocol.tools import Approval, ToolCall, ToolOutput, ToolResult
-from ollm_tui.tools.define import tool
-from ollm_tui.tools.failure import ToolFailure
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import STOPPED, ToolRunner
+from ollm_tui.protocol.tools import STOPPED, Approval, ToolCall, ToolOutput, ToolResult
+from ollm_tui.tools.define import ToolFailure, tool
+from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from tests.support.strategies import JSON_OBJECTS
 from tests.support.tools import AllowAll, ScriptedTool, runner_for, tool_call
 

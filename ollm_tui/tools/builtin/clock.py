@@ -4,8 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
-from ollm_tui.tools.define import FunctionTool, tool
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
 
 def _now_in_utc() -> datetime:

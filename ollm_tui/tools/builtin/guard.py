@@ -25,9 +25,8 @@ from ollm_tui.decode.redact import (
     overlapping,
     without_private_keys,
 )
-from ollm_tui.tools.builtin.secret_places import words
-from ollm_tui.tools.builtin.secrets import is_secret_at, original_names
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.builtin.secrets import is_secret_at, original_names, words
+from ollm_tui.tools.define import ToolFailure
 
 KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
 _KNOWN_PLACES: Final = words(

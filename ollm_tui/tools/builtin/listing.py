@@ -8,8 +8,7 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, shown_path
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.builtin.secrets import is_hidden
-from ollm_tui.tools.define import FunctionTool, tool
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
 MOST_ENTRIES = 500
 MOST_SEEN = 20_000

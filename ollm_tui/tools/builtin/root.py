@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, shown_path
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.define import ToolFailure
 
 LONGEST_PATH = 4096
 MOST_LINKS = 40

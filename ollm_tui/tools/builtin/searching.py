@@ -1,14 +1,17 @@
-"""Searching in files.
+"""Searching in files, which are found by descriptors and never through links.
 
 Text is searched for as it is. A pattern runs in the `regex` engine, which gives up after a time
 and lets other threads run meanwhile, so a pattern that explodes costs its own call and nothing
 else; the standard library's `re` can do neither.
 """
 
+import fnmatch
 import math
+import os
 import re
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +21,67 @@ from anyio import from_thread
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
-from ollm_tui.tools.builtin.lines import MORE_BYTES, chunks_of
-from ollm_tui.tools.builtin.reading import is_binary
-from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
-from ollm_tui.tools.builtin.tree import Found, files_below, fits
-from ollm_tui.tools.define import FunctionTool, tool
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.builtin.reading import MORE_BYTES, chunks_of, is_binary
+from ollm_tui.tools.builtin.root import Resolved, open_child, resolve_in_root
+from ollm_tui.tools.builtin.secrets import is_hidden
+from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
+
+DEEPEST = 32
+PASSED_OVER = frozenset({"node_modules", "__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An open file; closed when the next one is asked for."""
+
+    fd: int
+    names: tuple[str, ...]
+
+
+def files_below(folder: Resolved) -> Generator[Found, None, None]:
+    """Give the files in a folder and its subfolders, but for hidden and secret ones."""
+    yield from _files(folder.fd, folder.names, DEEPEST, folder.watch)
+
+
+def fits(names: Sequence[str], glob: str) -> bool:
+    """Tell whether a path fits a glob; without a slash in it the glob is for the name alone."""
+    if "/" not in glob:
+        return fnmatch.fnmatchcase(names[-1], glob)
+    path = "/".join(names)
+    pattern = glob.removeprefix("./")
+    return any(fnmatch.fnmatchcase(path, form) for form in (pattern, pattern.replace("**/", "")))
+
+
+def _files(
+    folder_fd: int, names: tuple[str, ...], depth: int, watch: Watch
+) -> Generator[Found, None, None]:
+    folder = os.fstat(folder_fd)
+    for name in _names(folder_fd):
+        below = (*names, name)
+        if is_hidden(name) or name in PASSED_OVER:
+            continue
+        try:
+            fd, status = open_child(folder_fd, name)
+        except OSError:
+            continue
+        try:
+            if not watch.may_open(below, status, folder):
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                if depth > 0:
+                    yield from _files(fd, below, depth - 1, watch)
+            else:
+                yield Found(fd, below)
+        finally:
+            os.close(fd)
+
+
+def _names(folder_fd: int) -> list[str]:
+    try:
+        return sorted(os.listdir(folder_fd))
+    except OSError:
+        return []
+
 
 MOST_MATCHES = 200
 MOST_FILE_BYTES = 2 * 1024 * 1024

@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.attachments.attach import attach, attach_picture, existing, named
-from ollm_tui.attachments.attachment import AttachedPicture, AttachedText
+from ollm_tui.attachments.attachment import (
+    AttachedPicture,
+    AttachedText,
+    attach,
+    attach_picture,
+    existing,
+    named,
+)
 from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal, shown_path
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.composer.attachment_lines import attachment_line

@@ -1,11 +1,20 @@
-"""Whether a model sees pictures, and what is done where it is known to read only text."""
+"""What is known of a model's abilities: whether it has vision, and how it is given its tools.
 
-from collections.abc import Sequence
-from typing import Final
+Both start from the model's listing, and a server that refuses images or tools settles the matter
+for that model.
+
+A model whose listing says that it lacks tool use gets its tools described in text (ReAct); one of
+which nothing is known is tried natively. What a person has set takes precedence over either.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
 
 import anyio
 
 from ollm_tui.chat.prompt import newest_turns
+from ollm_tui.decode.json_fields import strings
+from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.blocks import AudioContent, ImageContent, VideoContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -13,34 +22,35 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import SupportsList, SupportsShow
 from ollm_tui.providers.foreign import list_models, show_model
 from ollm_tui.providers.router import ResolvedModel, same_model
+from ollm_tui.providers.tool_refusal import refuses_tools
 
 PATIENCE_S: Final = 2.0
 """What a silent server may cost before the picture is sent all the same."""
 
 
-class Sight:
+class VisionSupport:
     """Knows what servers said of their models' eyes; each model is asked about once."""
 
     def __init__(self) -> None:
         self._told: dict[str, bool | None] = {}
         self._refused: set[str] = set()
 
-    async def reads_only_text(self, found: ResolvedModel) -> bool:
+    async def is_text_only(self, resolved: ResolvedModel) -> bool:
         """Whether a model is known not to see; an unknown one may.
 
         A server that has not said is asked, once, and not waited for long.
         """
-        known = self.known(found)
-        if known is None and str(found.ref) not in self._told:
-            known = self._told[str(found.ref)] = await _ask(found)
+        known = self.known(resolved)
+        if known is None and str(resolved.ref) not in self._told:
+            known = self._told[str(resolved.ref)] = await _ask(resolved)
         return known or False
 
-    def known(self, found: ResolvedModel) -> bool | None:
+    def known(self, resolved: ResolvedModel) -> bool | None:
         """Tell the same from what is known by now; None when nothing is."""
-        address = str(found.ref)
+        address = str(resolved.ref)
         if address in self._refused:
             return True
-        said = _only_text(found.info)
+        said = _only_text(resolved.info)
         return self._told.get(address) if said is None else said
 
     def learn_from(self, ref: ModelRef, error: AIError) -> bool:
@@ -54,8 +64,8 @@ class Sight:
         return True
 
 
-async def _ask(found: ResolvedModel) -> bool | None:
-    provider, name = found.provider, found.ref.model
+async def _ask(resolved: ResolvedModel) -> bool | None:
+    provider, name = resolved.provider, resolved.ref.model
     with anyio.move_on_after(PATIENCE_S):
         try:
             if isinstance(provider, SupportsShow):
@@ -91,10 +101,57 @@ def require_words(history: Sequence[Message], model: str) -> None:
     Raises:
         AIError: UNSUPPORTED_MODALITY when nothing of it would be left.
     """
-    asked = next(m for m in reversed(history) if m.role == "user")
-    if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in asked.content):
+    num_ctx = next(m for m in reversed(history) if m.role == "user")
+    if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in num_ctx.content):
         raise AIError(
             ErrorCode.UNSUPPORTED_MODALITY,
             f"{model} accepts text only, and the message has only a picture.",
             hint="Add some text, or choose a model with vision.",
         )
+
+
+ToolMode: TypeAlias = Literal["native", "react"]
+
+
+class ToolModes:
+    """Verdicts by model address."""
+
+    def __init__(
+        self,
+        *,
+        chosen: Mapping[str, ToolMode] | None = None,
+        learned: Mapping[str, ToolMode] | None = None,
+        remember: Callable[[str, ToolMode], object] | None = None,
+    ) -> None:
+        self._chosen = dict(chosen or {})
+        self._learned = dict(learned or {})
+        self._remember = remember
+
+    def mode_of(self, ref: ModelRef, info: ModelInfo | None) -> ToolMode:
+        """Choose for one model."""
+        address = str(ref)
+        said = self._chosen.get(address) or self._chosen.get(ref.model)
+        if said is not None:
+            return said
+        if address in self._learned:
+            return self._learned[address]
+        tools = capabilities_of(info).tools if info else None
+        lacks = tools is not None and tools.value is False
+        return "react" if lacks else "native"
+
+    def learn_from(self, ref: ModelRef, error: AIError) -> bool:
+        """Take a refusal of native tools to heart; False when the error is about something else."""
+        if error.known_code is not ErrorCode.UNSUPPORTED_FEATURE:
+            return False
+        details = error.details
+        if not refuses_tools(
+            error.message,
+            code=details.get("server_code"),
+            param=details.get("param"),
+            refused=strings(details.get("refused")),
+        ):
+            return False
+        self._learned[str(ref)] = "react"
+        if self._remember is not None:
+            self._remember(str(ref), "react")
+        return True
