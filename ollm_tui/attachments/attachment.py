@@ -21,7 +21,7 @@ MOST_PICTURE_BYTES: Final = 20_000_000
 MOST_PIXELS: Final = 50_000_000
 MOST_TEXT_BYTES: Final = 200_000
 SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
-"""What the servers that see pictures have in common."""
+"""What all servers with vision accept."""
 _SENDABLE: Final = "Models accept PNG, JPEG, WebP and GIF"
 _HEAD: Final = 64
 _PIECE: Final = 3 * 64 * 1024
@@ -39,7 +39,7 @@ _OTHER_PICTURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AttachedPicture:
-    """A picture as it will be sent: the file's bytes, unchanged, as base64."""
+    """An image as it will be sent: the file's bytes, unchanged, as base64."""
 
     name: str
     """The file's own name, clean."""
@@ -69,10 +69,10 @@ Attachment: TypeAlias = AttachedPicture | AttachedText
 
 
 def attachment_of(file: FileBytes) -> Attachment:
-    """Tell what a file is by its first bytes, whatever its name says.
+    """Classify a file by its first bytes; its name does not count.
 
     Raises:
-        AIError: BAD_REQUEST for what neither can be seen nor read.
+        AIError: BAD_REQUEST if it is neither an image nor text.
     """
     header = read_header(file.data)
     if header is not None or _other_picture(file.data):
@@ -81,24 +81,24 @@ def attachment_of(file: FileBytes) -> Attachment:
 
 
 def picture_of(file: FileBytes) -> AttachedPicture:
-    """Take a file for a picture.
+    """Read a file that has to be an image.
 
     Raises:
-        AIError: BAD_REQUEST when it is none, or none that can be sent.
+        AIError: BAD_REQUEST if it is not an image, or of a kind that cannot be sent.
     """
     return _picture(file, read_header(file.data))
 
 
 def taken_up(content: ImageContent) -> AttachedPicture | None:
-    """Take a picture of a chat up again; None for one whose file is not in the chat."""
+    """Attach an image of a chat again; return None if the chat has only a link to it."""
     data = picture_data(content.data, content.url)
     header = read_header(data.head()) if data is not None else None
     if data is None or header is None or header.kind not in SENT_KINDS:
         return None
-    told = replace(
+    sent = replace(
         content, mime_type=f"image/{header.kind}", width=header.width, height=header.height
     )
-    return AttachedPicture(content.name or "", header.kind, data.size, told)
+    return AttachedPicture(content.name or "", header.kind, data.size, sent)
 
 
 def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
@@ -127,7 +127,7 @@ def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
 
 
 def _base64(data: bytes) -> str:
-    """Encode as servers want it, once and in pieces: others have to run in between."""
+    """Encode as servers expect it, once and in pieces, so that other threads run in between."""
     pieces = (data[at : at + _PIECE] for at in range(0, len(data), _PIECE))
     return "".join(base64.b64encode(piece).decode("ascii") for piece in pieces)
 
@@ -159,7 +159,7 @@ T = TypeVar("T")
 
 
 async def attach(path: Path) -> Attachment:
-    """Read a file, to be seen or to be read.
+    """Read a file as an image or as text.
 
     Raises:
         AIError: BAD_REQUEST, with a sentence that says why not.
@@ -177,19 +177,19 @@ async def attach_picture(path: Path) -> AttachedPicture:
 
 
 async def existing(text: str) -> Sequence[Path]:
-    """Give the files that a text names, in the first reading of which all exist; often none."""
+    """Return the files that a text names, in the first reading in which all exist; often none."""
     return await _beside(partial(_existing, text), Path(text[:40]))
 
 
 async def named(text: str) -> Sequence[Path]:
-    """Give the files that a person names; where none exists, what was most likely meant.
+    """Return the files that a person names, or the most likely ones if none exists.
 
     Raises:
-        AIError: BAD_REQUEST for what is no path.
+        AIError: BAD_REQUEST if it is not a path.
     """
-    found = await existing(text)
-    if found:
-        return found
+    paths = await existing(text)
+    if paths:
+        return paths
     ways = list(readings(text))
     if not ways:
         raise refusal(f"{shown_path(Path(text[:40]))} is not a path.")

@@ -25,38 +25,38 @@ from ollm_tui.providers.router import ResolvedModel, same_model
 from ollm_tui.providers.tool_refusal import refuses_tools
 
 PATIENCE_S: Final = 2.0
-"""What a silent server may cost before the picture is sent all the same."""
+"""How long to wait for a server before the image is sent anyway."""
 
 
 class VisionSupport:
-    """Knows what servers said of their models' eyes; each model is asked about once."""
+    """Which models have vision; a server is asked about each of its models once."""
 
     def __init__(self) -> None:
-        self._told: dict[str, bool | None] = {}
+        self._listed: dict[str, bool | None] = {}
         self._refused: set[str] = set()
 
     async def is_text_only(self, resolved: ResolvedModel) -> bool:
-        """Whether a model is known not to see; an unknown one may.
+        """Whether a model is known to lack vision; False if that is not known.
 
-        A server that has not said is asked, once, and not waited for long.
+        Asks the server once, if nothing is known, and waits at most `PATIENCE_S`.
         """
         known = self.known(resolved)
-        if known is None and str(resolved.ref) not in self._told:
-            known = self._told[str(resolved.ref)] = await _ask(resolved)
+        if known is None and str(resolved.ref) not in self._listed:
+            known = self._listed[str(resolved.ref)] = await _ask(resolved)
         return known or False
 
     def known(self, resolved: ResolvedModel) -> bool | None:
-        """Tell the same from what is known by now; None when nothing is."""
+        """Return what is known without asking, or None if nothing is."""
         address = str(resolved.ref)
         if address in self._refused:
             return True
-        said = _only_text(resolved.info)
-        return self._told.get(address) if said is None else said
+        declared = _only_text(resolved.info)
+        return self._listed.get(address) if declared is None else declared
 
     def learn_from(self, ref: ModelRef, error: AIError) -> bool:
-        """Take a refusal of pictures to heart; False when the error is about something else.
+        """Remember that a model refused images; return False if the error is about something else.
 
-        What a list says counts less: it may tell what the model could do, and not the server.
+        A refusal overrides the listing, which may describe the model and not the server.
         """
         if error.known_code is not ErrorCode.UNSUPPORTED_MODALITY or error.status is None:
             return False
@@ -73,13 +73,13 @@ async def _ask(resolved: ResolvedModel) -> bool | None:
             if isinstance(provider, SupportsList):
                 models = await list_models(provider)
                 return next((_only_text(m) for m in models if same_model(name, m.name)), None)
-        except AIError:  # the request itself will tell what is wrong with the server
+        except AIError:  # the request itself reports what is wrong with the server
             return None
     return None
 
 
 def _only_text(info: ModelInfo | None) -> bool | None:
-    """Give what is known of a model; None when nothing is."""
+    """Return whether a listing has no image input, or None if it does not say."""
     capability = info.capability if info else None
     if capability is None or not capability.input:
         return None
@@ -96,10 +96,10 @@ def count_pictures(history: Sequence[Message], turns_left_out: int = 0) -> int:
 
 
 def require_words(history: Sequence[Message], model: str) -> None:
-    """Make sure that the newest question is more than its pictures.
+    """Require that the newest prompt has more than images.
 
     Raises:
-        AIError: UNSUPPORTED_MODALITY when nothing of it would be left.
+        AIError: UNSUPPORTED_MODALITY if nothing of it would be left.
     """
     num_ctx = next(m for m in reversed(history) if m.role == "user")
     if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in num_ctx.content):
@@ -114,7 +114,7 @@ ToolMode: TypeAlias = Literal["native", "react"]
 
 
 class ToolModes:
-    """Verdicts by model address."""
+    """How each model is given its tools, by model address."""
 
     def __init__(
         self,
@@ -128,11 +128,11 @@ class ToolModes:
         self._remember = remember
 
     def mode_of(self, ref: ModelRef, info: ModelInfo | None) -> ToolMode:
-        """Choose for one model."""
+        """Return the mode for one model."""
         address = str(ref)
-        said = self._chosen.get(address) or self._chosen.get(ref.model)
-        if said is not None:
-            return said
+        chosen = self._chosen.get(address) or self._chosen.get(ref.model)
+        if chosen is not None:
+            return chosen
         if address in self._learned:
             return self._learned[address]
         tools = capabilities_of(info).tools if info else None
@@ -140,7 +140,7 @@ class ToolModes:
         return "react" if lacks else "native"
 
     def learn_from(self, ref: ModelRef, error: AIError) -> bool:
-        """Take a refusal of native tools to heart; False when the error is about something else."""
+        """Remember that a model refused native tools; return False if it did not."""
         if error.known_code is not ErrorCode.UNSUPPORTED_FEATURE:
             return False
         details = error.details

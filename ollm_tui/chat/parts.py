@@ -16,21 +16,21 @@ from ollm_tui.tokens.encodings import Encodings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatLimits:
-    """Bounds on one prompt."""
+    """Limits of one prompt."""
 
     max_turns: int = 10
-    """Requests for one prompt, each followed by the tools it asked for."""
+    """Requests for one prompt, each followed by its tool calls."""
     calls_per_turn: int = 64
-    """Further calls of a turn get an error result that says so."""
+    """Calls beyond it get an error result."""
     prompt_s: float | None = 1800.0
-    """Whole time of a prompt, tools included; None is no bound."""
+    """Time limit of a prompt, tools included; None is no limit."""
     corrections: int = 2
     """How often a malformed call written as text is sent back for correction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatParts:
-    """What a chat works with; all but the router has a default."""
+    """What a chat works with; everything but the router has a default."""
 
     router: Router
     tools: OffersTools | None = None
@@ -39,12 +39,12 @@ class ChatParts:
     encodings: Encodings = field(default_factory=Encodings)
     """Tokenizers, shared by all chats."""
     counter: TokenCounter | None = None
-    """Counts for all chats, so that all figures come from one place; None gives each its own."""
+    """Shared by all chats, so that their figures agree; None gives each chat its own."""
     windows: Mapping[str, int] = field(default_factory=dict)
-    """Context windows that a person set, by model address or name."""
+    """Context windows set by the user, by model address or name."""
     vision: VisionSupport = field(default_factory=VisionSupport)
     """Which models have vision; may be shared by all chats."""
     sleep: Sleep = anyio.sleep
     """Waits before a retry."""
     redact: Redact = str
-    """Takes secrets out of what adapters say."""
+    """Redacts secrets from the errors of adapters."""

@@ -1,8 +1,8 @@
-"""`PromptRun`: everything that one prompt sets going, until its one end.
+"""`PromptRun`: one prompt, from finding its model to its one end.
 
 States: looking for the model -> answering -> running tools -> answering ... -> ended. Each turn is
-one request; a turn that asked for tools is followed by another, up to the limit. Whatever ends
-it, the history then holds every message that came and one result for every call.
+one request; a turn with tool calls is followed by another, up to the limit. However it ends, the
+history then has every message that arrived and one result for every call.
 """
 
 from collections.abc import Awaitable, Callable
@@ -40,7 +40,7 @@ Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What outlives a prompt: where it is saved, and what is known of its size."""
+    """What outlives a prompt: where the chat is saved, and its token count."""
 
     saving: Saving
     guard: ContextGuard
@@ -66,7 +66,7 @@ class PromptRun:
         self._corrections = 0
 
     async def run(self, emit: Emit) -> Ending:
-        """Answer, with all the tools that takes, and give the end."""
+        """Answer the prompt, tool calls included, and return how it ended."""
         limit_s = self._parts.limits.prompt_s
         with anyio.move_on_after(limit_s):
             return await self._turns(emit)
@@ -99,7 +99,7 @@ class PromptRun:
     async def _look_at_pictures(
         self, resolved: ResolvedModel, maker: RequestMaker, emit: Emit
     ) -> bool:
-        """Leave pictures out, and say so, for a model that reads only text; False when stopped."""
+        """Leave images out, with a note, if the model lacks vision; return False if stopped."""
         count = self._count_pictures()
         if not count:
             return True
@@ -131,7 +131,7 @@ class PromptRun:
         error: AIError,
         emit: Emit,
     ) -> bool:
-        """Whether the server refused the pictures, so that the same is asked again without them."""
+        """Whether the server refused images, so that the request is sent again without them."""
         count = self._count_pictures()
         if not count or not maker.sends_pictures:
             return False
@@ -143,7 +143,7 @@ class PromptRun:
     async def _turn(
         self, resolved: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
     ) -> Ending | None:
-        """Ask once and run what was asked for; None when another turn has to follow."""
+        """Send one request and run its tool calls; return None if another turn has to follow."""
         blocked = await self._blocked(resolved, maker, number, emit)
         if blocked is not None:
             return blocked
@@ -179,10 +179,10 @@ class PromptRun:
         number: int,
         emit: Emit,
     ) -> Ending | None:
-        """Run what may run; None when the model has to read the results.
+        """Run the calls that may run; return None if the model has to read the results.
 
-        It is not asked again where nothing was on offer, nor where the answer was cut: it would
-        only be cut there again.
+        There is no further request if no tools were offered, or if the answer was cut: the next
+        one would be cut as well.
         """
         is_cut = turn.is_cut(end)
         offer = NothingOffered(CUT_CALL) if is_cut else maker.offer
@@ -196,7 +196,7 @@ class PromptRun:
     async def _finish(
         self, turn: Turn, end: provider_events.Finish, number: int, emit: Emit
     ) -> Ending:
-        """End the prompt with its last turn, and say so where that brought no answer."""
+        """End the prompt with its last turn, with a note if that gave no answer."""
         cause = _why_no_answer(turn)
         if cause is not None:
             await emit(chat_events.NoAnswer(cause=cause, turn=number))
@@ -208,7 +208,7 @@ class PromptRun:
     async def _blocked(
         self, resolved: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
     ) -> Ending | None:
-        """Warn when the request nears the window; give the error when it passes it."""
+        """Warn if the request nears the window; return the error if it exceeds it."""
         request = maker.request()
         verdict = await self._unless_stopped(partial(self._guard.check, request, resolved))
         if verdict is None:
@@ -267,7 +267,7 @@ class PromptRun:
     async def _run_tools(
         self, offer: ToolOffer, turn: Turn, number: int, emit: Emit
     ) -> Ending | None:
-        """Give every call its result; the end when they were stopped."""
+        """Run the calls and store their results; return the prompt's end if they were stopped."""
         tool_round = ToolRound(
             offer,
             turn.calls,
@@ -282,10 +282,10 @@ class PromptRun:
         return None if all_ended else chat_events.Finish(reason="abort", turn=number)
 
     async def _add(self, *messages: Message) -> None:
-        """Put messages into the history, then into the journal.
+        """Append messages to the history, then to the journal.
 
-        When the disk is too slow for all of them, the journal is still given every one of them:
-        what it was given it writes, only nobody waits for that any more.
+        If the disk is too slow, the journal still gets every message and writes it later; only
+        the waiting ends.
         """
         self._conversation.messages += messages
         deadline = anyio.current_time() + FINISH_S
@@ -294,14 +294,14 @@ class PromptRun:
                 await self._saving.whole(message)
 
     async def _resolve(self) -> ResolvedModel | None:
-        """Find the model; None when the search was stopped."""
+        """Find the model; return None if the search was stopped."""
         model = self._options.model or self._conversation.model
         if model is None:
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND, "No model is selected.", hint="Choose one to chat with."
             )
         ref, router = ModelRef.parse(model), self._parts.router
-        # An address was chosen and shown: `local://` does not mean whoever else has it any more.
+        # An address was chosen and shown, so `local://` is not replaced by another provider.
         look = partial(router.resolve, model) if ref is None else partial(router.at, ref)
         resolved = await self._unless_stopped(look)
         if resolved is not None and self._options.model is None:
@@ -309,7 +309,7 @@ class PromptRun:
         return resolved
 
     async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """Do something that the signal may cut short; None when it did."""
+        """Await `work`, or return None if the signal ends it first."""
         with anyio.CancelScope() as scope:
             unsubscribe = self._signal.subscribe(scope.cancel)
             try:
@@ -330,7 +330,7 @@ def _how_it_ended(end: End) -> str:
 
 
 def _why_no_answer(turn: Turn) -> chat_events.NoAnswerCause | None:
-    """Tell what there was in place of an answer; None when there was one."""
+    """Return what came instead of an answer, or None if there was one."""
     message = turn.partial()
     if turn.has_media or (message is not None and message.text.strip()):
         return None

@@ -29,37 +29,37 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
 
 _CUT: Final = frozenset({"abort", "length", "content_filter", "refusal", "error"})
-"""Reasons of an end that was not the model's own: what came last may not be whole."""
+"""Finish reasons that the model did not choose: what came last may be incomplete."""
 
 
 def is_cut(end: End) -> bool:
-    """Whether the text ended elsewhere than where the model wanted it to."""
+    """Whether the answer ended before the model was done."""
     return not isinstance(end, Finish) or end.reason in _CUT
 
 
 class AnswerReader(Protocol):
-    """Turns a provider's events into events again; pure, one per answer."""
+    """Turns calls in the text of an answer into call events; one per answer."""
 
     def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
-        """Take one event that is no end; give what it amounts to."""
+        """Take one event, but not an end, and return the events to pass on."""
         ...
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
-        """Give what was held back; how the answer ended says whether a call in it is whole."""
+        """Return what was held back; how the answer ended tells whether a call in it is whole."""
         ...
 
     def is_cut(self, end: Finish) -> bool:
-        """Whether a call of the answer may not be whole, so that none is run."""
+        """Whether a call of the answer may be incomplete, so that none is run."""
         ...
 
     @property
     def correction(self) -> str | None:
-        """What to tell the model about a call that cannot be read; None when all is well."""
+        """What to tell the model about a call that cannot be read, or None if all is well."""
         ...
 
 
 class PlainReader:
-    """Native tool calls and no tools at all: everything passes as it is."""
+    """For native tool calls and no tools: passes everything on unchanged."""
 
     correction: str | None = None
 
@@ -72,14 +72,14 @@ class PlainReader:
         return ()
 
     def is_cut(self, end: Finish) -> bool:
-        """Tell by the reason alone."""
+        """Decide by the reason alone."""
         return is_cut(end)
 
 
 class AnswerStart:
-    """Drops the blank lines between the end of the reasoning and the answer.
+    """Drops the blank lines between the end of the thinking and the answer.
 
-    Servers that divide the two leave them at the beginning of the text. White space is held back
+    Servers that separate the two leave them at the beginning of the text. White space is held back
     until the first other character, whose line keeps its indent.
     """
 
@@ -89,7 +89,7 @@ class AnswerStart:
         """White space of the newest line, in pieces: some models send nothing else for minutes."""
 
     def feed(self, event: ProviderEvent) -> ProviderEvent:
-        """Take the next event; text of which nothing is left yet is given as an empty piece."""
+        """Take the next event; text that is all held back becomes an empty piece."""
         match event:
             case ThinkingDelta(index=0, delta=delta) if delta:
                 self._is_after_thinking = True
@@ -121,7 +121,7 @@ class ReActReader:
     def __init__(self, new_id: Callable[[int], str] = new_call_id) -> None:
         self._parser = ReActParser()
         self._new_id = new_id
-        self._found = 0
+        self._count = 0
 
     @property
     def correction(self) -> str | None:
@@ -138,13 +138,13 @@ class ReActReader:
                 return (event,)
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
-        """Give what was held back, with the call last."""
+        """Return what was held back, with the call last."""
         complete = isinstance(end, Finish) and not self.is_cut(end)
         pieces = self._parser.finish(complete=complete)
         return [_doubted(self._event(piece), end) for piece in pieces]
 
     def is_cut(self, end: Finish) -> bool:
-        """Tell by the reason; what a limit cuts after an observation is not missed."""
+        """Decide by the reason; a cut after an observation loses nothing."""
         return is_cut(end) and not (self._parser.stopped and end.reason == "length")
 
     def _event(self, piece: ReActPiece) -> ProviderEvent:
@@ -164,8 +164,8 @@ class ReActReader:
                 )
 
     def _next_id(self) -> str:
-        self._found += 1
-        return self._new_id(self._found)
+        self._count += 1
+        return self._new_id(self._count)
 
 
 class LeakedCallReader:
@@ -181,11 +181,11 @@ class LeakedCallReader:
     ) -> None:
         self._detector = LeakedCallDetector(offered, fits)
         self._new_id = new_id
-        self._found = 0
+        self._count = 0
         self._calls: list[ProviderEvent] = []
 
     def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
-        """Look at text; reasoning and real calls pass."""
+        """Search text; thinking and native calls pass."""
         match event:
             case TextDelta(delta=delta, index=0):
                 return self._text_of(self._detector.feed(delta))
@@ -193,16 +193,16 @@ class LeakedCallReader:
                 return (event,)
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
-        """Give what was held back: text, then the calls."""
+        """Return what was held back: text, then the calls."""
         text = self._text_of(self._detector.finish(complete=not is_cut(end)))
         return [*text, *(_doubted(call, end) for call in self._calls)]
 
     def is_cut(self, end: Finish) -> bool:
-        """Tell by the reason alone."""
+        """Decide by the reason alone."""
         return is_cut(end)
 
     def _text_of(self, pieces: Iterable[LeakedPiece]) -> list[ProviderEvent]:
-        """Keep the calls until the end, which tells whether anything was lost."""
+        """Return the text and hold the calls back: only the end tells whether anything was lost."""
         text: list[ProviderEvent] = []
         for piece in pieces:
             match piece:
@@ -212,14 +212,14 @@ class LeakedCallReader:
                     self._calls.append(self._call(piece))
         return text
 
-    def _call(self, found: LeakedCall) -> ToolCallEvent:
-        self._found += 1
-        made = self._new_id(self._found)
-        return ToolCallEvent(ToolCall(id=made, name=found.name, args=found.args))
+    def _call(self, leaked: LeakedCall) -> ToolCallEvent:
+        self._count += 1
+        call_id = self._new_id(self._count)
+        return ToolCallEvent(ToolCall(id=call_id, name=leaked.name, args=leaked.args))
 
 
 def _doubted(event: ProviderEvent, end: End) -> ProviderEvent:
-    """Take the arguments of a call away when a piece of the answer was lost."""
+    """Remove the arguments of a call if a piece of the answer was lost."""
     if not (isinstance(event, ToolCallEvent) and isinstance(end, Finish) and end.lost_pieces):
         return event
     call = event.call

@@ -52,15 +52,15 @@ from ollm_tui.protocol.tools import ToolCall
 MOST_RETRIES = 2
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
-"""A server that wants to be left alone for longer is for the person to ask again."""
+"""A longer Retry-After is not waited for; the error is shown instead."""
 _CONNECTION_FAULTS = frozenset({"refused", "connect_timeout", "dns", "closed"})
 
 
 def wait_before(retry: int, error: AIError, jitter: Callable[[], float] = random) -> float | None:
-    """Give the seconds until retry number `retry`, None where the failure stands.
+    """Return the seconds until retry number `retry`, or None if there is none.
 
-    Only what may have gone by comes back: a connection that failed, or a status that says so. The
-    server's own wish for the time counts; else it doubles, spread so that clients part.
+    Retried are failed connections and statuses that may be temporary. The server's Retry-After
+    counts; else the wait doubles each time, with jitter.
     """
     if retry > MOST_RETRIES or not error.retryable:
         return None
@@ -73,7 +73,7 @@ def wait_before(retry: int, error: AIError, jitter: Callable[[], float] = random
 
 
 def cannot_stream(adapter: ProviderAdapter, error: AIError) -> bool:
-    """Whether this is the error of a provider that gives whole answers only."""
+    """Whether this is the error of a provider that cannot stream."""
     return adapter.streaming_format == "none" and error.code == ErrorCode.UNSUPPORTED_FEATURE
 
 
@@ -81,7 +81,7 @@ def cannot_stream(adapter: ProviderAdapter, error: AIError) -> bool:
 async def whole_answer(
     adapter: ProviderAdapter, request: Request
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
-    """Ask without streaming; a failure is the one closing event, as in a stream."""
+    """Request the whole answer; a failure is the one closing event, as in a stream."""
     yield _events(adapter, request)
 
 
@@ -102,7 +102,7 @@ async def _events(adapter: ProviderAdapter, request: Request) -> AsyncIterator[P
             case ImageContent(data=data) | AudioContent(data=data) | VideoContent(data=data):
                 yield MediaDelta(modality=block.type, data=_raw(data))
             case _:
-                yield MediaDelta(modality=block.type, data=b"")  # so that it is spoken of
+                yield MediaDelta(modality=block.type, data=b"")  # so that it is mentioned
     for call in response.tool_calls:
         yield ToolCallEvent(call)
     reason = response.finish_reason or ("tool_calls" if response.tool_calls else "stop")
@@ -110,7 +110,7 @@ async def _events(adapter: ProviderAdapter, request: Request) -> AsyncIterator[P
 
 
 def _raw(data: MediaData | None) -> bytes:
-    """Give the bytes of media; none of what is only linked to, or is no base64."""
+    """Return the bytes of media; empty for a link and for invalid base64."""
     if isinstance(data, bytes):
         return data
     try:
@@ -123,7 +123,7 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 class Turn:
-    """Streams one answer and remembers what came."""
+    """Streams one answer and keeps what arrived."""
 
     def __init__(  # noqa: PLR0913 -- what one request needs, each named at the call
         self,
@@ -152,13 +152,13 @@ class Turn:
         self._blocks: list[str] = []
         self._start = AnswerStart()
         self.has_media = False
-        """Whether a picture, sound or video came."""
+        """Whether an image, audio or video arrived."""
         self._is_whole = False
-        """Whether the provider cannot stream, so that the answer comes in one piece."""
+        """Whether the provider cannot stream, so that the whole answer is requested."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that the answer asked for."""
+        """The tool calls of the answer."""
         return self._assembler.calls
 
     @property
@@ -167,11 +167,11 @@ class Turn:
         return self._reader.correction
 
     def is_cut(self, end: Finish) -> bool:
-        """Whether the answer may have ended before the model had said it all."""
+        """Whether the answer may have ended before the model was done."""
         return self._reader.is_cut(end)
 
     async def run(self, emit: Emit) -> End:
-        """Ask, again if that may help, emit deltas as they come, and give the end."""
+        """Send the request, with retries, emit deltas as they arrive, and return the end."""
         retries = 0
         while True:
             end = await self._ask(emit)
@@ -190,14 +190,14 @@ class Turn:
                 return Finish("abort")
 
     def _wait_before(self, retries: int, error: AIError) -> float | None:
-        """Give the seconds until the next try, if there is one; it may be without streaming."""
+        """Return the seconds until the next try, or None; that try may be without streaming."""
         if not self._is_whole and cannot_stream(self._adapter, error):
             self._is_whole = True
             return 0.0
         return wait_before(retries, error)
 
     def partial(self, metadata: Mapping[str, JsonValue] | None = None) -> Message | None:
-        """Give the message as far as it has come; None when nothing came."""
+        """Return the message as far as it has arrived, or None if nothing has."""
         return self._assembler.message(metadata)
 
     async def _is_stopped_within(self, seconds: float) -> bool:
@@ -229,7 +229,7 @@ class Turn:
         )
 
     async def _tell(self, event: LeftOut, emit: Emit) -> None:
-        """Say what the answer is made without, unless that was said of the model before."""
+        """Report a field that was left out of the request, once for each model."""
         known = (self._request.model, event.field)
         if known in self._left_out:
             return
@@ -258,7 +258,7 @@ class Turn:
         if not isinstance(event, provider_events.ToolCallEvent):
             return event
         given = own_id = event.call.id
-        number = self._next_number.get(given, 2)  # a thousand calls may have one id
+        number = self._next_number.get(given, 2)  # a thousand calls may share one id
         while own_id in self._used_ids:
             own_id = f"{given}-{number}"
             number += 1

@@ -1,4 +1,4 @@
-"""The kind, size and bytes of an image, read without decoding its pixels."""
+"""The kind, size and bytes of an image, without decoding its pixels."""
 
 import base64
 import binascii
@@ -15,28 +15,28 @@ _HEAD: Final = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PictureData:
-    """Decoded only as far as it is asked for: all of it can be many megabytes."""
+    """The bytes of an image, decoded on demand: all of it can be many megabytes."""
 
     data: MediaData
 
     @property
     def size(self) -> int:
-        """How many bytes there are; of base64 text with blanks in it about as many."""
+        """Size in bytes; approximate for base64 text with white space."""
         if isinstance(self.data, bytes):
             return len(self.data)
         return max(0, len(self.data) * 3 // 4 - self.data[-2:].count("="))
 
     def head(self) -> bytes:
-        """Give enough of the beginning for its header."""
+        """Return the beginning, enough for the header."""
         return self.data if isinstance(self.data, bytes) else _decoded(self.data[:_HEAD])
 
     def whole(self) -> bytes:
-        """Give all bytes; what is not base64 gives none."""
+        """Return all bytes; empty if the base64 is invalid."""
         return self.data if isinstance(self.data, bytes) else _decoded(self.data)
 
 
 def picture_data(data: MediaData | None, url: str | None) -> PictureData | None:
-    """Find a picture's own bytes; None when there is only a link to it."""
+    """Return the bytes of an image, or None if there is only a link to it."""
     source = data if data is not None else url
     if isinstance(source, bytes):
         return PictureData(source)
@@ -56,7 +56,7 @@ def _decoded(text: str) -> bytes:
 
 
 TURNED: Final = frozenset({5, 6, 7, 8})
-"""Orientations that make columns of rows."""
+"""Orientations that swap width and height."""
 
 _SIGN: Final = b"Exif\0\0"
 _ORIENTATION: Final = 0x0112
@@ -64,7 +64,7 @@ _MOST_ENTRIES: Final = 200
 
 
 def exif_orientation(data: bytes, start: int) -> int | None:
-    """Read the orientation, 1 to 8, of the Exif segment at `start`; None when it is no such."""
+    """Return the orientation, 1 to 8, of the Exif segment at `start`, or None if it is not one."""
     if data[start : start + len(_SIGN)] != _SIGN:
         return None
     tiff = start + len(_SIGN)
@@ -85,7 +85,7 @@ def exif_orientation(data: bytes, start: int) -> int | None:
 PictureKind: TypeAlias = Literal["png", "jpeg", "gif", "webp", "bmp"]
 
 _MOST_SEGMENTS: Final = 500
-"""Marker segments of a JPEG that are stepped over in search of its size."""
+"""Marker segments of a JPEG that are skipped in search of its size."""
 _MOST_FILL: Final = 32
 """Fill bytes between two of them."""
 _BARE: Final = frozenset({0x01, *range(0xD0, 0xD8)})
@@ -100,20 +100,20 @@ _CORE_HEADER: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class PictureHeader:
-    """Kind and size in pixels, as the picture is to be shown; both sides are at least 1."""
+    """Kind and displayed size in pixels; both sides are at least 1."""
 
     kind: PictureKind
     width: int
     height: int
     orientation: int = 1
-    """How a JPEG must be turned for that size, as Exif counts: 1 to 8."""
+    """How to turn a JPEG for that size, as Exif counts: 1 to 8."""
 
 
 def read_header(data: bytes) -> PictureHeader | None:
-    """Tell a PNG, JPEG, GIF, WebP or BMP by its first bytes; None for anything else.
+    """Read the header of a PNG, JPEG, GIF, WebP or BMP; return None for anything else.
 
-    `data` may be the whole file or its beginning. At most 64 kB of it are looked at: segments of
-    a JPEG that say nothing about its size are stepped over.
+    `data` may be the whole file or its beginning. Segments of a JPEG without its size are skipped,
+    up to a limit.
     """
     for sign, read in _READERS.items():
         if data.startswith(sign):
@@ -148,7 +148,7 @@ def _bmp(data: bytes) -> PictureHeader | None:
     if _little(data, 14, 4) == _CORE_HEADER:
         return PictureHeader("bmp", _little(data, 18, 2), _little(data, 20, 2))
     width, height = _little(data, 18, 4, signed=True), _little(data, 22, 4, signed=True)
-    # A negative height means that the first row is the upper one.
+    # A negative height means that the first row is the top one.
     return PictureHeader("bmp", width, abs(height)) if width > 0 else None
 
 
@@ -162,7 +162,7 @@ def _webp(data: bytes) -> PictureHeader | None:
             sizes = _little(data, 21, 4)
             return PictureHeader("webp", (sizes & 0x3FFF) + 1, (sizes >> 14 & 0x3FFF) + 1)
         case b"VP8 " if data[23:26] == b"\x9d\x01\x2a":
-            # The upper two bits of each ask for a scale that nobody uses.
+            # The upper two bits of each are a scale that is not used.
             width, height = _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF
             return PictureHeader("webp", width, height)
         case _:
@@ -189,7 +189,7 @@ def _jpeg(data: bytes) -> PictureHeader | None:
 
 
 def _marker(data: bytes, position: int) -> int:
-    """The place of the next marker's second byte; beyond the end when there is none."""
+    """Return the position of the next marker's second byte; beyond the end if there is none."""
     if data[position : position + 1] != b"\xff":
         return len(data)
     fill = data[position : position + _MOST_FILL]

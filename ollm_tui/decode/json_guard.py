@@ -19,15 +19,15 @@ from ollm_tui.decode import LimitPassed
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 MAX_CONTAINERS = 100_000
-"""Objects and lists of one text: they are what takes room."""
+"""Objects and lists in one text: they take most of the memory."""
 MAX_VALUES = 1_000_000
 """Values of any kind in one text."""
 PIECE = 64 * 1024
 """Characters of a string encoded at once."""
 SLICE = 256 * 1024
-"""Characters that are collected before they become bytes; a few milliseconds of work."""
+"""Characters that are encoded at once; a few milliseconds of work."""
 WALKED = 8
-"""How many levels are taken apart; what lies deeper comes in one piece."""
+"""How many levels are encoded piece by piece; deeper values come in one piece."""
 _SURELY_FEW_CHARS = 64 * 1024
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -44,13 +44,13 @@ class BadJson(ValueError):
 
 
 class JsonCrowd(BadJson, LimitPassed):
-    """The text may be JSON, but holds more values than are taken."""
+    """The text may be JSON, but has more values than the limit."""
 
 
 def parse_json(text: str, *, unique_keys: bool = False, in_slices: bool = False) -> JsonValue:
     """Return the value of a JSON text; half surrogate pairs become U+FFFD.
 
-    ``in_slices`` is for a thread: it takes several times as long, and lets other threads run.
+    ``in_slices`` is for a thread: it takes several times as long, but lets other threads run.
 
     Raises:
         BadJson: for anything but valid, finite JSON, and for repeated keys if ``unique_keys``.
@@ -70,7 +70,7 @@ def parse_json_objects(text: str) -> list[JsonObject]:
     """Return the objects of a text that holds one or several of them in a row.
 
     Raises:
-        BadJson: when the text holds anything else, or nothing.
+        BadJson: if the text holds anything else, or nothing.
     """
     _refuse_crowd(text)
     try:
@@ -88,7 +88,7 @@ def dump_json(value: JsonValue) -> str:
     """Return compact JSON with characters unescaped.
 
     Raises:
-        BadJson: when the value is not finite, or nested too deeply.
+        BadJson: if the value is not finite, or nested too deeply.
     """
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -97,7 +97,7 @@ def dump_json(value: JsonValue) -> str:
 
 
 def dump_or_reason(value: JsonValue) -> str:
-    """Return JSON, or the reason why there is none, which no parser takes for arguments."""
+    """Return JSON, or why there is none: a sentence that no parser accepts as arguments."""
     try:
         return dump_json(value)
     except BadJson as error:
@@ -105,7 +105,7 @@ def dump_or_reason(value: JsonValue) -> str:
 
 
 def _refuse_crowd(text: str) -> None:
-    """Refuse what would fill the memory; brackets and commas inside strings do not count."""
+    """Refuse text that would fill the memory; brackets and commas in strings do not count."""
     if len(text) > _SURELY_FEW_CHARS and _is_crowd(text) and _is_crowd(_STRING.sub("", text)):
         raise JsonCrowd(
             f"the server sent JSON of over {MAX_CONTAINERS} objects or {MAX_VALUES} values"
@@ -156,10 +156,10 @@ def _finite(digits: str) -> float:
 
 
 def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
         raise ValueError("a key is given twice")
-    return found
+    return value
 
 
 class _WalkingDecoder(json.JSONDecoder):
@@ -186,7 +186,7 @@ _SLICED = _WalkingDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def json_slices(value: JsonValue, encoder: json.JSONEncoder) -> Iterator[bytes]:
-    """Give the UTF-8 of `encoder.encode(value)` in slices; half surrogate pairs become U+FFFD.
+    """Yield the UTF-8 of `encoder.encode(value)` in slices; half surrogate pairs become U+FFFD.
 
     For an encoder that does not escape text.
 
@@ -208,7 +208,7 @@ def json_slices(value: JsonValue, encoder: json.JSONEncoder) -> Iterator[bytes]:
 
 
 def json_pieces(value: JsonValue, encoder: json.JSONEncoder, levels: int = WALKED) -> Iterator[str]:
-    """Give what `encoder.encode` gives, in pieces that are not empty.
+    """Yield what `encoder.encode` gives, in pieces that are not empty.
 
     Raises:
         ValueError, RecursionError: as `json_slices`.
@@ -233,7 +233,7 @@ def json_pieces(value: JsonValue, encoder: json.JSONEncoder, levels: int = WALKE
 
 
 def repaired(text: str) -> str:
-    """Give text that UTF-8 can hold: half surrogate pairs become U+FFFD, whole ones a character."""
+    """Return text that UTF-8 can hold: half surrogate pairs become U+FFFD, whole ones a letter."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -253,5 +253,5 @@ def _members(
 
 
 def _is_first_half(character: str) -> bool:
-    """Whether a surrogate pair might be cut after it."""
+    """Whether a cut after it might divide a surrogate pair."""
     return "\ud800" <= character <= "\udbff"

@@ -27,7 +27,7 @@ class JsonSpan:
         return bool(self._quote)
 
     def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
-        """Return the place up to which this piece of the text belongs to the value."""
+        """Return the position up to which this piece of the text belongs to the value."""
         end = len(text) if end is None else end
         after_escape = at + 1 if self._escaped and at < end else at
         self._escaped = self._escaped and at >= end
@@ -57,7 +57,7 @@ class JsonSpan:
 
 
 def first_value(text: str, quotes: str = '"') -> str | None:
-    """Return the value that begins this text, None if it does not end."""
+    """Return the value at the start of a text, or None if it does not end."""
     span = JsonSpan(quotes)
     end = span.feed(text)
     return text[:end] if span.closed else None
@@ -67,7 +67,7 @@ _EXTENT_MARK = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 
 
 class JsonExtent:
-    """Follows one object; the text is not checked for being JSON otherwise."""
+    """Whether an object has been closed, judged anew with each piece: `{}{` is open again."""
 
     def __init__(self) -> None:
         self._level = 0

@@ -11,7 +11,11 @@ from typing import TypeAlias
 
 
 class TagSearch:
-    """Some tags to look for, and which ends of a text may still become one."""
+    """Finds literal tags: the earliest start counts, then the longest tag.
+
+    A match counts only if no tag that starts earlier, nor a longer one at the same position, may
+    still be coming. Until then the text has to wait, for less than the length of one tag.
+    """
 
     def __init__(self, tags: Iterable[str]) -> None:
         by_length = sorted(set(tags), key=len, reverse=True)
@@ -24,17 +28,17 @@ class TagSearch:
         if not self._longest:
             return len(text), len(text)
         wait = len(text) if final else self._wait(text, at)
-        found = self._pattern.search(text, at)
-        if found and (final or found.start() < wait):
-            return found.span()
+        match = self._pattern.search(text, at)
+        if match and (final or match.start() < wait):
+            return match.span()
         return wait, wait
 
     def match(self, text: str, at: int, *, final: bool) -> int | None:
-        """Return the end of the tag that stands here, ``at`` if none does, None to wait."""
+        """Return the end of the tag at this position, ``at`` if there is none, or None to wait."""
         if not final and text[at : at + self._longest] in self._beginnings:
             return None
-        found = self._pattern.match(text, at)
-        return found.end() if found else at
+        match = self._pattern.match(text, at)
+        return match.end() if match else at
 
     def _wait(self, text: str, at: int) -> int:
         for start in range(max(at, len(text) - self._longest + 1), len(text)):
@@ -45,7 +49,7 @@ class TagSearch:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One of these words; the empty word makes the part optional."""
+    """One of these words; an empty word makes the part optional."""
 
     words: tuple[str, ...]
 
@@ -62,17 +66,21 @@ Part: TypeAlias = Words | Run
 
 
 class Beginnings:
-    """Some forms that a text may begin with."""
+    """Recognises the forms that a text may begin with.
+
+    A form is a row of parts: one of some words, or a bounded run of characters of one class.
+    Because every part is bounded, what has to be held back is too.
+    """
 
     def __init__(self, forms: Iterable[Sequence[Part]]) -> None:
         listed = [tuple(form) for form in forms]
         self._whole = re.compile("|".join(map(_whole, listed)) or "(?!)")
         self._growing = re.compile("|".join(map(_growing, listed)) or "(?!)")
         self.longest = max(map(_longest, listed), default=0)
-        """No text longer than this can be undecided."""
+        """No longer text can be undecided."""
 
     def test(self, text: str, at: int = 0, *, final: bool = False) -> bool | None:
-        """Return whether one of the forms stands here; None while it may still come."""
+        """Return whether one of the forms is at this position, or None while it may still come."""
         start = text[at : at + self.longest]
         if self._whole.match(start):
             return True
@@ -94,7 +102,7 @@ def _part(part: Part) -> str:
 
 
 def _growing(form: Sequence[Part]) -> str:
-    """Match what may be continued to the form: each part may be where the text ends."""
+    """Return a pattern for texts that can be continued to the form."""
     pattern = ""
     for part in reversed(form):
         match part:

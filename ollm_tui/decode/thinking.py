@@ -35,7 +35,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingPiece:
-    """A piece of the reasoning."""
+    """A piece of the thinking."""
 
     text: str
 
@@ -63,7 +63,7 @@ class ThinkOutput:
         return [kind("".join(parts)) for kind, parts in pieces]
 
     def keep_blanks(self, blanks: str) -> None:
-        """Keep white space aside until it is known what follows."""
+        """Hold white space back until it is known what follows."""
         self._blanks.append(blanks)
 
     def text(self, text: str) -> None:
@@ -77,7 +77,7 @@ class ThinkOutput:
         self._text_ends_blank = text[-1].isspace()
 
     def open_block(self, tag: str) -> None:
-        """Begin a block of reasoning that this tag opened."""
+        """Begin a block of thinking that this tag opened."""
         self._opening = "".join(self._blanks) + tag
         self._blanks.clear()
         self._word_in_block = False
@@ -97,7 +97,7 @@ class ThinkOutput:
         self._after_block = True
 
     def finish(self, *, in_block: bool) -> None:
-        """Give out what was kept aside at the end of the stream."""
+        """Emit what was held back, at the end of the stream."""
         blanks = "".join(self._blanks)
         self._blanks.clear()
         if in_block and self._closed_blocks_only:
@@ -145,7 +145,7 @@ _WORD = re.compile(r"\S")
 
 @dataclass(frozen=True, slots=True)
 class TagPair:
-    """What a model writes before and after its reasoning; letter case counts."""
+    """The tags that a model writes around its thinking; letter case counts."""
 
     start: str
     end: str
@@ -159,7 +159,7 @@ class TagPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkTags:
-    """How one model marks its reasoning.
+    """How one model marks its thinking.
 
     ``start_open``: the prompt ended inside a block. ``where``: whether only a block before all
     text counts. ``unclosed``: what a block is whose end tag never came; with ``text`` no block can
@@ -167,7 +167,7 @@ class ThinkTags:
     a block. Without any pair, a block is what the prompt opened and an answer tag ends.
 
     Raises:
-        ValueError: when nothing could end the block that the prompt opened.
+        ValueError: if nothing could end the block that the prompt opened.
     """
 
     pairs: tuple[TagPair, ...] = (TagPair("<think>", "</think>"),)
@@ -193,7 +193,7 @@ class _State(Enum):
 
 
 class ThinkTagSplitter:
-    """Turn chunks of a model's text into pieces of answer and reasoning."""
+    """Turn chunks of a model's text into pieces of answer and thinking."""
 
     def __init__(self, settings: ThinkTags | None = None) -> None:
         self._settings = settings or ThinkTags()
@@ -242,8 +242,8 @@ class ThinkTagSplitter:
                 assert_never(unreachable)
 
     def _step_in_gap(self, text: str, at: int, *, final: bool) -> int:
-        found = _WORD.search(text, at)
-        word = found.start() if found else len(text)
+        match = _WORD.search(text, at)
+        word = match.start() if match else len(text)
         if word > at:
             self._output.keep_blanks(text[at:word])
             return word
@@ -279,7 +279,7 @@ class ThinkTagSplitter:
         return end
 
     def _drop_answer_start(self, tag: str) -> None:
-        """Take the tag for an empty block, so that white space around it is dropped."""
+        """Treat the tag as an empty block, so that white space around it is dropped."""
         self._opened = False
         self._in_answer = True
         self._output.open_block(tag)
@@ -298,7 +298,7 @@ class ThinkTagSplitter:
 
 
 class _Searches:
-    """What counts as a tag in each state, made once."""
+    """The tags to search for in each state, compiled once."""
 
     def __init__(self, settings: ThinkTags) -> None:
         pairs, answers = settings.pairs, settings.answer_starts

@@ -51,7 +51,7 @@ class ToolCallDelta:
 
 
 def read_tool_call_deltas(value: JsonValue) -> list[ToolCallDelta]:
-    """Return the entries of a wire value; what is no object is passed over."""
+    """Return the entries of a wire value; what is not an object is skipped."""
     entries = value if isinstance(value, list) else [value]
     return [_read_entry(entry) for entry in entries if isinstance(entry, dict)]
 
@@ -77,13 +77,13 @@ def _text_or_none(value: JsonValue) -> str | None:
 def _read_arguments(value: JsonValue) -> str | JsonObject | None:
     if value is None or isinstance(value, str | dict):
         return value
-    # A list or a number is no arguments object: as text it is found damaged at the end.
+    # A list or a number is not an arguments object: as text it is rejected at the end.
     return dump_or_reason(value)
 
 
 @dataclass(slots=True, eq=False)
 class OpenCall:
-    """What is known of a call so far; ``whole`` is set when the arguments came as an object."""
+    """A call while its pieces arrive; ``_whole`` is set if the arguments came as an object."""
 
     id: str | None = None
     name: str | None = None
@@ -97,11 +97,11 @@ class OpenCall:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing came that a reader could call a tool call."""
+        """Whether it has neither id, name nor arguments."""
         return not (self.id or self.name or self._has_arguments)
 
     def take(self, id_: str | None, name: str | None, delta: ToolCallDelta) -> None:
-        """Add a delta; what is set once stays."""
+        """Add a delta; id, name and index keep their first value."""
         self.id = self.id or id_
         self.name = self.name or name
         self.index = delta.index if self.index is None else self.index
@@ -156,8 +156,8 @@ class OpenCall:
 def parse_arguments(text: str) -> JsonObject | None:
     """Return the arguments object that a model wrote, ``{}`` for none, or None if damaged.
 
-    Some gateways write the object as a JSON string that holds JSON: one such layer is taken off.
-    Repeated keys are damage: a person must not approve one value while another one is run.
+    Some gateways encode the object as a JSON string: one such layer is removed. Repeated keys count
+    as damage, so that nobody approves one value and another is run.
     """
     try:
         value = _parse_or_empty(text)
@@ -175,14 +175,14 @@ def _parse_or_empty(text: str) -> JsonValue:
 
 MAX_CALLS = 1024
 MAX_CALL_BYTES = 16 * 1024 * 1024
-"""What all calls of an answer may take in memory."""
+"""Limit for all calls of an answer in memory."""
 _PIECE_BYTES = 64
 _CONTAINER_BYTES = 200
 _PLACEHOLDERS = frozenset({"", "null", "None"})
 
 
 def new_call_id(number: int) -> str:
-    """Return an id for the call of this number that no other call of a conversation has."""
+    """Return a unique id for a call."""
     return f"call_{number}_{secrets.token_hex(6)}"
 
 
@@ -211,7 +211,7 @@ class ToolCallAssembler:
         arguments: str | JsonObject | None,
         extra: JsonMapping | None = None,
     ) -> None:
-        """Take a delta that came alone."""
+        """Take a single delta."""
         self.feed(
             [ToolCallDelta(index=index, id=id, name=name, arguments=arguments, extra=extra or {})]
         )
@@ -220,7 +220,7 @@ class ToolCallAssembler:
         """Take the deltas of one ``tool_calls`` array.
 
         Raises:
-            LimitPassed: when there are too many calls, or they are too large.
+            LimitPassed: if there are too many calls, or they are too large.
         """
         self._grow(sum(map(_size_of, deltas)))
         several = len(deltas) > 1
@@ -231,17 +231,17 @@ class ToolCallAssembler:
             raise LimitPassed(f"the server sent more than {MAX_CALLS} tool calls")
 
     def weigh(self, arguments: JsonMapping) -> None:
-        """Count arguments that are kept elsewhere until the end.
+        """Count arguments that are kept elsewhere.
 
         Raises:
-            LimitPassed: when the calls are too large.
+            LimitPassed: if the calls are too large.
         """
         self._grow(_size_of_object(arguments))
 
     def lose_piece(self) -> None:
-        """Note that a part of the stream was unreadable: no call that was open then may run.
+        """Note that a part of the stream was unreadable: no call that is open may run.
 
-        What is left of its arguments may still be JSON, with something missing in the middle.
+        The rest of its arguments may still be JSON, with something missing in the middle.
         """
         for call in self._calls:
             call.damaged = call.damaged or not call.looks_whole()
@@ -253,7 +253,7 @@ class ToolCallAssembler:
         return [self._build(call, call.parse()) for call in self._calls if not call.is_empty]
 
     def incomplete(self) -> list[ToolCall]:
-        """Return the calls as far as they came, none of them runnable."""
+        """Return the calls as far as they have arrived, without arguments, so that none is run."""
         return [self._build(call, None) for call in self._calls if not call.is_empty]
 
     def _grow(self, size: int) -> None:
@@ -263,9 +263,9 @@ class ToolCallAssembler:
 
     def _take(self, delta: ToolCallDelta, place: int | None) -> OpenCall:
         id_, name = _read_name(delta.id), _read_name(delta.name)
-        found = self._find_by_id(id_, name, delta) if id_ else self._find(name, delta, place)
-        call = found or OpenCall()
-        if not found:
+        known = self._find_by_id(id_, name, delta) if id_ else self._find(name, delta, place)
+        call = known or OpenCall()
+        if not known:
             self._calls.append(call)
         call.take(id_, name, delta)
         if delta.index is not None:
@@ -287,10 +287,10 @@ class ToolCallAssembler:
 
     def _find(self, name: str | None, delta: ToolCallDelta, place: int | None) -> OpenCall | None:
         if delta.index is not None:
-            found = self._by_index.get(delta.index)
+            call = self._by_index.get(delta.index)
         else:
-            found = self._find_by_place(place, named=name is not None)
-        return None if found and found.refuses(name, delta) else found
+            call = self._find_by_place(place, named=name is not None)
+        return None if call and call.refuses(name, delta) else call
 
     def _find_by_place(self, place: int | None, *, named: bool) -> OpenCall | None:
         newest = self._calls[-1] if self._calls else None

@@ -1,4 +1,4 @@
-"""One conversation being written: the port that the chat layer sees."""
+"""`ConversationJournal`: writes one conversation as it grows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,10 +20,10 @@ from ollm_tui.store.rows import (
 
 
 class JournalWriter(Protocol):
-    """What a journal writes to."""
+    """What a journal writes to; the store implements it, and journals need not know the store."""
 
     def put(self, row: MessageRow) -> None:
-        """Take a row that is written soon."""
+        """Add a row that is written soon."""
         ...
 
     async def save(self) -> None:
@@ -31,21 +31,21 @@ class JournalWriter(Protocol):
         ...
 
     def deleted(self, conversation_id: str) -> Deleted | None:
-        """Tell who has deleted a conversation, as far as a write has noticed it."""
+        """Return which program deleted a conversation, as far as a write has noticed it."""
         ...
 
 
 class ConversationJournal:
-    """A `ChatJournal`; the conversation comes into being with its first message.
+    """A `ChatJournal`; the conversation is created with its first message.
 
     States of a message: an answer is `streaming` from `begin` to `finish`, any other message is
-    whole from the start. A message whose `begin` failed is kept and written later; when it was an
-    answer, the next `begin` is taken as the same answer in a later form, until it is finished
+    complete from the start. A message whose `begin` failed is kept and written later; if it was an
+    answer, the next `begin` is taken for the same answer in a later form, until it is finished
     (without an id, since it never got one).
 
-    Another program may write the same conversation: each message follows the one that this journal
-    wrote or read before it, so both have a branch. When another program deletes the conversation,
-    what is written next is saved as a new one, with all that came before it.
+    If another program writes the same conversation, each has a branch: a message follows the one
+    that this journal wrote or read before it. If another program deletes the conversation, the
+    next write saves it as a new one, with all messages before.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ConversationJournal:
     ) -> None:
         self.conversation_id = conversation_id
         self.watch = ChatWatch()
-        """What is known here of the conversation, to tell what others add."""
+        """What this program knows of the conversation, to detect what others add."""
         self._keeper = keeper
         self._settings = settings
         self._path: list[MessageRow] = []
@@ -88,16 +88,16 @@ class ConversationJournal:
         return tuple(row.id for row in self._path)
 
     def rewind(self, kept: int) -> None:
-        """Go on after the first `kept` messages of the path; the others stay as another branch."""
+        """Continue after the first `kept` messages of the path; the others stay as a branch."""
         del self._path[kept:]
         self._unacknowledged = None
         self._saved_settings = None
 
     async def begin(self, message: Message) -> str:
-        """Store a message and give its id; it is safe when this returns.
+        """Store a message and return its id; it is on the disk when this returns.
 
         Raises:
-            AIError: it is not on the disk yet; it waits in memory and is saved when that works.
+            AIError: it is not on the disk yet; it waits in memory and is saved when possible.
         """
         row = self._new_row(message)
         growing = {key: old for key, old in self._rows.items() if old.state == "streaming"}
@@ -109,14 +109,14 @@ class ConversationJournal:
         return self._new_ids.get(row.id, row.id)
 
     async def update(self, message_id: str, message: Message) -> None:
-        """Take a message that has grown; it is on the disk a fifth of a second later."""
+        """Replace a message that has grown; it is on the disk a fifth of a second later."""
         self._put_later_form(message_id, message, is_final=False)
 
     async def finish(self, message_id: str, message: Message) -> None:
-        """Store a message in its last form; it is safe when this returns.
+        """Store a message in its final form; it is on the disk when this returns.
 
         Raises:
-            AIError: it is not on the disk yet; it waits in memory and is saved when that works.
+            AIError: it is not on the disk yet; it waits in memory and is saved when possible.
         """
         self._put_later_form(message_id or self._unacknowledged or "", message, is_final=True)
         self._unacknowledged = None
@@ -186,7 +186,7 @@ class ConversationJournal:
             )
 
     def _save_anew(self) -> None:
-        """Put the path and what is being written into a new conversation, under new ids."""
+        """Save the path, with what is being written, as a new conversation under new ids."""
         now_ms = self._clock_ms()
         self.conversation_id = new_id(now_ms)
         old_path, self._path, self._saved_settings = self._path, [], None

@@ -1,4 +1,4 @@
-"""A conversation's options as JSON and back; what cannot be read is left at the default."""
+"""A conversation's options as JSON and back; what cannot be read gets its default."""
 
 import json
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _EFFORTS: tuple[ThinkingEffort, ...] = ("low", "medium", "high")
 
 
 def options_to_json(settings: ConversationSettings) -> str:
-    """Give what has no column of its own; values that JSON cannot hold are left out."""
+    """Return the settings without a column of their own; `{}` if JSON cannot hold them."""
     data: JsonObject = {
         "generation": _generation(settings.options),
         "should_think": _thinking(settings.should_think),
@@ -37,7 +37,7 @@ def options_to_json(settings: ConversationSettings) -> str:
 def options_from_json(
     text: str,
 ) -> tuple[GenerationOptions, ShouldThink | None, tuple[str, ...]]:
-    """Read generation options, the wish for reasoning, and the tools."""
+    """Read generation options, thinking and tools."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -54,7 +54,7 @@ def options_from_json(
 
 
 def settings_to_json(settings: ConversationSettings) -> str:
-    """Give all settings, as a message keeps them for its branch."""
+    """Return all settings, as a message keeps them for its branch."""
     data: JsonObject = {
         "model": column(settings.model),
         "system_prompt": column(settings.system_prompt),
@@ -64,7 +64,7 @@ def settings_to_json(settings: ConversationSettings) -> str:
 
 
 def settings_from_json(text: str) -> ConversationSettings | None:
-    """Read the settings of a branch; None when they cannot be read."""
+    """Read the settings of a branch, or None if they cannot be read."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -142,7 +142,7 @@ def _integer(data: JsonMapping, key: str) -> int | None:
 
 
 def _thinking(value: ShouldThink | None) -> JsonValue:
-    """Keep the wish; tags and prompts are the model's and are not the chat's to keep."""
+    """Return the mode and its limits; tags and prompts belong to the model."""
     if not isinstance(value, ThinkingConfig):
         return value
     return {

@@ -44,7 +44,10 @@ _VALUE = re.compile(r"[{\[]")
 
 
 class CallBody:
-    """JSON values in a row, or elements, of which only the end mark tells that they are over."""
+    """The text of a possible call: JSON values in a row, or elements up to the end mark.
+
+    JSON ends at the first character that cannot belong to a call.
+    """
 
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json
@@ -54,7 +57,7 @@ class CallBody:
 
     @property
     def text(self) -> str:
-        """All that was taken."""
+        """The text so far."""
         return "".join(self._parts)
 
     @property
@@ -63,7 +66,7 @@ class CallBody:
         return self._span.in_string
 
     def take(self, text: str, at: int, end: int) -> int:
-        """Take what belongs to the call; less than up to ``end`` means that it is none."""
+        """Take what belongs to the call, and return its end; before ``end`` it is not a call."""
         place = self._follow(text, at, end) if self._is_json else end
         self._parts.append(text[at:place])
         return place
@@ -86,7 +89,7 @@ class CallBody:
 
 @dataclass(frozen=True, slots=True)
 class LeakedCall:
-    """A call that was found in the text; it fits an offered tool."""
+    """A call in the text that fits an offered tool."""
 
     name: str
     args: JsonObject
@@ -105,9 +108,9 @@ class _State(Enum):
 
 
 class LeakedCallDetector:
-    """Turn chunks of an answer, without its reasoning, into text and calls.
+    """Turn chunks of an answer, without its thinking, into text and calls.
 
-    ``fits`` says whether a tool takes these arguments. Without tools on offer all is text.
+    ``fits`` tells whether a tool accepts the arguments. Without offered tools all is text.
     """
 
     def __init__(
@@ -274,9 +277,9 @@ class LeakedCallDetector:
 
     def _calls(self, text: str) -> list[Read] | None:
         whole_answer = self._tag is None
-        found = read_calls(text, self._offered, arguments_needed=whole_answer)
-        fit = all(name in self._offered and self._fits(name, args) for name, args in found or ())
-        return found if fit else None
+        calls = read_calls(text, self._offered, arguments_needed=whole_answer)
+        fit = all(name in self._offered and self._fits(name, args) for name, args in calls or ())
+        return calls if fit else None
 
     def _end_call(self, calls: list[Read] | None) -> None:
         if calls is None:

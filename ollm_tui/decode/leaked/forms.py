@@ -20,12 +20,12 @@ from ollm_tui.protocol.tools import ToolSchema
 
 @dataclass(frozen=True, slots=True)
 class ToolTag:
-    """A mark before a call, and the marks after it; the end of the answer ends a call too."""
+    """A tag before a call, and the tags after it; the end of the answer ends a call too."""
 
     start: str
     ends: tuple[str, ...]
     in_call: bool = False
-    """Whether the marks are part of the call's own text."""
+    """Whether the tags are part of the call's own text."""
 
 
 FENCE: Final = "```"
@@ -46,7 +46,7 @@ _COLON: Final = (_BLANKS, Words((":",)), _BLANKS)
 
 
 def json_beginnings(names: Iterable[str]) -> Beginnings:
-    """Return how an answer begins that is nothing but a JSON call of one of these tools."""
+    """Return how an answer begins that is only a JSON call of one of these tools."""
     fence = (Words(("", FENCE, "```json", "```tool_call", "```xml")), _BLANKS)
     return Beginnings((*fence, *form) for form in _json_forms(tuple(names)))
 
@@ -93,7 +93,7 @@ Read: TypeAlias = tuple[str, JsonObject]
 def read_calls(
     text: str, offered: Mapping[str, ToolSchema], *, arguments_needed: bool
 ) -> list[Read] | None:
-    """Return the calls that are all of this text, None if it is anything else."""
+    """Return the calls that make up this text, or None if it is anything else."""
     body = text.strip()
     try:
         if body.startswith(("{", "[")):
@@ -180,7 +180,7 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _read_value(text: str, schema: ToolSchema | None, key: str) -> JsonValue:
-    """Return the value of an element: what the schema calls a string stays as it was written."""
+    """Return the value of an element; a string by the schema stays as it was written."""
     written = text.removeprefix("\n").removesuffix("\n")
     properties = (schema.parameters or {}).get("properties") if schema else None
     wanted = properties.get(key) if isinstance(properties, dict) else None

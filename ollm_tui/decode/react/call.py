@@ -26,8 +26,8 @@ _BLOB: Final = frozenset({"action", "action_input"})
 ReActProblem: TypeAlias = Literal[
     "empty", "missing_action", "missing_input", "bad_input", "no_answer"
 ]
-"""What a model must be told: it wrote nothing, an input without an action, an action without an
-input, an input that is no JSON object, or neither an action nor a final answer."""
+"""What the model has to correct: an empty turn, an input without an action, an action without an
+input, an input that is not a JSON object, or neither an action nor a final answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class ReActCall:
 
     name: str
     raw_input: str
-    """What stood after the label, without a fence around it; the JSON alone where there is one."""
+    """The text after the label, without a fence around it; only the JSON if there is one."""
     args: JsonObject | None
-    """None when the input is no JSON object: such a call is never run."""
+    """None if the input is not a JSON object: such a call is never run."""
 
 
 class CallDraft:
@@ -56,15 +56,15 @@ class CallDraft:
 
     @property
     def has_input(self) -> bool:
-        """Whether the action got its input, so that no other action counts."""
+        """Whether the action has its input, so that no other action counts."""
         return self._input is not None
 
     def open_action(self) -> None:
-        """Begin an action, in place of one that got no input."""
+        """Begin an action, in place of one without an input."""
         self._action = []
 
     def open_input(self) -> bool:
-        """Begin the input; False when it belongs to no action or is a second one."""
+        """Begin the input; False if it belongs to no action or is a second one."""
         if self._action is None or self._input is not None:
             self._lonely_input = self._lonely_input or self._action is None
             return False
@@ -72,27 +72,27 @@ class CallDraft:
         return True
 
     def write(self, text: str) -> None:
-        """Add to what was begun last."""
+        """Add to what began last."""
         if self._input is not None:
             self._input.append(text)
         elif self._action is not None:
             self._action.append(text)
 
     def drop_action(self) -> str:
-        """Forget an action that got no input, and return what it was."""
+        """Drop an action without an input, and return its text."""
         text = "".join(self._action or ())
         self._action = None
         return text
 
     def read(self) -> ReActCall | ReActProblem | None:
-        """Return the call, or what is wrong with it; None if no tool was asked for."""
+        """Return the call or what is wrong with it, or None if no tool was called."""
         if self._action is None:
             return "missing_action" if self._lonely_input else None
         action = _unfenced("".join(self._action))
         if action.startswith("{"):
             return _read_blob(action)
-        found = _NAME.search(action.split("\n", 1)[0])
-        name = found[0].rstrip(".!") if found else ""
+        match = _NAME.search(action.split("\n", 1)[0])
+        name = match[0].rstrip(".!") if match else ""
         if name.lower() in _NO_TOOL:
             return "no_answer"
         if not name:
@@ -105,12 +105,12 @@ class CallDraft:
 def _read_input(text: str) -> tuple[str, JsonObject | None]:
     """Return the input as it was written and as arguments."""
     body = _unfenced(text)
-    found = first_value(body) if body.startswith("{") else None
-    if found is not None and (args := parse_arguments(found)) is not None:
-        return found, args
-    found = first_loose_object(body)
-    if found is not None and (args := loose_object(found)) is not None:
-        return found, args
+    written = first_value(body) if body.startswith("{") else None
+    if written is not None and (args := parse_arguments(written)) is not None:
+        return written, args
+    written = first_loose_object(body)
+    if written is not None and (args := loose_object(written)) is not None:
+        return written, args
     return body, {} if body == "None" else parse_arguments(body)
 
 
@@ -152,7 +152,7 @@ _WORDS = (("True", "true"), ("False", "false"), ("None", "null"))
 
 
 def loose_object(text: str) -> JsonObject | None:
-    """Return the object that is the whole of this text, None if it is not clear what it says."""
+    """Return the object that is the whole text, or None if its meaning is not certain."""
     if first_value(text, _BOTH_QUOTES) != text:
         return None
     try:
@@ -163,7 +163,7 @@ def loose_object(text: str) -> JsonObject | None:
 
 
 def first_loose_object(text: str) -> str | None:
-    """Return the object that begins this text, in either kind of quotes; None if it never ends."""
+    """Return the object at the start of a text, in either quotes, or None if it never ends."""
     return first_value(text, _BOTH_QUOTES) if text.startswith("{") else None
 
 
@@ -175,8 +175,8 @@ def _mended(token: re.Match[str]) -> str:
     return "" if token["last"] else token[0]
 
 
-def _in_string(found: re.Match[str]) -> str:
-    character = found[0]
+def _in_string(match: re.Match[str]) -> str:
+    character = match[0]
     if character == r"\'":
         return "'"
     return character if character.startswith("\\") else json.dumps(character)[1:-1]

@@ -37,7 +37,7 @@ from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkPiece
 
 
 class Label(Enum):
-    """What a label says about the text after it."""
+    """The meaning of the text after a label."""
 
     THOUGHT = "Thought"
     ACTION = "Action"
@@ -64,24 +64,28 @@ _LABEL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FoundLabel:
-    """A label, and where it ends together with its stars."""
+    """A label, and where it ends, its stars included."""
 
     label: Label
     end: int
 
 
 def find_label(text: str, at: int, *, final: bool) -> FoundLabel | Literal["wait"] | None:
-    """Return the label that stands here, None if none does; wait while one may still come."""
+    """Return the label at this position or None, or "wait" while one may still come.
+
+    A label may be a heading, bold or underlined, and its colon a full-width one. Its first word has
+    a capital: ``action: ...`` in prose is not a label.
+    """
     begins = _FORM.test(text, at, final=final)
-    found = _LABEL.match(text, at) if begins else None
-    if found is None:
+    match = _LABEL.match(text, at) if begins else None
+    if match is None:
         return "wait" if begins is None else None
-    end = found.end()
-    stars = "" if found["close"] else found["stars"]
+    end = match.end()
+    stars = "" if match["close"] else match["stars"]
     rest = text[end : end + len(stars)]
     if rest != stars and stars.startswith(rest) and not final:
         return "wait"
-    return FoundLabel(_SPELLINGS[found["word"]], end + len(stars) * (rest == stars))
+    return FoundLabel(_SPELLINGS[match["word"]], end + len(stars) * (rest == stars))
 
 
 UNDECIDED_LIMIT: Final = 240
@@ -89,7 +93,12 @@ _JOINT: Final = "\n\n"
 
 
 class ReActOutput:
-    """What the parser writes to; ``kind`` is None while it is not known what the text is."""
+    """Collects thoughts and answer, without the white space around them.
+
+    Text before any label may be a thought or the answer. It is held back, with ``kind`` None, until
+    a label decides, a second paragraph begins, or it is longer than ``UNDECIDED_LIMIT``: then it is
+    an answer in plain words and streams like any other.
+    """
 
     def __init__(self) -> None:
         self.kind: type[ThinkPiece] | None = None
@@ -113,14 +122,14 @@ class ReActOutput:
         self._blanks.clear()
 
     def decide(self, kind: type[ThinkPiece]) -> None:
-        """Say what the undecided text is, if there is any."""
+        """Decide what the undecided text is, if there is any."""
         if self.kind is None and self._undecided:
             self.kind = kind
             self._put("".join(self._undecided))
             self._undecided.clear()
 
     def write(self, text: str) -> None:
-        """Add to the open section; white space waits until a word follows it."""
+        """Add to the open section; white space is held back until a word follows it."""
         words = text.rstrip()
         blanks = text[len(words) :]
         if words:
@@ -172,7 +181,7 @@ class ReActParser:
 
     def __init__(self) -> None:
         self.problem: ReActProblem | None = None
-        """After the end: what the model must be told; None if the turn is fine."""
+        """After the end: what the model has to correct, or None if the turn is fine."""
         self._section = _Section.PREAMBLE
         self._held = ""
         self._line_start = True
@@ -183,7 +192,7 @@ class ReActParser:
 
     @property
     def stopped(self) -> bool:
-        """Whether nothing more can come: the rest of the stream need not be waited for."""
+        """Whether nothing more can come, so that the rest of the stream can be skipped."""
         return self._section is _Section.STOPPED
 
     def feed(self, chunk: str) -> list[ReActPiece]:
@@ -207,8 +216,8 @@ class ReActParser:
     def _outcome(self) -> ReActCall | ReActProblem | None:
         if self._answered:
             return None
-        if (found := self._draft.read()) is not None:
-            return found
+        if (outcome := self._draft.read()) is not None:
+            return outcome
         came = self._output.came
         if TextPiece in came:
             return None
@@ -238,13 +247,13 @@ class ReActParser:
         if start > at:
             self._write(text[at:start])
             return start
-        found = find_label(text, at, final=final)
-        if found == "wait":
+        label = find_label(text, at, final=final)
+        if label == "wait":
             return at
         self._line_start = False
-        if found is None or not self._enter(found.label, text[at : found.end]):
+        if label is None or not self._enter(label.label, text[at : label.end]):
             return at
-        return found.end
+        return label.end
 
     def _write(self, text: str) -> None:
         match self._section:
@@ -256,7 +265,7 @@ class ReActParser:
                 pass
 
     def _enter(self, label: Label, written: str) -> bool:
-        """Go to the section of a label; False if it is ordinary text here."""
+        """Enter the section of a label; return False if it is ordinary text here."""
         match label:
             case Label.OBSERVATION:
                 self._section = _Section.STOPPED
@@ -301,10 +310,10 @@ class ReActParser:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether text before any label has been given out as the answer."""
+        """Whether text before any label has been emitted as the answer."""
         return self._output.kind is TextPiece and not self._answered
 
     def _leave_action(self) -> None:
-        """Give an action without input back as text if it stands in plain words."""
+        """Write an action without an input as text if it is in plain words."""
         if self._is_plain and self._draft.has_action and not self._draft.has_input:
             self._output.write(self._action_label + self._draft.drop_action())

@@ -47,10 +47,10 @@ class _Token:
 
 
 def evaluate(expression: str) -> Number:
-    """Give the value of an expression.
+    """Return the value of an expression.
 
     Raises:
-        ArithmeticFault: it is no expression, or its value is too large or does not exist.
+        ArithmeticFault: it is not an expression, or its value is too large or undefined.
     """
     if len(expression) > LONGEST:
         raise ArithmeticFault(f"The expression is longer than {LONGEST} characters.")
@@ -61,7 +61,7 @@ def evaluate(expression: str) -> Number:
 
 
 def spell(value: Number) -> str:
-    """Write a value: exactly if its digits end soon, else to 15 digits or so."""
+    """Return a value as text: exactly if its digits end soon, else to about 15 digits."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     if value.denominator == 1:
@@ -93,7 +93,7 @@ def _tokens(expression: str) -> Sequence[_Token]:
 
 
 class _Parser:
-    """Goes through the tokens once, one method for each rule."""
+    """A recursive descent over the tokens, with a method for each rule."""
 
     def __init__(self, tokens: Sequence[_Token]) -> None:
         self._tokens = tokens

@@ -9,7 +9,7 @@ from typing import TypeAlias
 Number: TypeAlias = Fraction | float
 
 MOST_BITS = 8000
-"""About 2400 digits, above and below the line of a fraction."""
+"""About 2400 digits, in the numerator and in the denominator."""
 
 
 class ArithmeticFault(Exception):
@@ -36,7 +36,7 @@ def apply(sign: str, left: Number, right: Number) -> Number:
 
 
 def raise_to(base: Number, exponent: Number) -> Number:
-    """Raise to a power; the size is known before anything is multiplied."""
+    """Raise to a power; the size is checked before anything is multiplied."""
     if base == 0 and exponent < 0:
         raise ArithmeticFault("It divides by zero.")
     if isinstance(base, Fraction) and isinstance(exponent, Fraction) and exponent.denominator == 1:
@@ -50,7 +50,7 @@ def raise_to(base: Number, exponent: Number) -> Number:
 
 
 def checked(work: Callable[[], Number]) -> Number:
-    """Give what the work gives, if it is finite and not too long to write."""
+    """Return the result of `work` if it is finite and not too long to write."""
     try:
         value = work()
     except OverflowError:
@@ -65,7 +65,7 @@ def checked(work: Callable[[], Number]) -> Number:
 
 
 def exact(value: float) -> Fraction:
-    """Give a whole number as a fraction."""
+    """Return a whole number as a fraction."""
     return Fraction(int(value))
 
 
@@ -116,7 +116,7 @@ def _round(arguments: Sequence[Number]) -> Number:
     ):
         raise ArithmeticFault(f"round takes a value and up to {_MOST_DECIMALS} decimals.")
     scale = Fraction(10) ** int(decimals)
-    # Halves go away from zero, as on paper; Python's own rounding goes to the even neighbour.
+    # Halves are rounded away from zero, as on paper; Python rounds them to even.
     size = Fraction(math.floor(abs(Fraction(value)) * scale + Fraction(1, 2))) / scale
     return checked(lambda: -size if value < 0 else size)
 

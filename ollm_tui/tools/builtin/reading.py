@@ -14,25 +14,25 @@ from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
 CHUNK_BYTES = 64 * 1024
 MOST_SCANNED_BYTES = 64 * 1024 * 1024
-"""How far into a file a line is looked for."""
+"""How far into a file lines are searched."""
 MORE_BYTES = 4096
-"""How far behind the last byte that may be given keys are looked for."""
+"""How far behind the last byte that may be returned keys are searched."""
 
 
 @dataclass(slots=True)
 class Window:
-    """Some lines of a file, and what is known of the rest."""
+    """Some lines of a file, and their place in it."""
 
     first: int
     text: bytearray = field(default_factory=bytearray)
     total: int | None = None
-    """All lines of the file; None when it was not read to its end."""
+    """Number of lines of the file, or None if it was not read to its end."""
     is_cut: bool = False
-    """Whether the last line is there in part only."""
+    """Whether the last line is incomplete."""
 
 
 def chunks_of(fd: int, most_bytes: int) -> Iterator[bytes]:
-    """Give the file's first bytes, chunk by chunk."""
+    """Yield the file's first bytes, chunk by chunk."""
     offset = 0
     while offset < most_bytes:
         chunk = os.pread(fd, min(CHUNK_BYTES, most_bytes - offset), offset)
@@ -43,7 +43,7 @@ def chunks_of(fd: int, most_bytes: int) -> Iterator[bytes]:
 
 
 def read_window(fd: int, size: int, first: int, count: int, most_bytes: int) -> Window:
-    """Read `count` lines from line `first` on, but no more than so many bytes of them."""
+    """Read `count` lines from line `first` on, but at most `most_bytes` of them."""
     window = Window(first)
     number, scanned, last = 1, 0, b""
     for chunk in chunks_of(fd, MOST_SCANNED_BYTES):
@@ -56,7 +56,7 @@ def read_window(fd: int, size: int, first: int, count: int, most_bytes: int) -> 
 
 
 def _take(window: Window, chunk: bytes, number: int, end: int, most_bytes: int) -> int:
-    """Take what a chunk has of the window; give the number of the line after its last feed."""
+    """Add the window's part of a chunk; return the number of the line after its last line feed."""
     start = 0
     while number < window.first and (feed := chunk.find(b"\n", start)) >= 0:
         number, start = number + 1, feed + 1
@@ -76,11 +76,11 @@ MOST_LINES = 2000
 MOST_BYTES = 64 * 1024
 _SNIFFED_BYTES = 8192
 _SHOWN_BYTES = 8
-"""Enough to tell the kind of a file: more could be a key, packed."""
+"""Enough to recognise the kind of a file; more could be a compressed key."""
 
 
 def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
-    """Make `read_file` for one folder."""
+    """Return the tool `read_file` for one folder."""
 
     @tool(effect="read", timeout_s=10)
     def read_file(path: str, start_line: int = 1, line_count: int = 300) -> str:
@@ -93,44 +93,44 @@ def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
         """
         if start_line < 1 or line_count < 1:
             raise ToolFailure("start_line and line_count must be 1 or more.")
-        with resolve_in_root(root, path, guard) as found:
-            if found.is_folder:
-                raise ToolFailure(f"{found.shown} is a folder. Use list_directory for it.")
-            # All of it is looked at: a key that goes over lines is not given in two parts.
-            if found.watch.holds_keys(_all_of(found.fd)):
-                raise content_refusal(found.shown)
-            return _read(found, start_line, min(line_count, MOST_LINES))
+        with resolve_in_root(root, path, guard) as target:
+            if target.is_folder:
+                raise ToolFailure(f"{target.shown} is a folder. Use list_directory for it.")
+            # All of it is checked, so that a key that spans lines is not returned in two parts.
+            if target.watch.holds_keys(_all_of(target.fd)):
+                raise content_refusal(target.shown)
+            return _read(target, start_line, min(line_count, MOST_LINES))
 
     return read_file
 
 
 def is_binary(start: bytes) -> bool:
-    """Tell whether a file that begins so is no text."""
+    """Return whether a file that begins so is binary."""
     return b"\0" in start
 
 
 def _all_of(fd: int) -> Iterator[bytes]:
     for chunk in chunks_of(fd, MOST_SCANNED_BYTES + MORE_BYTES):
-        # Looking for keys takes a while in a large file: not when nobody waits for it any more.
+        # Searching a large file takes a while, so it ends when the call was cancelled.
         from_thread.check_cancelled()
         yield chunk
 
 
-def _read(found: Resolved, start_line: int, line_count: int) -> str:
-    start = os.pread(found.fd, _SNIFFED_BYTES, 0)
-    size = found.status.st_size
+def _read(target: Resolved, start_line: int, line_count: int) -> str:
+    start = os.pread(target.fd, _SNIFFED_BYTES, 0)
+    size = target.status.st_size
     if is_binary(start):
         shown = start[:_SHOWN_BYTES].hex(" ")
-        return f"[{found.shown} is not text; {counted(size, 'byte')}. It begins with: {shown}]"
-    window = read_window(found.fd, size, start_line, line_count, MOST_BYTES)
+        return f"[{target.shown} is not text; {counted(size, 'byte')}. It begins with: {shown}]"
+    window = read_window(target.fd, size, start_line, line_count, MOST_BYTES)
     lines = _whole_lines(window)
     if not lines:
-        return f"[{found.shown} has {_total(window, size)}; nothing is at line {start_line}]"
+        return f"[{target.shown} has {_total(window, size)}; nothing is at line {start_line}]"
     return f"{_decode(b''.join(lines))}{_note(window, len(lines), size)}"
 
 
 def _whole_lines(window: Window) -> list[bytes]:
-    """Give the lines without one that was cut, unless there is no other."""
+    """Return the lines without an incomplete last one, unless it is the only one."""
     # Line feeds only: bytes.splitlines would count lone carriage returns as well.
     lines = [line + b"\n" for line in bytes(window.text).split(b"\n")]
     lines[-1] = lines[-1][:-1]
@@ -144,7 +144,7 @@ def _decode(data: bytes) -> str:
 
 
 def _note(window: Window, given: int, size: int) -> str:
-    """Say which part this is, when it is not all."""
+    """Return a note of which part this is, if it is not all."""
     last = window.first + given - 1
     cut = ", the last one in part" if window.is_cut and given == 1 else ""
     if window.first == 1 and last == window.total and not cut:

@@ -1,4 +1,4 @@
-"""Searching in files, which are found by descriptors and never through links.
+"""Searching in files, which are target by descriptors and never through links.
 
 Text is searched for as it is. A pattern runs in the `regex` engine, which gives up after a time
 and lets other threads run meanwhile, so a pattern that explodes costs its own call and nothing
@@ -31,20 +31,20 @@ PASSED_OVER = frozenset({"node_modules", "__pycache__"})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An open file; closed when the next one is asked for."""
+class OpenFile:
+    """An open file; closed when the next one is requested."""
 
     fd: int
     names: tuple[str, ...]
 
 
-def files_below(folder: Resolved) -> Generator[Found, None, None]:
-    """Give the files in a folder and its subfolders, but for hidden and secret ones."""
+def files_below(folder: Resolved) -> Generator[OpenFile, None, None]:
+    """Yield the files in a folder and its subfolders, except hidden and secret ones."""
     yield from _files(folder.fd, folder.names, DEEPEST, folder.watch)
 
 
 def fits(names: Sequence[str], glob: str) -> bool:
-    """Tell whether a path fits a glob; without a slash in it the glob is for the name alone."""
+    """Return whether a path matches a glob; a glob without a slash is for the name alone."""
     if "/" not in glob:
         return fnmatch.fnmatchcase(names[-1], glob)
     path = "/".join(names)
@@ -54,7 +54,7 @@ def fits(names: Sequence[str], glob: str) -> bool:
 
 def _files(
     folder_fd: int, names: tuple[str, ...], depth: int, watch: Watch
-) -> Generator[Found, None, None]:
+) -> Generator[OpenFile, None, None]:
     folder = os.fstat(folder_fd)
     for name in _names(folder_fd):
         below = (*names, name)
@@ -71,7 +71,7 @@ def _files(
                 if depth > 0:
                     yield from _files(fd, below, depth - 1, watch)
             else:
-                yield Found(fd, below)
+                yield OpenFile(fd, below)
         finally:
             os.close(fd)
 
@@ -98,19 +98,19 @@ Mode: TypeAlias = Literal["text", "regex"]
 
 @dataclass(slots=True)
 class _Search:
-    """What came of a search so far."""
+    """A search and its matches so far."""
 
     matches: Matcher
     ends_at: float
     clock: Callable[[], float]
     stride: int
-    """After how many lines to look whether it is over."""
+    """Number of lines between two checks of the limits."""
     lines: list[str] = field(default_factory=list)
     files: int = 0
     withheld: int = 0
-    """Files that hold keys."""
+    """Number of files with keys."""
     stopped: str = ""
-    """Why it did not look at everything."""
+    """Why the search is incomplete; empty if it is not."""
 
     def is_over(self) -> bool:
         from_thread.check_cancelled()
@@ -124,7 +124,7 @@ class _Search:
 def searching_tool(
     root: Path, guard: FileGuard, clock: Callable[[], float] = time.monotonic
 ) -> FunctionTool:
-    """Make `search_files` for one folder."""
+    """Return the tool `search_files` for one folder."""
 
     @tool(effect="read", timeout_s=15)
     def search_files(pattern: str, path: str = ".", glob: str = "*", mode: Mode = "text") -> str:
@@ -141,14 +141,14 @@ def searching_tool(
         search = _Search(
             _matcher(pattern, mode), clock() + MOST_SECONDS, clock, 1 if mode == "regex" else 200
         )
-        with resolve_in_root(root, path, guard) as found:
-            if found.is_folder:
-                _search_folder(search, found, glob)
+        with resolve_in_root(root, path, guard) as target:
+            if target.is_folder:
+                _search_folder(search, target, glob)
             else:
-                _search_file(search, Found(found.fd, found.names), found.watch)
+                _search_file(search, OpenFile(target.fd, target.names), target.watch)
                 if search.withheld:
-                    raise content_refusal(found.shown)
-            return _report(search, found.shown)
+                    raise content_refusal(target.shown)
+            return _report(search, target.shown)
 
     return search_files
 
@@ -191,9 +191,9 @@ def _search_folder(search: _Search, folder: Resolved, glob: str) -> None:
                 return
 
 
-def _search_file(search: _Search, file: Found, watch: Watch) -> None:
+def _search_file(search: _Search, file: OpenFile, watch: Watch) -> None:
     data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES + MORE_BYTES))
-    # Before anything is compared: whether a pattern fits would tell of the key.
+    # Before anything is compared: whether a pattern matches would reveal the key.
     if watch.holds_keys([data]):
         search.withheld += 1
         return
@@ -211,8 +211,8 @@ def _search_file(search: _Search, file: Found, watch: Watch) -> None:
 
 
 def _report(search: _Search, where: str) -> str:
-    found = counted(len(search.lines), "matching line")
-    notes = [f"{found} in {counted(search.files, 'file')} of {where}"]
+    matching = counted(len(search.lines), "matching line")
+    notes = [f"{matching} in {counted(search.files, 'file')} of {where}"]
     if search.withheld:
         notes.append(f"{counted(search.withheld, 'file')} with keys passed over")
     if search.stopped:

@@ -15,7 +15,7 @@ from typing import Final
 
 
 def words(text: str) -> frozenset[str]:
-    """Give the words of a list that is written as a text."""
+    """Return the words of a list that is written as a text."""
     return frozenset(text.split())
 
 
@@ -163,19 +163,19 @@ _UNSEEN: Final = re.compile(
 
 
 def is_hidden(name: str) -> bool:
-    """Tell whether a name is left out of lists unless asked for."""
+    """Return whether a name is left out of listings unless requested."""
     return name.startswith(".")
 
 
 def is_secret(names: Sequence[str]) -> bool:
-    """Tell whether a path leads through or to what keeps passwords or keys, by its names."""
+    """Return whether a path leads to or through a place of passwords or keys, by its names."""
     return any(
         is_secret_at(names[: end + 1], is_folder=end < len(names) - 1) for end in range(len(names))
     )
 
 
 def is_secret_at(names: Sequence[str], *, is_folder: bool) -> bool:
-    """Tell whether the last of the names is such a place; those before it are not asked about."""
+    """Return whether the last of the names is such a place; the others are not checked."""
     above = [_plain(name) for name in names[-4:-1]]
     in_repository = any(_plain(name).endswith(".git") for name in names[:-1])
     return any(
@@ -187,10 +187,10 @@ def is_secret_at(names: Sequence[str], *, is_folder: bool) -> bool:
 
 
 def original_names(name: str) -> Iterator[str]:
-    """Give a name, folded, and those that it may be a copy of."""
+    """Yield a name, case-folded, and the names that it may be a copy of."""
     waiting = [_plain(name)]
     known = set(waiting)
-    for form in waiting:  # grows meanwhile
+    for form in waiting:  # grows during the loop
         yield form
         for origin in _origins(form):
             if origin not in known and len(known) < _MOST_FORMS:
@@ -206,7 +206,7 @@ def _plain(name: str) -> str:
 
 
 def _origins(form: str) -> Iterator[str]:
-    """Give what a name may have been before one step of copying."""
+    """Yield what a name may have been before one step of copying."""
     stem, dot, ending = form.rpartition(".")
     if ending := ending if dot and ending in _DATA else "":
         yield from (f"{origin}.{ending}" for origin in _cut(stem))
