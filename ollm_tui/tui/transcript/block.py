@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 from rich.segment import Segment
 
@@ -36,6 +37,10 @@ class BlockKind(StrEnum):
     ERROR = "error"
     STATS = "stats"
     STOPPED = "stopped"
+
+
+NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
+"""The kinds of blocks that are remarks of the program, not part of the conversation."""
 
 
 @dataclass(slots=True, eq=False)

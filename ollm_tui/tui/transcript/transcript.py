@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Literal
 
 from rich.style import Style
 from textual import events
 
 from ollm_tui.tui.composer.paste import long_summary, needs_folding
-from ollm_tui.tui.transcript.block import Block, BlockKind
+from ollm_tui.tui.transcript.block import Block, BlockKind, NoteKind
 from ollm_tui.tui.transcript.painters.painter import Painter
 from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
 from ollm_tui.tui.transcript.painters.plain_painter import PlainPainter
@@ -16,8 +15,6 @@ from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolOutcome, ToolPa
 from ollm_tui.tui.transcript.pictures import PictureRows
 from ollm_tui.tui.transcript.source import TextSource, ToolSource
 from ollm_tui.tui.transcript.styles import CSS
-
-NoteKind = Literal["info", "warning", "error", "stats", "stopped"]
 
 _CLOSE = {BlockKind.STATS, BlockKind.STOPPED}
 _APART = {None, BlockKind.USER, BlockKind.ANSWER}
