@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from ollm_tui.attachments.paths import readings
 from ollm_tui.attachments.reading import FileBytes, read_file, refusal, shown_path
-from ollm_tui.decode.images import PictureHeader, picture_data, read_header
+from ollm_tui.decode.images import ImageHeader, image_data, read_image_header
 from ollm_tui.protocol.blocks import ImageContent
 
 MOST_PICTURE_BYTES: Final = 20_000_000
@@ -74,7 +74,7 @@ def attachment_of(file: FileBytes) -> Attachment:
     Raises:
         AIError: BAD_REQUEST if it is neither an image nor text.
     """
-    header = read_header(file.data)
+    header = read_image_header(file.data)
     if header is not None or _other_picture(file.data):
         return _picture(file, header)
     return _text(file)
@@ -86,13 +86,13 @@ def picture_of(file: FileBytes) -> AttachedPicture:
     Raises:
         AIError: BAD_REQUEST if it is not an image, or of a kind that cannot be sent.
     """
-    return _picture(file, read_header(file.data))
+    return _picture(file, read_image_header(file.data))
 
 
 def taken_up(content: ImageContent) -> AttachedPicture | None:
     """Attach an image of a chat again; return None if the chat has only a link to it."""
-    data = picture_data(content.data, content.url)
-    header = read_header(data.head()) if data is not None else None
+    data = image_data(content.data, content.url)
+    header = read_image_header(data.head()) if data is not None else None
     if data is None or header is None or header.kind not in SENT_KINDS:
         return None
     sent = replace(
@@ -101,7 +101,7 @@ def taken_up(content: ImageContent) -> AttachedPicture | None:
     return AttachedPicture(content.name or "", header.kind, data.size, sent)
 
 
-def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
+def _picture(file: FileBytes, header: ImageHeader | None) -> AttachedPicture:
     if header is None:
         other = _other_picture(file.data)
         if other is None:

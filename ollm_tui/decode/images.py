@@ -14,7 +14,7 @@ _HEAD: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class PictureData:
+class ImageData:
     """The bytes of an image, decoded on demand: all of it can be many megabytes."""
 
     data: MediaData
@@ -35,15 +35,15 @@ class PictureData:
         return self.data if isinstance(self.data, bytes) else _decoded(self.data)
 
 
-def picture_data(data: MediaData | None, url: str | None) -> PictureData | None:
+def image_data(data: MediaData | None, url: str | None) -> ImageData | None:
     """Return the bytes of an image, or None if there is only a link to it."""
     source = data if data is not None else url
     if isinstance(source, bytes):
-        return PictureData(source)
+        return ImageData(source)
     if source is not None and source[:5].lower() == "data:":
         before, comma, body = source.partition(",")
-        return PictureData(body if comma and before.lower().endswith(";base64") else b"")
-    return None if data is None else PictureData(data)
+        return ImageData(body if comma and before.lower().endswith(";base64") else b"")
+    return None if data is None else ImageData(data)
 
 
 def _decoded(text: str) -> bytes:
@@ -82,7 +82,7 @@ def exif_orientation(data: bytes, start: int) -> int | None:
     return 1
 
 
-PictureKind: TypeAlias = Literal["png", "jpeg", "gif", "webp", "bmp"]
+ImageKind: TypeAlias = Literal["png", "jpeg", "gif", "webp", "bmp"]
 
 _MOST_SEGMENTS: Final = 500
 """Marker segments of a JPEG that are skipped in search of its size."""
@@ -99,17 +99,17 @@ _CORE_HEADER: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class PictureHeader:
+class ImageHeader:
     """Kind and displayed size in pixels; both sides are at least 1."""
 
-    kind: PictureKind
+    kind: ImageKind
     width: int
     height: int
     orientation: int = 1
     """How to turn a JPEG for that size, as Exif counts: 1 to 8."""
 
 
-def read_header(data: bytes) -> PictureHeader | None:
+def read_image_header(data: bytes) -> ImageHeader | None:
     """Read the header of a PNG, JPEG, GIF, WebP or BMP; return None for anything else.
 
     `data` may be the whole file or its beginning. Segments of a JPEG without its size are skipped,
@@ -130,46 +130,46 @@ def _little(data: bytes, start: int, length: int, *, signed: bool = False) -> in
     return int.from_bytes(data[start : start + length], "little", signed=signed)
 
 
-def _png(data: bytes) -> PictureHeader | None:
+def _png(data: bytes) -> ImageHeader | None:
     if len(data) < 24 or data[12:16] != b"IHDR":
         return None
-    return PictureHeader("png", _big(data, 16, 4), _big(data, 20, 4))
+    return ImageHeader("png", _big(data, 16, 4), _big(data, 20, 4))
 
 
-def _gif(data: bytes) -> PictureHeader | None:
+def _gif(data: bytes) -> ImageHeader | None:
     if len(data) < 10 or data[4:6] not in {b"7a", b"9a"}:
         return None
-    return PictureHeader("gif", _little(data, 6, 2), _little(data, 8, 2))
+    return ImageHeader("gif", _little(data, 6, 2), _little(data, 8, 2))
 
 
-def _bmp(data: bytes) -> PictureHeader | None:
+def _bmp(data: bytes) -> ImageHeader | None:
     if len(data) < 26:
         return None
     if _little(data, 14, 4) == _CORE_HEADER:
-        return PictureHeader("bmp", _little(data, 18, 2), _little(data, 20, 2))
+        return ImageHeader("bmp", _little(data, 18, 2), _little(data, 20, 2))
     width, height = _little(data, 18, 4, signed=True), _little(data, 22, 4, signed=True)
     # A negative height means that the first row is the top one.
-    return PictureHeader("bmp", width, abs(height)) if width > 0 else None
+    return ImageHeader("bmp", width, abs(height)) if width > 0 else None
 
 
-def _webp(data: bytes) -> PictureHeader | None:
+def _webp(data: bytes) -> ImageHeader | None:
     if len(data) < 30 or data[8:12] != b"WEBP":
         return None
     match data[12:16]:
         case b"VP8X":
-            return PictureHeader("webp", _little(data, 24, 3) + 1, _little(data, 27, 3) + 1)
+            return ImageHeader("webp", _little(data, 24, 3) + 1, _little(data, 27, 3) + 1)
         case b"VP8L" if data[20] == 0x2F:
             sizes = _little(data, 21, 4)
-            return PictureHeader("webp", (sizes & 0x3FFF) + 1, (sizes >> 14 & 0x3FFF) + 1)
+            return ImageHeader("webp", (sizes & 0x3FFF) + 1, (sizes >> 14 & 0x3FFF) + 1)
         case b"VP8 " if data[23:26] == b"\x9d\x01\x2a":
             # The upper two bits of each are a scale that is not used.
             width, height = _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF
-            return PictureHeader("webp", width, height)
+            return ImageHeader("webp", width, height)
         case _:
             return None
 
 
-def _jpeg(data: bytes) -> PictureHeader | None:
+def _jpeg(data: bytes) -> ImageHeader | None:
     position, exif = 2, None
     for _ in range(_MOST_SEGMENTS):
         position = _marker(data, position)
@@ -181,7 +181,7 @@ def _jpeg(data: bytes) -> PictureHeader | None:
             orientation = exif or 1
             if orientation in TURNED:
                 width, height = height, width
-            return PictureHeader("jpeg", width, height, orientation)
+            return ImageHeader("jpeg", width, height, orientation)
         if marker[0] == _APP1 and exif is None:
             exif = exif_orientation(data, position + 3)
         position += 1 if marker[0] in _BARE else 1 + length
@@ -196,6 +196,6 @@ def _marker(data: bytes, position: int) -> int:
     return position + len(fill) - len(fill.lstrip(b"\xff"))
 
 
-_READERS: Final[Mapping[bytes, Callable[[bytes], PictureHeader | None]]] = MappingProxyType(
+_READERS: Final[Mapping[bytes, Callable[[bytes], ImageHeader | None]]] = MappingProxyType(
     {b"\x89PNG\r\n\x1a\n": _png, b"\xff\xd8": _jpeg, b"GIF8": _gif, b"RIFF": _webp, b"BM": _bmp}
 )

@@ -65,7 +65,7 @@ class Run:
 Part: TypeAlias = Words | Run
 
 
-class Beginnings:
+class PrefixMatcher:
     """Recognises the forms that a text may begin with.
 
     A form is a row of parts: one of some words, or a bounded run of characters of one class.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.images import PictureHeader, read_header
+from ollm_tui.decode.images import ImageHeader, read_image_header
 from tests.support.drawn import KINDS, Image, bomb, flat, halves, saved
 
 SIGNS = (
@@ -25,50 +25,50 @@ SIDES = st.integers(1, 600)
 @given(st.sampled_from(KINDS), SIDES, SIDES)
 def test_pictures_are_told_by_their_beginning(kind: str, width: int, height: int) -> None:
     data = flat(kind, (width, height))
-    expected = PictureHeader(kind, width, height)  # type: ignore[arg-type]  # drawn from the kinds
-    assert read_header(data) == read_header(data[: 64 * 1024]) == expected
+    expected = ImageHeader(kind, width, height)  # type: ignore[arg-type]  # drawn from the kinds
+    assert read_image_header(data) == read_image_header(data[: 64 * 1024]) == expected
 
 
 @pytest.mark.parametrize("options", [{"lossless": True}, {"quality": 20}, {"exif": b"Exif\0\0x"}])
 def test_each_form_of_webp(options: dict[str, object]) -> None:
     data = saved(Image.new("RGB", (300, 7)), "webp", **options)
-    assert read_header(data) == PictureHeader("webp", 300, 7)
+    assert read_image_header(data) == ImageHeader("webp", 300, 7)
 
 
 def test_forms_of_jpeg_and_bmp() -> None:
     data = saved(Image.new("RGB", (300, 7)), "jpeg", progressive=True)
-    assert read_header(data) == PictureHeader("jpeg", 300, 7)
+    assert read_image_header(data) == ImageHeader("jpeg", 300, 7)
     old = b"BM" + bytes(12) + struct.pack("<IHHHH", 12, 300, 7, 1, 24)
-    assert read_header(old) == PictureHeader("bmp", 300, 7)
+    assert read_image_header(old) == ImageHeader("bmp", 300, 7)
     upside_down = b"BM" + bytes(12) + struct.pack("<Iii", 40, 300, -7)
-    assert read_header(upside_down) == PictureHeader("bmp", 300, 7)
+    assert read_image_header(upside_down) == ImageHeader("bmp", 300, 7)
 
 
 @pytest.mark.parametrize("orientation", range(2, 9))
 def test_a_photograph_has_the_size_it_is_shown_at(orientation: int) -> None:
     size = (40, 30) if orientation < 5 else (30, 40)
     data = halves("jpeg", (40, 30), orientation)
-    assert read_header(data) == PictureHeader("jpeg", *size, orientation)
+    assert read_image_header(data) == ImageHeader("jpeg", *size, orientation)
 
 
 def test_large_profiles_before_the_size_are_stepped_over() -> None:
     data = saved(Image.new("RGB", (300, 7)), "jpeg", icc_profile=bytes(300_000))
-    assert read_header(data) == PictureHeader("jpeg", 300, 7)
+    assert read_image_header(data) == ImageHeader("jpeg", 300, 7)
     many = b"\xff\xd8" + b"\xff\xe2\x00\x02" * 100_000 + data[2:]
-    assert read_header(many) is None
+    assert read_image_header(many) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_has_no_size_yet_is_nothing(kind: str) -> None:
     data = flat(kind)
-    known = [read_header(data[:end]) is not None for end in range(len(data))]
+    known = [read_image_header(data[:end]) is not None for end in range(len(data))]
     assert not known[9]
     assert known == sorted(known)
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 5), (5, 0), (0, 0)])
 def test_a_picture_without_any_pixels_is_none(width: int, height: int) -> None:
-    assert read_header(bomb(width, height)) is None
+    assert read_image_header(bomb(width, height)) is None
 
 
 def test_other_files_are_none() -> None:
@@ -79,13 +79,13 @@ def test_other_files_are_none() -> None:
         b"RIFF1234WAVEfmt " + bytes(40),
         b"GIF80a" + bytes(9),
     ):
-        assert read_header(data) is None
+        assert read_image_header(data) is None
 
 
 @given(st.sampled_from(SIGNS), st.binary(max_size=200))
 def test_no_bytes_make_it_fail(sign: bytes, rest: bytes) -> None:
     for data in (sign + rest, rest):
-        header = read_header(data)
+        header = read_image_header(data)
         assert header is None or (header.width > 0 and header.height > 0)
 
 
@@ -96,7 +96,7 @@ def test_nor_do_damaged_pictures(kind: str, data: st.DataObject) -> None:
         picture[data.draw(st.integers(0, min(len(picture), 80) - 1))] = data.draw(
             st.integers(0, 255)
         )
-    header = read_header(bytes(picture))
+    header = read_image_header(bytes(picture))
     assert header is None or (header.width > 0 and header.height > 0)
 
 
@@ -122,5 +122,5 @@ class Watched(bytes):
 )
 def test_little_of_a_hostile_file_is_looked_at(body: bytes) -> None:
     Watched.taken = 0
-    assert read_header(Watched(b"\xff\xd8" + body)) is None
+    assert read_image_header(Watched(b"\xff\xd8" + body)) is None
     assert 0 < Watched.taken <= 64 * 1024

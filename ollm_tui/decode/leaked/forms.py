@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.decode.json_span import JsonSpan
-from ollm_tui.decode.stream_search import Beginnings, Part, Run, Words
+from ollm_tui.decode.stream_search import Part, PrefixMatcher, Run, Words
 from ollm_tui.decode.tool_calls import parse_arguments
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolSchema
@@ -45,13 +45,13 @@ _BLANKS: Final = Run(r"\s", 40)
 _COLON: Final = (_BLANKS, Words((":",)), _BLANKS)
 
 
-def json_beginnings(names: Iterable[str]) -> Beginnings:
+def json_beginnings(names: Iterable[str]) -> PrefixMatcher:
     """Return how an answer begins that is only a JSON call of one of these tools."""
     fence = (Words(("", FENCE, "```json", "```tool_call", "```xml")), _BLANKS)
-    return Beginnings((*fence, *form) for form in _json_forms(tuple(names)))
+    return PrefixMatcher((*fence, *form) for form in _json_forms(tuple(names)))
 
 
-def body_beginnings(names: Iterable[str]) -> Beginnings:
+def body_beginnings(names: Iterable[str]) -> PrefixMatcher:
     """Return how a call of one of these tools begins inside a tool tag."""
     listed = tuple(names)
     elements = Words(
@@ -59,7 +59,7 @@ def body_beginnings(names: Iterable[str]) -> Beginnings:
         + tuple(f'<invoke name="{name}">' for name in listed)
         + tuple(name + MISTRAL_MARK for name in listed)
     )
-    return Beginnings([(_BLANKS, elements), *((_BLANKS, *form) for form in _json_forms(listed))])
+    return PrefixMatcher([(_BLANKS, elements), *((_BLANKS, *form) for form in _json_forms(listed))])
 
 
 def _json_forms(names: tuple[str, ...]) -> list[tuple[Part, ...]]:

@@ -32,7 +32,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, assert_never
 
 from ollm_tui.decode.react.call import CallDraft, ReActCall, ReActProblem
-from ollm_tui.decode.stream_search import Beginnings, Run, Words
+from ollm_tui.decode.stream_search import PrefixMatcher, Run, Words
 from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkPiece
 
 
@@ -53,7 +53,7 @@ _SPELLINGS = MappingProxyType(
 )
 _WORDS = Words(tuple(_SPELLINGS))
 _STARS = Run("*_", 3)
-_FORM = Beginnings(
+_FORM = PrefixMatcher(
     [(Run("#", 6), Run(r" \t", 2), _STARS, _WORDS, _STARS, Run(r" \t", 4), Words((":", "\uff1a")))]
 )
 _LABEL = re.compile(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from ollm_tui.decode.counted import counted
-from ollm_tui.decode.images import read_header
+from ollm_tui.decode.images import read_image_header
 from ollm_tui.protocol.chat_events import (
     ChatEvent,
     ContextWarning,
@@ -322,7 +322,7 @@ class TurnPresenter:
 
     def _shows_picture(self, event: MediaDelta) -> bool:
         """Show a whole picture, and none of the steps that lead to it."""
-        if read_header(event.data) is None:
+        if read_image_header(event.data) is None:
             return False
         if event.step is None or event.total_steps is None or event.step >= event.total_steps:
             # A block of its own: what is written around it may go on in the event's block.

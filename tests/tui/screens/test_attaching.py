@@ -9,7 +9,7 @@ from textual import events
 
 from ollm_tui.attachments.attachment import AttachedPicture, picture_of
 from ollm_tui.attachments.reading import FileBytes
-from ollm_tui.decode.images import picture_data
+from ollm_tui.decode.images import image_data
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.message import Message
 from tests.support.picture_bytes import bmp, jpeg, png
@@ -48,7 +48,7 @@ async def read(stage: Stage) -> None:
 
 def bytes_of(block: Block) -> bytes | None:
     assert isinstance(block, ImageContent)
-    data = picture_data(block.data, block.url)
+    data = image_data(block.data, block.url)
     return None if data is None else data.whole()
 
 
