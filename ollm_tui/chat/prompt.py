@@ -163,5 +163,6 @@ def _joined(first: Message, second: Message) -> Message:
     return replace(
         second,
         content=tuple(content),
+        name=second.name or first.name,
         template_format=second.template_format or first.template_format,
     )

@@ -196,20 +196,8 @@ def decoded(message_id: str, role: str, state: str, body: str) -> StoredMessage:
         message = Message(role or "unknown", [UnknownContent("unreadable", {"body": body})])
     known = _STATES.get(state, "complete")
     if known in {"streaming", "interrupted"} and ENDED not in message.metadata:
-        message = _with_ending(message, "interrupted")
+        message = replace(message, metadata={**message.metadata, ENDED: "interrupted"})
     return StoredMessage(id=message_id, message=message, state=known)
-
-
-def _with_ending(message: Message, ended: str) -> Message:
-    return Message(
-        message.role,
-        message.content,
-        name=message.name,
-        tool_calls=message.tool_calls,
-        tool_call_id=message.tool_call_id,
-        template_format=message.template_format,
-        metadata={**message.metadata, ENDED: ended},
-    )
 
 
 def title_of(message: Message) -> str:
