@@ -38,7 +38,7 @@ _OTHER_PICTURES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class AttachedPicture:
+class AttachedImage:
     """An image as it will be sent: the file's bytes, unchanged, as base64."""
 
     name: str
@@ -65,7 +65,7 @@ class AttachedText:
         return f"{self.name}:\n{fence}\n{ended}{fence}\n"
 
 
-Attachment: TypeAlias = AttachedPicture | AttachedText
+Attachment: TypeAlias = AttachedImage | AttachedText
 
 
 def attachment_of(file: FileBytes) -> Attachment:
@@ -80,7 +80,7 @@ def attachment_of(file: FileBytes) -> Attachment:
     return _text(file)
 
 
-def picture_of(file: FileBytes) -> AttachedPicture:
+def image_of(file: FileBytes) -> AttachedImage:
     """Read a file that has to be an image.
 
     Raises:
@@ -89,7 +89,7 @@ def picture_of(file: FileBytes) -> AttachedPicture:
     return _picture(file, read_image_header(file.data))
 
 
-def taken_up(content: ImageContent) -> AttachedPicture | None:
+def reattached(content: ImageContent) -> AttachedImage | None:
     """Attach an image of a chat again; return None if the chat has only a link to it."""
     data = image_data(content.data, content.url)
     header = read_image_header(data.head()) if data is not None else None
@@ -98,10 +98,10 @@ def taken_up(content: ImageContent) -> AttachedPicture | None:
     sent = replace(
         content, mime_type=f"image/{header.kind}", width=header.width, height=header.height
     )
-    return AttachedPicture(content.name or "", header.kind, data.size, sent)
+    return AttachedImage(content.name or "", header.kind, data.size, sent)
 
 
-def _picture(file: FileBytes, header: ImageHeader | None) -> AttachedPicture:
+def _picture(file: FileBytes, header: ImageHeader | None) -> AttachedImage:
     if header is None:
         other = _other_picture(file.data)
         if other is None:
@@ -123,7 +123,7 @@ def _picture(file: FileBytes, header: ImageHeader | None) -> AttachedPicture:
         height=header.height,
         name=file.name,
     )
-    return AttachedPicture(file.name, header.kind, len(file.data), content)
+    return AttachedImage(file.name, header.kind, len(file.data), content)
 
 
 def _base64(data: bytes) -> str:
@@ -167,7 +167,7 @@ async def attach(path: Path) -> Attachment:
     return await _beside(partial(_attach, path), path)
 
 
-async def attach_picture(path: Path) -> AttachedPicture:
+async def attach_image(path: Path) -> AttachedImage:
     """Read a file that must be a picture.
 
     Raises:
@@ -176,18 +176,18 @@ async def attach_picture(path: Path) -> AttachedPicture:
     return await _beside(partial(_attach_picture, path), path)
 
 
-async def existing(text: str) -> Sequence[Path]:
+async def existing_paths(text: str) -> Sequence[Path]:
     """Return the files that a text names, in the first reading in which all exist; often none."""
-    return await _beside(partial(_existing, text), Path(text[:40]))
+    return await _beside(partial(_existing_paths, text), Path(text[:40]))
 
 
-async def named(text: str) -> Sequence[Path]:
+async def named_paths(text: str) -> Sequence[Path]:
     """Return the files that a person names, or the most likely ones if none exists.
 
     Raises:
         AIError: BAD_REQUEST if it is not a path.
     """
-    paths = await existing(text)
+    paths = await existing_paths(text)
     if paths:
         return paths
     ways = list(readings(text))
@@ -200,11 +200,11 @@ def _attach(path: Path) -> Attachment:
     return attachment_of(read_file(path, MOST_PICTURE_BYTES))
 
 
-def _attach_picture(path: Path) -> AttachedPicture:
-    return picture_of(read_file(path, MOST_PICTURE_BYTES))
+def _attach_picture(path: Path) -> AttachedImage:
+    return image_of(read_file(path, MOST_PICTURE_BYTES))
 
 
-def _existing(text: str) -> tuple[Path, ...]:
+def _existing_paths(text: str) -> tuple[Path, ...]:
     for paths in readings(text):
         if all(os.path.lexists(path) for path in paths):
             return paths

@@ -19,7 +19,7 @@ from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import Ending, Keeping, PromptRun
+from ollm_tui.chat.prompt_run import Ending, PromptRun
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.config.foreign import foreign_code, without_secrets
 from ollm_tui.protocol import chat_events
@@ -113,8 +113,8 @@ class ChatClient:
         rewind: bool = True,
     ) -> AsyncIterator[AsyncIterator[chat_events.ChatEvent]]:
         self._begin(question, rewind=rewind)
-        keeping = Keeping(self.saving, self.guard)
-        run = PromptRun(self._parts, self.conversation, keeping, options, signal or AbortSignal())
+        signal = signal or AbortSignal()
+        run = PromptRun(self._parts, self.conversation, self.saving, self.guard, options, signal)
         try:
             send, receive = anyio.create_memory_object_stream[chat_events.ChatEvent](
                 BUFFERED_EVENTS

@@ -6,7 +6,6 @@ history then has every message that arrived and one result for every call.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -17,7 +16,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import count_pictures, require_words
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, no_result
-from ollm_tui.chat.request import RequestMaker
+from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
 from ollm_tui.chat.turn import Turn
@@ -38,14 +37,6 @@ T = TypeVar("T")
 Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """What outlives a prompt: where the chat is saved, and its token count."""
-
-    saving: Saving
-    guard: ContextGuard
-
-
 class PromptRun:
     """One prompt of one conversation."""
 
@@ -53,14 +44,15 @@ class PromptRun:
         self,
         parts: ChatParts,
         conversation: Conversation,
-        keeping: Keeping,
+        saving: Saving,
+        guard: ContextGuard,
         options: ChatOptions,
         signal: AbortSignal,
     ) -> None:
         self._parts = parts
         self._conversation = conversation
-        self._saving = keeping.saving
-        self._guard = keeping.guard
+        self._saving = saving
+        self._guard = guard
         self._options = options
         self._signal = signal
         self._corrections = 0
@@ -85,19 +77,21 @@ class PromptRun:
         resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
         if resolved is None:
             return chat_events.Finish(reason="abort")
-        maker = RequestMaker(self._parts, self._conversation, self._options, self._signal, resolved)
-        if not await self._look_at_pictures(resolved, maker, emit):
+        builder = RequestBuilder(
+            self._parts, self._conversation, self._options, self._signal, resolved
+        )
+        if not await self._look_at_pictures(resolved, builder, emit):
             return chat_events.Finish(reason="abort")
         most = self._options.max_turns or self._parts.limits.max_turns
         for number in range(1, most + 1):
-            ending = await self._turn(resolved, maker, number, emit)
+            ending = await self._turn(resolved, builder, number, emit)
             if ending is not None:
                 return ending
             await emit(chat_events.TurnComplete(turn_number=number))
         return chat_events.Finish(reason="max_turns", turn=most)
 
     async def _look_at_pictures(
-        self, resolved: ResolvedModel, maker: RequestMaker, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, emit: Emit
     ) -> bool:
         """Leave images out, with a note, if the model lacks vision; return False if stopped."""
         count = self._count_pictures()
@@ -107,7 +101,7 @@ class PromptRun:
             partial(self._parts.vision.is_text_only, resolved)
         )
         if is_text_only:
-            await self._leave_pictures_out(resolved, maker, count, emit)
+            await self._leave_pictures_out(resolved, builder, count, emit)
         return is_text_only is not None
 
     def _count_pictures(self) -> int:
@@ -117,54 +111,54 @@ class PromptRun:
         return count_pictures(conversation.messages, conversation.turns_left_out)
 
     async def _leave_pictures_out(
-        self, resolved: ResolvedModel, maker: RequestMaker, count: int, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, count: int, emit: Emit
     ) -> None:
         require_words(self._conversation.messages, resolved.ref.model)
-        maker.sends_pictures = False
+        builder.sends_pictures = False
         await emit(chat_events.PicturesLeftOut(count=count, model=resolved.ref.model))
 
     async def _gives_up_pictures(
         self,
         resolved: ResolvedModel,
-        maker: RequestMaker,
+        builder: RequestBuilder,
         failed: Turn,
         error: AIError,
         emit: Emit,
     ) -> bool:
         """Whether the server refused images, so that the request is sent again without them."""
         count = self._count_pictures()
-        if not count or not maker.sends_pictures:
+        if not count or not builder.sends_pictures:
             return False
         if failed.partial() is not None or not self._parts.vision.learn_from(resolved.ref, error):
             return False
-        await self._leave_pictures_out(resolved, maker, count, emit)
+        await self._leave_pictures_out(resolved, builder, count, emit)
         return True
 
     async def _turn(
-        self, resolved: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
     ) -> Ending | None:
         """Send one request and run its tool calls; return None if another turn has to follow."""
-        blocked = await self._blocked(resolved, maker, number, emit)
+        blocked = await self._blocked(resolved, builder, number, emit)
         if blocked is not None:
             return blocked
-        turn, end = await self._ask(resolved, maker, number, emit)
+        turn, end = await self._ask(resolved, builder, number, emit)
         while isinstance(end, provider_events.ErrorEvent):
-            if maker.gives_up_native_tools(end.error, turn):
+            if builder.gives_up_native_tools(end.error, turn):
                 await emit(
                     chat_events.Retrying(
                         attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
                     )
                 )
-            elif not await self._gives_up_pictures(resolved, maker, turn, end.error, emit):
+            elif not await self._gives_up_pictures(resolved, builder, turn, end.error, emit):
                 break
-            turn, end = await self._ask(resolved, maker, number, emit)
+            turn, end = await self._ask(resolved, builder, number, emit)
         if isinstance(end, provider_events.ErrorEvent):
             end.error.provider = end.error.provider or resolved.ref.provider
             return chat_events.ErrorEvent(error=end.error, turn=number)
         if end.reason == "abort":
             return chat_events.Finish(reason="abort", turn=number)
         if turn.calls:
-            return await self._answer_calls(turn, end, maker, number, emit)
+            return await self._answer_calls(turn, end, builder, number, emit)
         if turn.correction is not None and self._corrections < self._parts.limits.corrections:
             self._corrections += 1
             await self._add(Message("user", turn.correction, metadata={"correction": True}))
@@ -175,7 +169,7 @@ class PromptRun:
         self,
         turn: Turn,
         end: provider_events.Finish,
-        maker: RequestMaker,
+        builder: RequestBuilder,
         number: int,
         emit: Emit,
     ) -> Ending | None:
@@ -185,7 +179,7 @@ class PromptRun:
         one would be cut as well.
         """
         is_cut = turn.is_cut(end)
-        offer = NothingOffered(CUT_CALL) if is_cut else maker.offer
+        offer = NothingOffered(CUT_CALL) if is_cut else builder.offer
         stopped = await self._run_tools(offer, turn, number, emit)
         if stopped is not None:
             return stopped
@@ -206,10 +200,10 @@ class PromptRun:
         )
 
     async def _blocked(
-        self, resolved: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
     ) -> Ending | None:
         """Warn if the request nears the window; return the error if it exceeds it."""
-        request = maker.request()
+        request = builder.request()
         verdict = await self._unless_stopped(partial(self._guard.check, request, resolved))
         if verdict is None:
             return chat_events.Finish(reason="abort", turn=number)
@@ -231,15 +225,15 @@ class PromptRun:
                 return None
 
     async def _ask(
-        self, resolved: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
     ) -> tuple[Turn, End]:
         growing = self._saving.growing()
         turn = Turn(
             resolved.provider,
-            maker.request(),
+            builder.request(),
             number=number,
             next_block=self._conversation.next_block,
-            reader=maker.reader(),
+            reader=builder.reader(),
             sleep=self._parts.sleep,
             growing=growing,
             used_ids=self._conversation.call_ids(),

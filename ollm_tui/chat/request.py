@@ -1,4 +1,4 @@
-"""`RequestMaker`: the next request of a prompt, and the reader for its answer."""
+"""`RequestBuilder`: the next request of a prompt, and the reader for its answer."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def with_tools_as_text(request: Request) -> Request:
     )
 
 
-class RequestMaker:
+class RequestBuilder:
     """Makes requests for one model, with its tools in the form that it takes."""
 
     def __init__(

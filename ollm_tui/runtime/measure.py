@@ -8,7 +8,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import count_pictures
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.request import RequestMaker
+from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsWindow
@@ -111,9 +111,9 @@ def room_of(talk: Conversation, parts: ChatParts) -> ContextRoom | None:
     )
 
 
-def _maker(talk: Conversation, parts: ChatParts, found: ResolvedModel) -> RequestMaker:
+def _maker(talk: Conversation, parts: ChatParts, found: ResolvedModel) -> RequestBuilder:
     """Give what makes the requests of a chat, so that what is counted is what is sent."""
-    return RequestMaker(parts, talk, ChatOptions(), AbortSignal(), found)
+    return RequestBuilder(parts, talk, ChatOptions(), AbortSignal(), found)
 
 
 def _counter(parts: ChatParts) -> TokenCounter:

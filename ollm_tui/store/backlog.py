@@ -32,8 +32,8 @@ class Backlog:
         self._guard = threading.Lock()
         self._waiting: dict[str, MessageRow] = {}
         self._known: set[str] = set()
-        self._gone: set[str] = set()
-        self._taken: set[str] = set()
+        self._deleted_here: set[str] = set()
+        self._deleted_elsewhere: set[str] = set()
         self._tried_at = float("-inf")
         self.writer = ""
         self.problem: AIError | None = None
@@ -57,7 +57,7 @@ class Backlog:
 
     def forget(self, conversation_id: str) -> None:
         """Drop the messages of a conversation that this program deleted."""
-        self._gone.add(conversation_id)
+        self._deleted_here.add(conversation_id)
         self._drop(conversation_id)
 
     def _drop(self, conversation_id: str) -> None:
@@ -68,9 +68,9 @@ class Backlog:
 
     def deleted(self, conversation_id: str) -> Deleted | None:
         """Return which program deleted a conversation, as far as a write has noticed it."""
-        if conversation_id in self._gone:
+        if conversation_id in self._deleted_here:
             return "here"
-        return "elsewhere" if conversation_id in self._taken else None
+        return "elsewhere" if conversation_id in self._deleted_elsewhere else None
 
     def due_in(self, now: float) -> float | None:
         """Return the seconds until the next write, or None if nothing waits."""
@@ -95,7 +95,7 @@ class Backlog:
             try:
                 transact(partial(self._write, rows))
             except ConversationGone as error:
-                self._taken.add(error.conversation_id)
+                self._deleted_elsewhere.add(error.conversation_id)
                 self._drop(error.conversation_id)
                 continue
             except AIError as error:

@@ -50,7 +50,7 @@ class ConversationJournal:
 
     def __init__(
         self,
-        keeper: JournalWriter,
+        writer: JournalWriter,
         settings: HasSettings,
         conversation_id: str,
         clock_ms: Callable[[], int],
@@ -59,7 +59,7 @@ class ConversationJournal:
         self.conversation_id = conversation_id
         self.watch = ChatWatch()
         """What this program knows of the conversation, to detect what others add."""
-        self._keeper = keeper
+        self._writer = writer
         self._settings = settings
         self._path: list[MessageRow] = []
         self._clock_ms = clock_ms
@@ -69,9 +69,9 @@ class ConversationJournal:
         self._unacknowledged: str | None = None
         self._saved_settings: ConversationSettings | None = None
         if stored is not None:
-            self._take_up(stored)
+            self._load(stored)
 
-    def _take_up(self, stored: StoredConversation) -> None:
+    def _load(self, stored: StoredConversation) -> None:
         now_ms = self._clock_ms()
         depths = {node.id: node.depth for node in stored.state.nodes}
         for message in stored.messages:
@@ -99,10 +99,10 @@ class ConversationJournal:
         Raises:
             AIError: it is not on the disk yet; it waits in memory and is saved when possible.
         """
-        row = self._new_row(message)
+        row = self._row_of(message)
         growing = {key: old for key, old in self._rows.items() if old.state == "streaming"}
         self._rows = growing | {row.id: row}
-        self._keeper.put(row)
+        self._writer.put(row)
         self._unacknowledged = row.id if message.role == "assistant" else None
         await self._save()
         self._unacknowledged = None
@@ -122,7 +122,7 @@ class ConversationJournal:
         self._unacknowledged = None
         await self._save()
 
-    def _new_row(self, message: Message) -> MessageRow:
+    def _row_of(self, message: Message) -> MessageRow:
         now_ms = self._clock_ms()
         if self._unacknowledged is not None and message.role == "assistant":
             again = replace(
@@ -169,15 +169,15 @@ class ConversationJournal:
         state = ended_state(message) if is_final else "streaming"
         self._rows[message_id] = later = row.grown(message, state, self._clock_ms())
         self._replace_on_path(later)
-        self._keeper.put(later)
+        self._writer.put(later)
 
     async def _save(self) -> None:
-        if self._keeper.deleted(self.conversation_id) != "here":
-            await self._keeper.save()
-        if self._keeper.deleted(self.conversation_id) == "elsewhere":
-            self._save_anew()
-            await self._keeper.save()
-        if self._keeper.deleted(self.conversation_id) == "here":
+        if self._writer.deleted(self.conversation_id) != "here":
+            await self._writer.save()
+        if self._writer.deleted(self.conversation_id) == "elsewhere":
+            self._save_as_new()
+            await self._writer.save()
+        if self._writer.deleted(self.conversation_id) == "here":
             raise AIError(
                 ErrorCode.CONFLICT,
                 "Not saved: this chat was deleted.",
@@ -185,7 +185,7 @@ class ConversationJournal:
                 details={"reason": "deleted"},
             )
 
-    def _save_anew(self) -> None:
+    def _save_as_new(self) -> None:
         """Save the path, with what is being written, as a new conversation under new ids."""
         now_ms = self._clock_ms()
         self.conversation_id = new_id(now_ms)
@@ -200,7 +200,7 @@ class ConversationJournal:
             new_rows[old.id] = row = replace(row, state=old.state, own_title=own_title)
             self._path.append(row)
             self.watch.known.add(row.id)
-            self._keeper.put(row)
+            self._writer.put(row)
         # What was begun under an old id may be finished under it.
         self._new_ids |= {key: self._new_ids.get(key, key) for key in new_rows}
         self._new_ids = {

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from textual import events
 
-from ollm_tui.attachments.attachment import AttachedPicture, picture_of
+from ollm_tui.attachments.attachment import AttachedImage, image_of
 from ollm_tui.attachments.reading import FileBytes
 from ollm_tui.decode.images import image_data
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
@@ -124,8 +124,8 @@ async def test_enter_waits_for_the_file_and_a_further_key_takes_it_back(
         assert composer.text == "cat.pnga"
 
 
-def _cat() -> AttachedPicture:
-    return picture_of(FileBytes("cat.png", png()))
+def _cat() -> AttachedImage:
+    return image_of(FileBytes("cat.png", png()))
 
 
 async def test_a_token_is_one_unit_and_without_it_nothing_is_sent(
