@@ -164,7 +164,7 @@ async def attach(path: Path) -> Attachment:
     Raises:
         AIError: BAD_REQUEST, with a sentence that says why not.
     """
-    return await _beside(partial(_attach, path), path)
+    return await _in_thread(lambda: attachment_of(read_file(path, MOST_PICTURE_BYTES)), path)
 
 
 async def attach_image(path: Path) -> AttachedImage:
@@ -173,12 +173,12 @@ async def attach_image(path: Path) -> AttachedImage:
     Raises:
         AIError: BAD_REQUEST, with a sentence that says why not.
     """
-    return await _beside(partial(_attach_picture, path), path)
+    return await _in_thread(lambda: image_of(read_file(path, MOST_PICTURE_BYTES)), path)
 
 
 async def existing_paths(text: str) -> Sequence[Path]:
     """Return the files that a text names, in the first reading in which all exist; often none."""
-    return await _beside(partial(_existing_paths, text), Path(text[:40]))
+    return await _in_thread(partial(_existing_paths, text), Path(text[:40]))
 
 
 async def named_paths(text: str) -> Sequence[Path]:
@@ -196,14 +196,6 @@ async def named_paths(text: str) -> Sequence[Path]:
     return ways[-1]
 
 
-def _attach(path: Path) -> Attachment:
-    return attachment_of(read_file(path, MOST_PICTURE_BYTES))
-
-
-def _attach_picture(path: Path) -> AttachedImage:
-    return image_of(read_file(path, MOST_PICTURE_BYTES))
-
-
 def _existing_paths(text: str) -> tuple[Path, ...]:
     for paths in readings(text):
         if all(os.path.lexists(path) for path in paths):
@@ -211,7 +203,7 @@ def _existing_paths(text: str) -> tuple[Path, ...]:
     return ()
 
 
-async def _beside(work: Callable[[], T], path: Path) -> T:
+async def _in_thread(work: Callable[[], T], path: Path) -> T:
     try:
         with anyio.fail_after(PATIENCE_S):
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

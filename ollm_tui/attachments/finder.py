@@ -22,7 +22,7 @@ _ELSEWHERE: Final = ("/", "~", "./", "../")
 class FileFinder:
     """Caches the files below a folder for a few seconds.
 
-    Links are not followed, hidden files are left out unless their first letter is asked for, and
+    Links are not followed, hidden files are left out unless the query begins with a dot, and
     so are names that cannot be shown as they are.
     """
 
@@ -35,8 +35,8 @@ class FileFinder:
     def candidates(self, query: str) -> Sequence[str]:
         """Return the paths to match `query` with; a folder ends with a slash.
 
-        What begins with a slash, `~`, `./` or `../` is looked for in that folder alone; the rest
-        anywhere below the root, as paths from there. Waits for the disk: call it in a thread.
+        What begins with a slash, `~`, `./` or `../` is searched in that folder only; the rest
+        anywhere below the root, as paths from there. May block on the disk: call it in a thread.
         """
         if query.startswith(_ELSEWHERE):
             folder, slash, begun = query.rpartition("/")

@@ -79,7 +79,7 @@ class Conversation:
         """Drop all but the first `kept` messages."""
         self.dropped_call_ids = self.call_ids()
         del self.messages[kept:]
-        # Else turns that were asked since would be left out with those that are gone.
+        # Else newer turns would be left out in place of those that were dropped.
         self.turns_left_out = min(self.turns_left_out, len(turn_starts(self.messages)))
 
     def call_ids(self) -> set[str]:

@@ -1,4 +1,4 @@
-"""What a chat works with, and how far one prompt may go before a person is asked."""
+"""What a chat works with, and the limits of one prompt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -58,17 +58,17 @@ def messages_to_send(
     unsent: tuple[type[Block], ...] = () if pictures else (ImageContent,)
     if not attachments:
         unsent = (ImageContent, AudioContent, VideoContent)
-    is_unasked = False
+    is_left_out = False
     for whole in _with_every_result(newest_turns(history, turns_left_out)):
         message = _without(unsent, whole) if unsent else whole
         if is_question(whole):
-            is_unasked = message is None
-        if message is None or is_unasked:
+            is_left_out = message is None
+        if message is None or is_left_out:
             continue
         if _is_unsent(message):
             continue
         if sent and message.role == "user" and sent[-1].role == "user":
-            sent[-1] = _joined(sent[-1], message)
+            sent[-1] = joined(sent[-1], message)
         else:
             sent.append(message)
     return tuple(map(_with_names, sent))
@@ -158,7 +158,8 @@ def _is_unsent(message: Message) -> bool:
     return all(isinstance(block, ThinkingContent) for block in message.content)
 
 
-def _joined(first: Message, second: Message) -> Message:
+def joined(first: Message, second: Message) -> Message:
+    """Return two user messages in a row as one."""
     content: list[Block] = [*first.content, TextContent("\n\n"), *second.content]
     return replace(
         second,

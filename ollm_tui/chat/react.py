@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from ollm_tui.chat.prompt import joined
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
 from ollm_tui.decode.react.call import ReActProblem
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
@@ -82,9 +83,7 @@ def as_react(messages: Sequence[Message], *, marks_answers: bool = True) -> tupl
     sent: list[Message] = []
     for message in _steps(messages, marks_answers):
         if sent and message.role == sent[-1].role == "user":
-            between = TextContent("\n\n")
-            together = (*sent[-1].content, between, *message.content)
-            sent[-1] = replace(sent[-1], content=together)
+            sent[-1] = joined(sent[-1], message)
         else:
             sent.append(message)
     return tuple(sent)

@@ -66,9 +66,9 @@ def wait_before(retry: int, error: AIError, jitter: Callable[[], float] = random
         return None
     if error.status is None and error.details.get("fault") not in _CONNECTION_FAULTS:
         return None
-    wished = error.details.get("retry_after_s")
-    if isinstance(wished, int | float):
-        return float(wished) if wished <= LONGEST_WAIT_S else None
+    retry_after_s = error.details.get("retry_after_s")
+    if isinstance(retry_after_s, int | float):
+        return float(retry_after_s) if retry_after_s <= LONGEST_WAIT_S else None
     return round(FIRST_WAIT_S * 2.0 ** (retry - 1) * (0.75 + jitter() / 2), 1)
 
 

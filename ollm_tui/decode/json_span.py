@@ -2,7 +2,7 @@
 
 States and transitions: outside strings, an opening bracket goes one level down and a closing one
 up; a quote leads into a string, and the next unescaped quote of the same kind out of it. The value
-ends where the level is back at zero. Each character is read once; what stands between the brackets
+ends where the level is back at zero. Each character is read once; what is between the brackets
 is not checked for being JSON.
 """
 

@@ -50,7 +50,7 @@ _BETWEEN: Final = (
 """What may be between the lines of a key: escapes, comment and quote marks, line numbers."""
 _PRIVATE_KEY: Final = re.compile(
     rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}{_BETWEEN}*+"
-    # Possessive: values and what stands between could be divided in any number of ways.
+    # Possessive: else values and separators could be divided in any number of ways.
     r"(?:[A-Za-z][A-Za-z-]{0,40}+: "
     rf"(?>\"[^\n\"]{{0,200}}\"|[^\n\\\"%]{{0,200}}){_BETWEEN}++){{0,8}}+"
     r"[A-Za-z0-9+/=]{24}"

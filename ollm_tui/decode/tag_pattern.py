@@ -1,7 +1,7 @@
 """Spell out a tag that is given as a pattern: all the texts it stands for.
 
 Understood are literal characters, escaped ones, character classes, groups, ``|``, ``?`` and
-``{n}``, ``{n,m}``: what stands for a small number of texts. These are then searched for together
+``{n}``, ``{n,m}``: what has a small number of spellings. These are then searched for together
 in one pass. Anything that could repeat without end, look around or refer back is refused.
 """
 

@@ -157,7 +157,7 @@ def parse_arguments(text: str) -> JsonObject | None:
     """Return the arguments object that a model wrote, ``{}`` for none, or None if damaged.
 
     Some gateways encode the object as a JSON string: one such layer is removed. Repeated keys count
-    as damage, so that nobody approves one value and another is run.
+    as damage: one value could be approved and the other run.
     """
     try:
         value = _parse_or_empty(text)
@@ -202,19 +202,6 @@ class ToolCallAssembler:
     def started(self) -> bool:
         """Whether any call has begun."""
         return any(not call.is_empty for call in self._calls)
-
-    def delta(
-        self,
-        index: int | None,
-        id: str | None,
-        name: str | None,
-        arguments: str | JsonObject | None,
-        extra: JsonMapping | None = None,
-    ) -> None:
-        """Take a single delta."""
-        self.feed(
-            [ToolCallDelta(index=index, id=id, name=name, arguments=arguments, extra=extra or {})]
-        )
 
     def feed(self, deltas: Sequence[ToolCallDelta]) -> None:
         """Take the deltas of one ``tool_calls`` array.

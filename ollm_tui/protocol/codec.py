@@ -7,6 +7,7 @@ empty is left out. Raw bytes travel as base64 under `data` with `encoding: base6
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import assert_never
 
 from ollm_tui.protocol.blocks import (
@@ -131,17 +132,8 @@ def _image_block(data: JsonMapping) -> Block:
     )
 
 
-def _audio_block(data: JsonMapping) -> Block:
-    return AudioContent(
-        data=_media(data),
-        url=_string(data, "url"),
-        mime_type=_string(data, "mime_type"),
-        duration_s=_number(data, "duration_s"),
-    )
-
-
-def _video_block(data: JsonMapping) -> Block:
-    return VideoContent(
+def _timed_block(kind: type[AudioContent | VideoContent], data: JsonMapping) -> Block:
+    return kind(
         data=_media(data),
         url=_string(data, "url"),
         mime_type=_string(data, "mime_type"),
@@ -163,8 +155,8 @@ _READERS: Mapping[str, Callable[[JsonMapping], Block]] = {
     "text": _text_block,
     "thinking": _thinking_block,
     "image": _image_block,
-    "audio": _audio_block,
-    "video": _video_block,
+    "audio": partial(_timed_block, AudioContent),
+    "video": partial(_timed_block, VideoContent),
     "embedding": _embedding_block,
 }
 

@@ -1,4 +1,4 @@
-"""Errors: one class, told apart by code.
+"""Errors: one class, distinguished by code.
 
     AIError
       400-599   as HTTP has them: BAD_REQUEST, AUTH_FAILED, ... SERVICE_UNAVAILABLE

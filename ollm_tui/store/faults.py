@@ -46,19 +46,16 @@ _SENTENCES: Final[Mapping[int, tuple[str, ErrorCode, str, str]]] = MappingProxyT
             "another program holds the file",
             f"Close what has it open. {_KEPT}",
         ),
-        sqlite3.SQLITE_CORRUPT: (
-            "damaged",
-            ErrorCode.INTERNAL_ERROR,
-            "the file is damaged",
-            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
-        ),
-        sqlite3.SQLITE_NOTADB: (
-            "damaged",
-            ErrorCode.INTERNAL_ERROR,
-            "the file is damaged",
-            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
-        ),
     }
+    | dict.fromkeys(
+        DAMAGED,
+        (
+            "damaged",
+            ErrorCode.INTERNAL_ERROR,
+            "the file is damaged",
+            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
+        ),
+    )
 )
 
 

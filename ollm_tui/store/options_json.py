@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
@@ -17,6 +17,7 @@ from ollm_tui.protocol.thinking import (
 )
 from ollm_tui.store.rows import ConversationSettings, column
 
+T = TypeVar("T", bound=str)
 _MODES: tuple[ThinkingMode, ...] = ("off", "last", "first", "deep")
 _EFFORTS: tuple[ThinkingEffort, ...] = ("low", "medium", "high")
 
@@ -165,16 +166,12 @@ def _read_thinking(value: JsonValue) -> ShouldThink | None:
     visible = value.get("visible")
     return ThinkingConfig(
         mode=mode,
-        effort=_one_effort(value.get("effort")),
+        effort=_one_of(value.get("effort"), _EFFORTS),
         visible=visible if isinstance(visible, bool) else None,
         depth=_integer(value, "depth"),
         steps=_integer(value, "steps"),
     )
 
 
-def _one_of(value: JsonValue, known: Sequence[ThinkingMode]) -> ThinkingMode | None:
-    return next((mode for mode in known if mode == value), None)
-
-
-def _one_effort(value: JsonValue) -> ThinkingEffort | None:
-    return next((effort for effort in _EFFORTS if effort == value), None)
+def _one_of(value: JsonValue, known: Sequence[T]) -> T | None:
+    return next((one for one in known if one == value), None)

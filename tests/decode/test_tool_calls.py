@@ -9,6 +9,7 @@ from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta, read_to
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import ToolCall
 from tests.support.cuts import cut_wholes
+from tests.support.tool_deltas import feed_one
 
 Entry = dict[str, JsonValue]
 
@@ -241,18 +242,18 @@ def test_keys_of_the_provider_are_kept_from_every_delta() -> None:
 
 def test_a_call_that_may_have_lost_a_piece_is_never_run() -> None:
     assembler = ToolCallAssembler()
-    assembler.delta(0, "c1", "f", '{"a":1}')
-    assembler.delta(1, "c2", "g", '{"path":"/tmp/')
+    feed_one(assembler, 0, "c1", "f", '{"a":1}')
+    feed_one(assembler, 1, "c2", "g", '{"path":"/tmp/')
     assembler.lose_piece()
-    assembler.delta(1, None, None, 'x"}')
-    assembler.delta(2, "c3", "h", "{}")
+    feed_one(assembler, 1, None, None, 'x"}')
+    feed_one(assembler, 2, "c3", "h", "{}")
     assert [call.args for call in assembler.finish()] == [{"a": 1}, None, {}]
 
 
 def test_calls_of_a_cut_answer_are_only_given_as_incomplete() -> None:
     assembler = ToolCallAssembler()
-    assembler.delta(0, "c1", "f", '{"a":1}')
-    assembler.delta(1, "c2", "g", '{"b')
+    feed_one(assembler, 0, "c1", "f", '{"a":1}')
+    feed_one(assembler, 1, "c2", "g", '{"b')
     assert assembler.finish(complete=False) == []
     assert [(c.id, c.args, c.raw_args) for c in assembler.incomplete()] == [
         ("c1", None, '{"a":1}'),
@@ -269,7 +270,7 @@ def test_made_up_ids_differ_from_each_other_and_from_given_ones() -> None:
 
     assembler = ToolCallAssembler(new_id)
     for id_, name in (("call_1", "f"), (None, "g"), (None, "h")):
-        assembler.delta(None, id_, name, "{}")
+        feed_one(assembler, None, id_, name, "{}")
     ids = [call.id for call in assembler.finish()]
     assert ids == ["call_1", "call_2", "call_3"]
     assert [call.id for call in assembler.finish()] == ids
@@ -279,7 +280,7 @@ def test_default_ids_of_two_answers_differ() -> None:
     ids = set()
     for _ in range(2):
         assembler = ToolCallAssembler()
-        assembler.delta(None, None, "f", None)
+        feed_one(assembler, None, None, "f", None)
         ids.add(assembler.finish()[0].id)
     assert len(ids) == 2
 
@@ -304,9 +305,9 @@ def test_cutting_arguments_anywhere_gives_the_same_calls(
     assembler = ToolCallAssembler()
     for number, (_, chunks) in enumerate((first, second)):
         index = number if indexed else None
-        assembler.delta(index, f"c{number}", "f", None)
+        feed_one(assembler, index, f"c{number}", "f", None)
         for chunk in chunks:
-            assembler.delta(index, None, None, chunk)
+            feed_one(assembler, index, None, None, chunk)
     calls = assembler.finish()
     assert [call.raw_args for call in calls] == [first[0], second[0]]
     assert [call.args for call in calls] == [json.loads(first[0]), json.loads(second[0])]
@@ -321,5 +322,5 @@ def test_interleaved_calls_are_put_together_by_index(
         for index, (_, chunks) in enumerate(wholes):
             if round_ < len(chunks):
                 name = "f" if named or round_ == 0 else None
-                assembler.delta(index, f"c{index}", name, chunks[round_])
+                feed_one(assembler, index, f"c{index}", name, chunks[round_])
     assert [call.args for call in assembler.finish()] == [json.loads(whole) for whole, _ in wholes]

@@ -1,6 +1,6 @@
 """Find the tool calls that a model printed as text instead of calling.
 
-Text is a call only if the whole answer is nothing else, or if it stands in a known tool tag, and
+Text is a call only if the whole answer is nothing else, or if it is in a known tool tag, and
 if its name and arguments fit an offered tool. Everything else comes out as it was written.
 
 States and transitions:
