@@ -22,7 +22,7 @@ import tiktoken
 from benchmarks.stalls import Stalls, watched_loop
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol.chat_events import Finish
 from ollm_tui.protocol.message import Message
 from ollm_tui.providers import create_provider
@@ -31,8 +31,7 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.store.conversations import ConversationStore, open_store
-from ollm_tui.store.ids import new_id
-from ollm_tui.store.rows import ConversationSettings, MessageRow
+from ollm_tui.store.rows import ConversationSettings, MessageRow, new_id
 from ollm_tui.tokens.encodings import Encodings
 
 MESSAGES = 5000

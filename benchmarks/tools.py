@@ -13,7 +13,7 @@ import anyio
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol.chat_events import Finish as ChatFinish
 from ollm_tui.protocol.chat_events import ToolCallResult
 from ollm_tui.protocol.json_types import JsonObject

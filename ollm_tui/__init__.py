@@ -80,8 +80,7 @@ if TYPE_CHECKING:
     from ollm_tui.providers.router import Router
     from ollm_tui.providers.spec import ProviderSpec
     from ollm_tui.runtime.public import Runtime, open_runtime
-    from ollm_tui.tools.define import tool
-    from ollm_tui.tools.failure import ToolFailure
+    from ollm_tui.tools.define import ToolFailure, tool
 
 __version__ = "0.1.0"
 __all__ = [
@@ -262,8 +261,10 @@ _HOMES = {
         "Runtime",
         "open_runtime",
     ),
-    "ollm_tui.tools.define": ("tool",),
-    "ollm_tui.tools.failure": ("ToolFailure",),
+    "ollm_tui.tools.define": (
+        "ToolFailure",
+        "tool",
+    ),
 }
 """Modules, and the public names in each."""
 

@@ -1,1 +1,1 @@
-"""Files that go along with a prompt: found, read safely and told apart, without any front end."""
+"""Files attached to a prompt: found, read safely and classified, independent of any front end."""

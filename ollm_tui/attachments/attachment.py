@@ -1,20 +1,27 @@
-"""What is made of an attached file: a picture for the model's eyes, or text for the prompt."""
+"""What is made of an attached file: an image for a model with vision, or text for the prompt."""
 
 import base64
+import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeAlias, TypeVar
 
-from ollm_tui.attachments.reading import FileBytes, refusal
-from ollm_tui.decode.picture_data import picture_data
-from ollm_tui.decode.picture_header import PictureHeader, read_header
+import anyio
+import anyio.to_thread
+
+from ollm_tui.attachments.paths import readings
+from ollm_tui.attachments.reading import FileBytes, read_file, refusal, shown_path
+from ollm_tui.decode.images import ImageHeader, image_data, read_image_header
 from ollm_tui.protocol.blocks import ImageContent
 
 MOST_PICTURE_BYTES: Final = 20_000_000
 MOST_PIXELS: Final = 50_000_000
 MOST_TEXT_BYTES: Final = 200_000
 SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
-"""What the servers that see pictures have in common."""
+"""What all servers with vision accept."""
 _SENDABLE: Final = "Models accept PNG, JPEG, WebP and GIF"
 _HEAD: Final = 64
 _PIECE: Final = 3 * 64 * 1024
@@ -31,8 +38,8 @@ _OTHER_PICTURES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class AttachedPicture:
-    """A picture as it will be sent: the file's bytes, unchanged, as base64."""
+class AttachedImage:
+    """An image as it will be sent: the file's bytes, unchanged, as base64."""
 
     name: str
     """The file's own name, clean."""
@@ -58,43 +65,43 @@ class AttachedText:
         return f"{self.name}:\n{fence}\n{ended}{fence}\n"
 
 
-Attachment: TypeAlias = AttachedPicture | AttachedText
+Attachment: TypeAlias = AttachedImage | AttachedText
 
 
 def attachment_of(file: FileBytes) -> Attachment:
-    """Tell what a file is by its first bytes, whatever its name says.
+    """Classify a file by its first bytes; its name does not count.
 
     Raises:
-        AIError: BAD_REQUEST for what neither can be seen nor read.
+        AIError: BAD_REQUEST if it is neither an image nor text.
     """
-    header = read_header(file.data)
+    header = read_image_header(file.data)
     if header is not None or _other_picture(file.data):
         return _picture(file, header)
     return _text(file)
 
 
-def picture_of(file: FileBytes) -> AttachedPicture:
-    """Take a file for a picture.
+def image_of(file: FileBytes) -> AttachedImage:
+    """Read a file that has to be an image.
 
     Raises:
-        AIError: BAD_REQUEST when it is none, or none that can be sent.
+        AIError: BAD_REQUEST if it is not an image, or of a kind that cannot be sent.
     """
-    return _picture(file, read_header(file.data))
+    return _picture(file, read_image_header(file.data))
 
 
-def taken_up(content: ImageContent) -> AttachedPicture | None:
-    """Take a picture of a chat up again; None for one whose file is not in the chat."""
-    data = picture_data(content.data, content.url)
-    header = read_header(data.head()) if data is not None else None
+def reattached(content: ImageContent) -> AttachedImage | None:
+    """Attach an image of a chat again; return None if the chat has only a link to it."""
+    data = image_data(content.data, content.url)
+    header = read_image_header(data.head()) if data is not None else None
     if data is None or header is None or header.kind not in SENT_KINDS:
         return None
-    told = replace(
+    sent = replace(
         content, mime_type=f"image/{header.kind}", width=header.width, height=header.height
     )
-    return AttachedPicture(content.name or "", header.kind, data.size, told)
+    return AttachedImage(content.name or "", header.kind, data.size, sent)
 
 
-def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
+def _picture(file: FileBytes, header: ImageHeader | None) -> AttachedImage:
     if header is None:
         other = _other_picture(file.data)
         if other is None:
@@ -116,11 +123,11 @@ def _picture(file: FileBytes, header: PictureHeader | None) -> AttachedPicture:
         height=header.height,
         name=file.name,
     )
-    return AttachedPicture(file.name, header.kind, len(file.data), content)
+    return AttachedImage(file.name, header.kind, len(file.data), content)
 
 
 def _base64(data: bytes) -> str:
-    """Encode as servers want it, once and in pieces: others have to run in between."""
+    """Encode as servers expect it, once and in pieces, so that other threads run in between."""
     pieces = (data[at : at + _PIECE] for at in range(0, len(data), _PIECE))
     return "".join(base64.b64encode(piece).decode("ascii") for piece in pieces)
 
@@ -144,3 +151,64 @@ def _text(file: FileBytes) -> AttachedText:
     if "\0" in text:
         raise refusal(f"{file.name} is neither a picture nor text.")
     return AttachedText(file.name, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+PATIENCE_S: Final = 10.0
+"""How long a disk may take: a network folder that is gone never answers."""
+T = TypeVar("T")
+
+
+async def attach(path: Path) -> Attachment:
+    """Read a file as an image or as text.
+
+    Raises:
+        AIError: BAD_REQUEST, with a sentence that says why not.
+    """
+    return await _in_thread(lambda: attachment_of(read_file(path, MOST_PICTURE_BYTES)), path)
+
+
+async def attach_image(path: Path) -> AttachedImage:
+    """Read a file that must be a picture.
+
+    Raises:
+        AIError: BAD_REQUEST, with a sentence that says why not.
+    """
+    return await _in_thread(lambda: image_of(read_file(path, MOST_PICTURE_BYTES)), path)
+
+
+async def existing_paths(text: str) -> Sequence[Path]:
+    """Return the files that a text names, in the first reading in which all exist; often none."""
+    return await _in_thread(partial(_existing_paths, text), Path(text[:40]))
+
+
+async def named_paths(text: str) -> Sequence[Path]:
+    """Return the files that a person names, or the most likely ones if none exists.
+
+    Raises:
+        AIError: BAD_REQUEST if it is not a path.
+    """
+    paths = await existing_paths(text)
+    if paths:
+        return paths
+    ways = list(readings(text))
+    if not ways:
+        raise refusal(f"{shown_path(Path(text[:40]))} is not a path.")
+    return ways[-1]
+
+
+def _existing_paths(text: str) -> tuple[Path, ...]:
+    for paths in readings(text):
+        if all(os.path.lexists(path) for path in paths):
+            return paths
+    return ()
+
+
+async def _in_thread(work: Callable[[], T], path: Path) -> T:
+    try:
+        with anyio.fail_after(PATIENCE_S):
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    except TimeoutError:
+        raise refusal(
+            f"{shown_path(path)} could not be read within {PATIENCE_S:g} s.",
+            "The disk or the network behind it does not answer.",
+        ) from None

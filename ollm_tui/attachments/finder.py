@@ -1,4 +1,4 @@
-"""The names of files that may be meant by a few letters; no file is opened for it."""
+"""The names of files that a few letters may stand for; no file is opened."""
 
 import os
 import threading
@@ -11,18 +11,18 @@ from typing import Final
 from ollm_tui.config.paths import expanded
 
 MOST_FILES: Final = 20_000
-"""So many are looked through; more would make every letter wait."""
+"""The most that are searched; more would make every letter wait."""
 _WALK_S: Final = 1.5
-"""How long a walk may take; what was found until then is what there is."""
+"""How long a walk may take; it returns what it has found by then."""
 _FRESH_S: Final = 5.0
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 _ELSEWHERE: Final = ("/", "~", "./", "../")
 
 
 class FileFinder:
-    """Knows the files below a folder for a few seconds, then looks again.
+    """Caches the files below a folder for a few seconds.
 
-    Links are not followed, hidden files are left out unless their first letter is asked for, and
+    Links are not followed, hidden files are left out unless the query begins with a dot, and
     so are names that cannot be shown as they are.
     """
 
@@ -33,10 +33,10 @@ class FileFinder:
         self._known: tuple[float, tuple[str, ...]] | None = None
 
     def candidates(self, query: str) -> Sequence[str]:
-        """Give paths that `query` is to be matched with; a folder ends with a slash.
+        """Return the paths to match `query` with; a folder ends with a slash.
 
-        What begins with a slash, `~`, `./` or `../` is looked for in that folder alone; the rest
-        anywhere below the root, as paths from there. Waits for the disk: call it in a thread.
+        What begins with a slash, `~`, `./` or `../` is searched in that folder only; the rest
+        anywhere below the root, as paths from there. May block on the disk: call it in a thread.
         """
         if query.startswith(_ELSEWHERE):
             folder, slash, begun = query.rpartition("/")
@@ -50,16 +50,16 @@ class FileFinder:
 
 def _listed(root: Path, shown: str, begun: str) -> Sequence[str]:
     folder = root / expanded(Path(shown))
-    found: list[str] = []
+    paths: list[str] = []
     for entry in _entries(folder, hidden=begun.startswith(".")):
-        if len(found) == MOST_FILES:
+        if len(paths) == MOST_FILES:
             break
-        found.append(f"{shown}{entry.name}{'/' if _is_folder(entry) else ''}")
-    return found
+        paths.append(f"{shown}{entry.name}{'/' if _is_folder(entry) else ''}")
+    return paths
 
 
 def _below(root: Path, clock: Callable[[], float]) -> Iterator[str]:
-    """Give the files below a folder, those of the upper folders first."""
+    """Yield the files below a folder, those of the upper folders first."""
     until = clock() + _WALK_S
     folders = deque([""])
     count = 0
@@ -84,7 +84,7 @@ def _entries(folder: Path, *, hidden: bool = False) -> Iterator[os.DirEntry[str]
                 is_shown = entry.name.isprintable() and (hidden or entry.name[:1] != ".")
                 if is_shown and (_is_folder(entry) or _is_file(entry)):
                     yield entry
-    except OSError:  # it is gone, or not for this person: then nothing is found there
+    except OSError:  # it does not exist or cannot be read
         return
 
 

@@ -1,7 +1,7 @@
 """What a person typed, pasted or dropped, read as paths; pure.
 
 Terminals write a dropped file in their own way: quoted, with backslashes before blanks, as a
-`file://` URL, or bare with its blanks. Which reading is meant only the disk can tell.
+`file://` URL, or bare with its blanks. Only the disk can tell which reading is meant.
 """
 
 import os
@@ -35,7 +35,7 @@ def may_be_pictures(text: str) -> bool:
 
 
 def readings(text: str) -> Iterator[tuple[Path, ...]]:
-    """Give the ways in which a text can be read as paths, the most literal first; often none."""
+    """Yield the ways in which a text can be read as paths, the most literal first; often none."""
     seen = set()
     for words in _wordings(text.strip()):
         paths = tuple(path for word in words if (path := as_path(word)) is not None)

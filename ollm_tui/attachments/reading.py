@@ -1,4 +1,4 @@
-"""The bytes of a file that a person names: only of an ordinary file, and only so many.
+"""Read the bytes of a file that a person names: a regular file, up to a limit.
 
 A pipe, a device or a file of the kernel is refused without being opened, since opening one may
 wait or do something. Links are followed, as a person's own folders may be links; what is opened
@@ -19,7 +19,7 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MOST_TOGETHER_BYTES: Final = 50_000_000
-"""What all files of one message may have together: servers cap the request, most of them lower."""
+"""Limit for all files of one message together; most servers have a lower one."""
 _KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
 _LONGEST_SHOWN: Final = 200
 _READING_S: Final = 60.0
@@ -38,7 +38,7 @@ _REASONS: Final[Mapping[int, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """What was read."""
+    """The contents of a file."""
 
     name: str
     """The file's own name, clean; where a link leads, that of its end."""
@@ -46,7 +46,7 @@ class FileBytes:
 
 
 def shown_path(path: Path) -> str:
-    """Write a path so that it can be shown: strictly spelled and not too long."""
+    """Return a path for display: invisible characters spelled out, and shortened."""
     return clean_name(os.fsencode(path).decode(errors="replace")[-_LONGEST_SHOWN:])
 
 
@@ -69,7 +69,7 @@ def read_file(path: Path, most: int) -> FileBytes:
 
 
 def _read(path: Path, most: int) -> FileBytes:
-    # Not strict, so that a circle of links is told as such by what follows.
+    # Not strict: a loop of links is reported by what follows.
     end = real_path(path)
     _require_plain(path, end)
     try:

@@ -1,8 +1,8 @@
-"""`ChatClient`: a conversation that can be asked.
+"""`ChatClient`: prompts for a conversation, and the events of their answers.
 
-One prompt at a time. Each ends with exactly one `Finish` or `ErrorEvent`, and by whatever road
-the caller leaves the block, the request has ended, what arrived of the answer is in the history,
-and the client can be asked again. The question is in the history before it is sent.
+One prompt at a time. Each ends with exactly one `Finish` or `ErrorEvent`. However the caller leaves
+the block, the request has then ended, what arrived of the answer is in the history, and the client
+takes the next prompt. A prompt is in the history before it is sent.
 
 An answer that did not end well is kept with `metadata["ended"]`: `stopped` when a person stopped
 it, `failed` when an error did.
@@ -17,12 +17,14 @@ from anyio.abc import ObjectSendStream
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import ChatParts, Emit, Ending, Keeping, PromptRun
+from ollm_tui.chat.prompt_run import Ending, PromptRun
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.config.foreign import foreign_code, without_secrets
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
+from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ChatJournal
@@ -32,11 +34,11 @@ from ollm_tui.tokens.count import TokenCounter
 
 ChatStream = AbstractAsyncContextManager[AsyncIterator[chat_events.ChatEvent]]
 BUFFERED_EVENTS = 32
-"""How far the answer may run ahead of a slow reader before the socket is left to wait."""
+"""How far the answer may run ahead of a slow reader before reading from the socket stops."""
 
 
 class ChatClient:
-    """Asks the model of a conversation and keeps the history."""
+    """Sends prompts to the model of a conversation and keeps the history."""
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class ChatClient:
         options: ChatOptions | None = None,
         signal: AbortSignal | None = None,
     ) -> ChatStream:
-        """Ask `prompt` and stream what comes.
+        """Send `prompt` and stream the events of its answer.
 
         Raises:
             AIError: on entering, CONFLICT while another prompt is being answered, BAD_REQUEST
@@ -71,17 +73,17 @@ class ChatClient:
     def retry(
         self, options: ChatOptions | None = None, signal: AbortSignal | None = None
     ) -> ChatStream:
-        """Ask the newest question again, in place of the answer it got.
+        """Send the newest prompt again and replace its answer.
 
         Raises:
-            AIError: on entering, as `chat`; BAD_REQUEST when nothing was asked yet.
+            AIError: on entering, as `chat`; BAD_REQUEST if there is no prompt yet.
         """
         return self._asking(None, options or ChatOptions(), signal)
 
     def go_on(
         self, options: ChatOptions | None = None, signal: AbortSignal | None = None
     ) -> ChatStream:
-        """Go on where the turns ran out, without a new question.
+        """Continue after the turn limit, without a new prompt.
 
         Raises:
             AIError: on entering, as `retry`.
@@ -89,7 +91,7 @@ class ChatClient:
         return self._asking(None, options or ChatOptions(), signal, rewind=False)
 
     def rewind(self, kept: int) -> None:
-        """Go on after the first `kept` messages; a saved chat keeps the others as another branch.
+        """Continue after the first `kept` messages; a saved chat keeps the others as a branch.
 
         Raises:
             AIError: CONFLICT while a prompt is being answered, BAD_REQUEST when there are fewer.
@@ -111,8 +113,8 @@ class ChatClient:
         rewind: bool = True,
     ) -> AsyncIterator[AsyncIterator[chat_events.ChatEvent]]:
         self._begin(question, rewind=rewind)
-        keeping = Keeping(self.saving, self.guard)
-        run = PromptRun(self._parts, self.conversation, keeping, options, signal or AbortSignal())
+        signal = signal or AbortSignal()
+        run = PromptRun(self._parts, self.conversation, self.saving, self.guard, options, signal)
         try:
             send, receive = anyio.create_memory_object_stream[chat_events.ChatEvent](
                 BUFFERED_EVENTS
@@ -149,10 +151,10 @@ class ChatClient:
         async with send:
             try:
                 if question is not None:
-                    # It is in the history already, and the file must not lack it.
+                    # It is in the history already, so the file must have it too.
                     with anyio.move_on_after(FINISH_S, shield=True):
                         await self.saving.whole(question)
-                # The face of the runtime: a fault, of an adapter too, must stay one event.
+                # Any failure, also in an adapter, has to become one event here.
                 with foreign_code("A prompt failed unexpectedly", _unexpected):
                     end = await self._saved(run, partial(self._give, send))
             except AIError as error:
@@ -162,13 +164,13 @@ class ChatClient:
     async def _give(
         self, send: ObjectSendStream[chat_events.ChatEvent], event: chat_events.ChatEvent
     ) -> None:
-        """Hand an event on; what adapters say holds no key of the settings."""
+        """Send an event, with keys of the settings redacted from errors."""
         if isinstance(event, chat_events.ErrorEvent | chat_events.Retrying):
             without_secrets(event.error, self._parts.redact)
         await send.send(event)
 
     async def _saved(self, run: PromptRun, emit: Emit) -> Ending:
-        """Answer, and save what grows beside it; a fault of either ends both."""
+        """Answer and save the growing answer alongside; a failure of either ends both."""
         with single_error():
             async with anyio.create_task_group() as group:
                 group.start_soon(self.saving.keep_pace)

@@ -14,7 +14,7 @@ from ollm_tui.tokens.limits import Verdict, Window, check, choose_window
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextState:
-    """What the newest request was counted as, and against what."""
+    """The token count of the newest request, and the window it was compared with."""
 
     counted: TokenCount
     window: Window
@@ -24,7 +24,7 @@ class ContextState:
 
 
 class ContextGuard:
-    """Counts requests of one conversation and learns from what servers report."""
+    """Counts the requests of one conversation; reported usage corrects its estimates."""
 
     def __init__(self, counter: TokenCounter, windows: Mapping[str, int]) -> None:
         self._counter = counter
@@ -32,17 +32,17 @@ class ContextGuard:
         """Windows that a person set, by model address or name."""
         self.state: ContextState | None = None
 
-    async def check(self, request: Request, found: ResolvedModel) -> Verdict:
-        """Count a request and hold it against the window; never fails."""
-        provider = None if found.is_silent else found.provider
+    async def check(self, request: Request, resolved: ResolvedModel) -> Verdict:
+        """Count a request and compare it with the window; never fails."""
+        provider = None if resolved.is_silent else resolved.provider
         counted = await self._counter.count(request, provider)
-        window = self.window_of(request, found)
+        window = self.window_of(request, resolved)
         self.state = ContextState(
             counted=counted,
             window=window,
             verdict=check(counted, window),
             base=CountedPrompt(
-                model=str(found.ref),
+                model=str(resolved.ref),
                 count=counted,
                 estimate=self._counter.estimate(request).uncorrected,
             ),
@@ -50,25 +50,25 @@ class ContextGuard:
         return self.state.verdict
 
     def used_by(self, request: Request, model: str, base: CountedPrompt | None) -> int:
-        """Tell at once what a request takes: the newest count, and an estimate of what came since.
+        """Return the tokens of a request: the newest count, and an estimate of the rest.
 
-        Nobody is asked for it, so no server loads a model or keeps anybody waiting.
+        No server is asked, so this is immediate and loads no model.
         """
         if base is None or base.model != model:
             return self._counter.estimate(request).tokens
         return self._counter.recount(request, base.count, base.estimate)
 
-    def window_of(self, request: Request, found: ResolvedModel) -> Window:
-        """Give the window that will hold the request."""
-        asked = request.options.num_ctx if isinstance(found.provider, SupportsWindow) else None
+    def window_of(self, request: Request, resolved: ResolvedModel) -> Window:
+        """Return the window that the request has to fit into."""
+        num_ctx = request.options.num_ctx if isinstance(resolved.provider, SupportsWindow) else None
         return choose_window(
-            settings=self._windows.get(str(found.ref)) or self._windows.get(found.ref.model),
-            num_ctx=asked,
-            engine=found.info.context if found.info else None,
+            settings=self._windows.get(str(resolved.ref)) or self._windows.get(resolved.ref.model),
+            num_ctx=num_ctx,
+            engine=resolved.info.context if resolved.info else None,
         )
 
     def learn(self, usage: Usage | None) -> None:
-        """Take a server's report on the newest request to heart."""
+        """Correct the estimates by the usage that a server reported for the newest request."""
         state = self.state
         if state is None or usage is None or usage.prompt_tokens is None:
             return

@@ -1,4 +1,4 @@
-"""A conversation: its messages, and with what model and settings it goes on."""
+"""A conversation: its messages, its model and its settings."""
 
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ class Conversation:
     """The state that a chat client reads and extends."""
 
     own_title: str | None = None
-    """The title that the person gave; None takes it from the first question."""
+    """The title that the user gave; None takes it from the first prompt."""
     model: str | None = None
     """`provider://model` or a bare name; None until one is chosen."""
     system_prompt: str | None = None
@@ -37,14 +37,14 @@ class Conversation:
     """Whether pictures and sound are not sent, to make room."""
     messages: list[Message] = field(default_factory=list)
     blocks_used: int = 0
-    """How many block ids were given out, so that the next one is new."""
+    """How many block ids are in use; the next one has the number after it."""
     dropped_call_ids: set[str] = field(default_factory=set)
-    """Ids of calls that were made and dropped since: a call that has been run keeps its id."""
+    """Ids of calls in messages that were dropped; the id of a call that was run is never reused."""
 
     counted: CountedPrompt | None = field(default=None, compare=False)
-    """The newest count of what is sent; what came since is added to it."""
+    """The newest token count of a request."""
     fields_left_out: set[tuple[str, str]] = field(default_factory=set)
-    """Model and field of what was said already to be missing from requests."""
+    """Model and request field, for fields whose omission was already reported."""
 
     @property
     def title(self) -> str | None:
@@ -64,9 +64,9 @@ class Conversation:
         return None
 
     def rewind_to_prompt(self) -> bool:
-        """Drop everything after the newest question; False when there is none.
+        """Drop everything after the newest question; False if there is none.
 
-        What the model was told to correct belongs to the answer.
+        Corrections sent to the model belong to the answer.
         """
         for position in range(len(self.messages) - 1, -1, -1):
             message = self.messages[position]
@@ -79,15 +79,15 @@ class Conversation:
         """Drop all but the first `kept` messages."""
         self.dropped_call_ids = self.call_ids()
         del self.messages[kept:]
-        # Else turns that were asked since would be left out with those that are gone.
+        # Else newer turns would be left out in place of those that were dropped.
         self.turns_left_out = min(self.turns_left_out, len(turn_starts(self.messages)))
 
     def call_ids(self) -> set[str]:
-        """Give the ids of all tool calls so far, of dropped ones too."""
+        """Return the ids of all tool calls so far, of dropped ones too."""
         kept = {call.id for message in self.messages for call in message.tool_calls}
         return kept | self.dropped_call_ids
 
     def next_block(self) -> str:
-        """Give a block id that this conversation has not used."""
+        """Return a block id that this conversation has not used."""
         self.blocks_used += 1
         return f"b{self.blocks_used}"

@@ -1,4 +1,4 @@
-"""From a conversation to the request for the next answer; pure."""
+"""From a conversation to the messages of the next request; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,26 +15,24 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
-from ollm_tui.protocol.tools import ToolCall
-
-STOPPED = "Stopped by the user."
+from ollm_tui.protocol.tools import STOPPED, ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """What one prompt may ask for in place of the conversation's own settings."""
+    """Settings of one prompt that override those of the conversation."""
 
     model: str | None = None
     system_prompt: str | None = None
     options: GenerationOptions | None = None
     should_think: ShouldThink | None = None
     tools: Sequence[str] | None = None
-    """Names of the tools on offer; an empty sequence is none at all."""
+    """Names of the tools on offer; an empty sequence offers none."""
     max_turns: int | None = None
 
 
 def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> GenerationOptions:
-    """Lay options that are set over others."""
+    """Return `base` with the options that are set in `over`."""
     if over is None:
         return base
     chosen = {f.name: getattr(over, f.name) for f in fields(over)}
@@ -48,36 +46,36 @@ def messages_to_send(
     attachments: bool = True,
     pictures: bool = True,
 ) -> tuple[Message, ...]:
-    """Make a history that strict servers and chat templates accept, without its oldest turns.
+    """Return a history that strict servers and chat templates accept, without its oldest turns.
 
-    A question whose answer failed leaves two questions in a row: they are sent as one. Answers
-    of nothing but thinking are left out, since on the wire they would be empty. A call without
-    a result, as a crash leaves it, gets one that says it was stopped. A question that was nothing
-    but what is left out goes with its answer: nothing ever stands in the place of a picture. A
-    picture from a file is sent below the file's name, as the text of a file is.
+    Two user messages in a row, as a failed answer leaves them, are sent as one. Answers that are
+    only thinking are left out, since they would be empty on the wire. A call without a result, as
+    a crash leaves it, gets one that says it was stopped. A user message that is empty without what
+    is left out goes together with its answer: nothing stands in the place of an image. An image
+    from a file is sent below the file's name, as the text of a file is.
     """
     sent: list[Message] = []
     unsent: tuple[type[Block], ...] = () if pictures else (ImageContent,)
     if not attachments:
         unsent = (ImageContent, AudioContent, VideoContent)
-    is_unasked = False
+    is_left_out = False
     for whole in _with_every_result(newest_turns(history, turns_left_out)):
         message = _without(unsent, whole) if unsent else whole
         if is_question(whole):
-            is_unasked = message is None
-        if message is None or is_unasked:
+            is_left_out = message is None
+        if message is None or is_left_out:
             continue
         if _is_unsent(message):
             continue
         if sent and message.role == "user" and sent[-1].role == "user":
-            sent[-1] = _joined(sent[-1], message)
+            sent[-1] = joined(sent[-1], message)
         else:
             sent.append(message)
     return tuple(map(_with_names, sent))
 
 
 def no_result(call: ToolCall) -> Message:
-    """Make the tool message of a call that did not come to its end."""
+    """Return the tool message of a call that was stopped."""
     return Message(
         "tool",
         STOPPED,
@@ -88,12 +86,12 @@ def no_result(call: ToolCall) -> Message:
 
 
 def is_question(message: Message) -> bool:
-    """Whether a person said it; what a model was told to correct belongs to its answer."""
+    """Whether the user wrote it; corrections sent to the model belong to its answer."""
     return message.role == "user" and not message.metadata.get("correction")
 
 
 def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None:
-    """Leave blocks of these kinds out; None when nothing else was in the message."""
+    """Leave blocks of these kinds out; return None if nothing else is in the message."""
     kept = [block for block in message.content if not isinstance(block, kinds)]
     if len(kept) == len(message.content):
         return message
@@ -103,7 +101,7 @@ def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None
 
 
 def _with_names(message: Message) -> Message:
-    """Put the name of its file before each picture that has one; no wire has a field for it."""
+    """Put its file name before each image that has one; no protocol has a field for it."""
     content: list[Block] = []
     for block in message.content:
         if isinstance(block, ImageContent) and block.name:
@@ -125,7 +123,7 @@ def newest_turns(history: Sequence[Message], turns_left_out: int) -> Sequence[Me
 
 
 def turn_starts(history: Sequence[Message]) -> list[int]:
-    """Give where each turn begins; questions that are sent as one message are of one turn."""
+    """Return where each turn begins; user messages that are sent as one are one turn."""
     starts: list[int] = []
     before = ""
     for position, message in enumerate(history):
@@ -154,16 +152,18 @@ def _with_every_result(history: Sequence[Message]) -> list[Message]:
 
 
 def _is_unsent(message: Message) -> bool:
-    """Whether it is an answer of nothing but thinking."""
+    """Whether it is an answer that is only thinking."""
     if message.role != "assistant" or message.tool_calls:
         return False
     return all(isinstance(block, ThinkingContent) for block in message.content)
 
 
-def _joined(first: Message, second: Message) -> Message:
+def joined(first: Message, second: Message) -> Message:
+    """Return two user messages in a row as one."""
     content: list[Block] = [*first.content, TextContent("\n\n"), *second.content]
     return replace(
         second,
         content=tuple(content),
+        name=second.name or first.name,
         template_format=second.template_format or first.template_format,
     )

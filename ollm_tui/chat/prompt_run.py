@@ -1,12 +1,11 @@
-"""`PromptRun`: everything that one prompt sets going, until its one end.
+"""`PromptRun`: one prompt, from finding its model to its one end.
 
 States: looking for the model -> answering -> running tools -> answering ... -> ended. Each turn is
-one request; a turn that asked for tools is followed by another, up to the limit. Whatever ends
-it, the history then holds every message that came and one result for every call.
+one request; a turn with tool calls is followed by another, up to the limit. However it ends, the
+history then has every message that arrived and one result for every call.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -14,62 +13,28 @@ import anyio
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.limits import ChatLimits
+from ollm_tui.chat.model_support import count_pictures, require_words
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, no_result
-from ollm_tui.chat.request import RequestMaker
+from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.saving import FINISH_S, Saving
-from ollm_tui.chat.sight import Sight, count_pictures, require_words
-from ollm_tui.chat.tool_loop import NothingOffered, OffersTools, ToolOffer, ToolRound
-from ollm_tui.chat.tool_mode import ToolModes
-from ollm_tui.chat.turn import Sleep, Turn
-from ollm_tui.config.foreign import Redact
+from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
+from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import ThinkingContent
+from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.provider_events import End
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.router import ResolvedModel, Router
-from ollm_tui.tokens.count import TokenCounter
-from ollm_tui.tokens.encodings import Encodings
+from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tokens.limits import exceeded
 
 CUT_CALL = "Not run: the answer was cut before its end, so the call may not be whole."
 TOLD_IN_TEXT = "The tools are described to the model in text instead."
 T = TypeVar("T")
-Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
 Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatParts:
-    """What a chat works with; all but the router has a default."""
-
-    router: Router
-    tools: OffersTools | None = None
-    modes: ToolModes = field(default_factory=ToolModes)
-    limits: ChatLimits = field(default_factory=ChatLimits)
-    encodings: Encodings = field(default_factory=Encodings)
-    """Tokenizers, shared by all chats."""
-    counter: TokenCounter | None = None
-    """Counts for all chats, so that all figures come from one place; None gives each its own."""
-    windows: Mapping[str, int] = field(default_factory=dict)
-    """Context windows that a person set, by model address or name."""
-    sight: Sight = field(default_factory=Sight)
-    """What is known of models' eyes; may be shared by all chats."""
-    sleep: Sleep = anyio.sleep
-    """Waits before a retry."""
-    redact: Redact = str
-    """Takes secrets out of what adapters say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """What outlives a prompt: where it is saved, and what is known of its size."""
-
-    saving: Saving
-    guard: ContextGuard
 
 
 class PromptRun:
@@ -79,20 +44,21 @@ class PromptRun:
         self,
         parts: ChatParts,
         conversation: Conversation,
-        keeping: Keeping,
+        saving: Saving,
+        guard: ContextGuard,
         options: ChatOptions,
         signal: AbortSignal,
     ) -> None:
         self._parts = parts
         self._conversation = conversation
-        self._saving = keeping.saving
-        self._guard = keeping.guard
+        self._saving = saving
+        self._guard = guard
         self._options = options
         self._signal = signal
         self._corrections = 0
 
     async def run(self, emit: Emit) -> Ending:
-        """Answer, with all the tools that takes, and give the end."""
+        """Answer the prompt, tool calls included, and return how it ended."""
         limit_s = self._parts.limits.prompt_s
         with anyio.move_on_after(limit_s):
             return await self._turns(emit)
@@ -105,86 +71,94 @@ class PromptRun:
         )
 
     async def _turns(self, emit: Emit) -> Ending:
-        found = await self._resolve()
-        if found is None:
+        resolved = await self._resolve()
+        if resolved is None:
             return chat_events.Finish(reason="abort")
-        found = await self._unless_stopped(partial(self._parts.router.informed, found))
-        if found is None:
+        resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
+        if resolved is None:
             return chat_events.Finish(reason="abort")
-        maker = RequestMaker(self._parts, self._conversation, self._options, self._signal, found)
-        if not await self._look_at_pictures(found, maker, emit):
+        builder = RequestBuilder(
+            self._parts, self._conversation, self._options, self._signal, resolved
+        )
+        if not await self._look_at_pictures(resolved, builder, emit):
             return chat_events.Finish(reason="abort")
         most = self._options.max_turns or self._parts.limits.max_turns
         for number in range(1, most + 1):
-            ending = await self._turn(found, maker, number, emit)
+            ending = await self._turn(resolved, builder, number, emit)
             if ending is not None:
                 return ending
             await emit(chat_events.TurnComplete(turn_number=number))
         return chat_events.Finish(reason="max_turns", turn=most)
 
     async def _look_at_pictures(
-        self, found: ResolvedModel, maker: RequestMaker, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, emit: Emit
     ) -> bool:
-        """Leave pictures out, and say so, for a model that reads only text; False when stopped."""
-        talk = self._conversation
-        count = 0 if talk.drops_attachments else count_pictures(talk.messages, talk.turns_left_out)
+        """Leave images out, with a note, if the model lacks vision; return False if stopped."""
+        count = self._count_pictures()
         if not count:
             return True
-        is_blind = await self._unless_stopped(partial(self._parts.sight.reads_only_text, found))
-        if is_blind:
-            await self._leave_pictures_out(found, maker, count, emit)
-        return is_blind is not None
+        is_text_only = await self._unless_stopped(
+            partial(self._parts.vision.is_text_only, resolved)
+        )
+        if is_text_only:
+            await self._leave_pictures_out(resolved, builder, count, emit)
+        return is_text_only is not None
+
+    def _count_pictures(self) -> int:
+        conversation = self._conversation
+        if conversation.drops_attachments:
+            return 0
+        return count_pictures(conversation.messages, conversation.turns_left_out)
 
     async def _leave_pictures_out(
-        self, found: ResolvedModel, maker: RequestMaker, count: int, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, count: int, emit: Emit
     ) -> None:
-        require_words(self._conversation.messages, found.ref.model)
-        maker.sends_pictures = False
-        await emit(chat_events.PicturesLeftOut(count=count, model=found.ref.model))
+        require_words(self._conversation.messages, resolved.ref.model)
+        builder.sends_pictures = False
+        await emit(chat_events.PicturesLeftOut(count=count, model=resolved.ref.model))
 
     async def _gives_up_pictures(
         self,
-        found: ResolvedModel,
-        maker: RequestMaker,
+        resolved: ResolvedModel,
+        builder: RequestBuilder,
         failed: Turn,
         error: AIError,
         emit: Emit,
     ) -> bool:
-        """Whether the server refused the pictures, so that the same is asked again without them."""
-        talk = self._conversation
-        count = count_pictures(talk.messages, talk.turns_left_out)
-        if not count or talk.drops_attachments or not maker.sends_pictures:
+        """Whether the server refused images, so that the request is sent again without them."""
+        count = self._count_pictures()
+        if not count or not builder.sends_pictures:
             return False
-        if failed.partial() is not None or not self._parts.sight.learn_from(found.ref, error):
+        if failed.partial() is not None or not self._parts.vision.learn_from(resolved.ref, error):
             return False
-        await self._leave_pictures_out(found, maker, count, emit)
+        await self._leave_pictures_out(resolved, builder, count, emit)
         return True
 
     async def _turn(
-        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
     ) -> Ending | None:
-        """Ask once and run what was asked for; None when another turn has to follow."""
-        blocked = await self._blocked(found, maker, number, emit)
+        """Send one request and run its tool calls; return None if another turn has to follow."""
+        blocked = await self._blocked(resolved, builder, number, emit)
         if blocked is not None:
             return blocked
-        turn, end = await self._ask(found, maker, number, emit)
+        turn, end = await self._ask(resolved, builder, number, emit)
         while isinstance(end, provider_events.ErrorEvent):
-            if maker.gives_up_native_tools(end.error, turn):
+            if builder.gives_up_native_tools(end.error, turn):
                 await emit(
                     chat_events.Retrying(
                         attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
                     )
                 )
-            elif not await self._gives_up_pictures(found, maker, turn, end.error, emit):
+            elif not await self._gives_up_pictures(resolved, builder, turn, end.error, emit):
                 break
-            turn, end = await self._ask(found, maker, number, emit)
+            turn, end = await self._ask(resolved, builder, number, emit)
         if isinstance(end, provider_events.ErrorEvent):
-            end.error.provider = end.error.provider or found.ref.provider
+            end.error.provider = end.error.provider or resolved.ref.provider
             return chat_events.ErrorEvent(error=end.error, turn=number)
         if end.reason == "abort":
             return chat_events.Finish(reason="abort", turn=number)
         if turn.calls:
-            return await self._answer_calls(turn, end, maker, number, emit)
+            return await self._answer_calls(turn, end, builder, number, emit)
         if turn.correction is not None and self._corrections < self._parts.limits.corrections:
             self._corrections += 1
             await self._add(Message("user", turn.correction, metadata={"correction": True}))
@@ -195,17 +169,17 @@ class PromptRun:
         self,
         turn: Turn,
         end: provider_events.Finish,
-        maker: RequestMaker,
+        builder: RequestBuilder,
         number: int,
         emit: Emit,
     ) -> Ending | None:
-        """Run what may run; None when the model has to read the results.
+        """Run the calls that may run; return None if the model has to read the results.
 
-        It is not asked again where nothing was on offer, nor where the answer was cut: it would
-        only be cut there again.
+        There is no further request if no tools were offered, or if the answer was cut: the next
+        one would be cut as well.
         """
         is_cut = turn.is_cut(end)
-        offer = NothingOffered(CUT_CALL) if is_cut else maker.offer
+        offer = NothingOffered(CUT_CALL) if is_cut else builder.offer
         stopped = await self._run_tools(offer, turn, number, emit)
         if stopped is not None:
             return stopped
@@ -216,7 +190,7 @@ class PromptRun:
     async def _finish(
         self, turn: Turn, end: provider_events.Finish, number: int, emit: Emit
     ) -> Ending:
-        """End the prompt with its last turn, and say so where that brought no answer."""
+        """End the prompt with its last turn, with a note if that gave no answer."""
         cause = _why_no_answer(turn)
         if cause is not None:
             await emit(chat_events.NoAnswer(cause=cause, turn=number))
@@ -226,11 +200,11 @@ class PromptRun:
         )
 
     async def _blocked(
-        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
     ) -> Ending | None:
-        """Warn when the request nears the window; give the error when it passes it."""
-        request = maker.request()
-        verdict = await self._unless_stopped(partial(self._guard.check, request, found))
+        """Warn if the request nears the window; return the error if it exceeds it."""
+        request = builder.request()
+        verdict = await self._unless_stopped(partial(self._guard.check, request, resolved))
         if verdict is None:
             return chat_events.Finish(reason="abort", turn=number)
         self._conversation.counted = self._guard.state.base if self._guard.state else None
@@ -251,15 +225,15 @@ class PromptRun:
                 return None
 
     async def _ask(
-        self, found: ResolvedModel, maker: RequestMaker, number: int, emit: Emit
+        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
     ) -> tuple[Turn, End]:
         growing = self._saving.growing()
         turn = Turn(
-            found.provider,
-            maker.request(),
+            resolved.provider,
+            builder.request(),
             number=number,
             next_block=self._conversation.next_block,
-            reader=maker.reader(),
+            reader=builder.reader(),
             sleep=self._parts.sleep,
             growing=growing,
             used_ids=self._conversation.call_ids(),
@@ -287,7 +261,7 @@ class PromptRun:
     async def _run_tools(
         self, offer: ToolOffer, turn: Turn, number: int, emit: Emit
     ) -> Ending | None:
-        """Give every call its result; the end when they were stopped."""
+        """Run the calls and store their results; return the prompt's end if they were stopped."""
         tool_round = ToolRound(
             offer,
             turn.calls,
@@ -302,10 +276,10 @@ class PromptRun:
         return None if all_ended else chat_events.Finish(reason="abort", turn=number)
 
     async def _add(self, *messages: Message) -> None:
-        """Put messages into the history, then into the journal.
+        """Append messages to the history, then to the journal.
 
-        When the disk is too slow for all of them, the journal is still given every one of them:
-        what it was given it writes, only nobody waits for that any more.
+        If the disk is too slow, the journal still gets every message and writes it later; only
+        the waiting ends.
         """
         self._conversation.messages += messages
         deadline = anyio.current_time() + FINISH_S
@@ -314,22 +288,22 @@ class PromptRun:
                 await self._saving.whole(message)
 
     async def _resolve(self) -> ResolvedModel | None:
-        """Find the model; None when the search was stopped."""
+        """Find the model; return None if the search was stopped."""
         model = self._options.model or self._conversation.model
         if model is None:
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND, "No model is selected.", hint="Choose one to chat with."
             )
         ref, router = ModelRef.parse(model), self._parts.router
-        # An address was chosen and shown: `local://` does not mean whoever else has it any more.
+        # An address was chosen and shown, so `local://` is not replaced by another provider.
         look = partial(router.resolve, model) if ref is None else partial(router.at, ref)
-        found = await self._unless_stopped(look)
-        if found is not None and self._options.model is None:
-            self._conversation.model = str(found.ref)
-        return found
+        resolved = await self._unless_stopped(look)
+        if resolved is not None and self._options.model is None:
+            self._conversation.model = str(resolved.ref)
+        return resolved
 
     async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """Do something that the signal may cut short; None when it did."""
+        """Await `work`, or return None if the signal ends it first."""
         with anyio.CancelScope() as scope:
             unsubscribe = self._signal.subscribe(scope.cancel)
             try:
@@ -350,7 +324,7 @@ def _how_it_ended(end: End) -> str:
 
 
 def _why_no_answer(turn: Turn) -> chat_events.NoAnswerCause | None:
-    """Tell what there was in place of an answer; None when there was one."""
+    """Return what came instead of an answer, or None if there was one."""
     message = turn.partial()
     if turn.has_media or (message is not None and message.text.strip()):
         return None

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from ollm_tui.chat.prompt import joined
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
-from ollm_tui.decode.react_draft import ReActProblem
+from ollm_tui.decode.react.call import ReActProblem
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
@@ -37,7 +38,7 @@ _AGAIN: Final = 'Write "Action:" and "Action Input:" for a tool, or "Final Answe
 
 
 def react_instructions(tools: Sequence[ToolSchema]) -> str:
-    """Describe the tools and how to use them; empty when there are none."""
+    """Describe the tools and how to use them; empty if there are none."""
     if not tools:
         return ""
     listed = "\n".join(map(_described, tools))
@@ -45,12 +46,12 @@ def react_instructions(tools: Sequence[ToolSchema]) -> str:
 
 
 def observation(result: ToolResult) -> str:
-    """Give a tool's result as one line that the model reads."""
+    """Return a tool's result as one line for the model."""
     return _observed(result.content, is_error=result.is_error)
 
 
 def correction(problem: ReActProblem) -> str:
-    """Say what was wrong with a turn and how to write it."""
+    """Return what was wrong with a turn, for the model to correct."""
     match problem:
         case "bad_input":
             return (
@@ -70,33 +71,31 @@ def correction(problem: ReActProblem) -> str:
             return f"Error: the reply is empty. {_AGAIN}"
 
 
-def as_react(messages: Sequence[Message], *, is_told: bool = True) -> tuple[Message, ...]:
+def as_react(messages: Sequence[Message], *, marks_answers: bool = True) -> tuple[Message, ...]:
     """Render calls and results as Thought, Action and Observation.
 
-    `is_told` is whether the model is told of the form: only then its answers are marked as final,
-    as a model goes on in the form that it sees.
+    With `marks_answers` earlier answers are marked as final, for a model that has the ReAct
+    instructions: models continue in the form that they see.
 
     Several calls of one turn become one step after the other, each with its own result. Results
     and questions in a row become one message, since some chat templates take no two.
     """
     sent: list[Message] = []
-    for message in _steps(messages, is_told):
+    for message in _steps(messages, marks_answers):
         if sent and message.role == sent[-1].role == "user":
-            between = TextContent("\n\n")
-            together = (*sent[-1].content, between, *message.content)
-            sent[-1] = replace(sent[-1], content=together)
+            sent[-1] = joined(sent[-1], message)
         else:
             sent.append(message)
     return tuple(sent)
 
 
-def _steps(messages: Sequence[Message], is_told: bool) -> Iterator[Message]:
+def _steps(messages: Sequence[Message], marks_answers: bool) -> Iterator[Message]:
     results: dict[str, Message] = {}
     for position, message in enumerate(messages):
         if message.role == "assistant" and message.tool_calls:
             results = _results_after(messages, position)
             yield from _rendered_calls(message, results)
-        elif message.role == "assistant" and is_told:
+        elif message.role == "assistant" and marks_answers:
             yield _rendered_answer(message)
         elif message.role == "tool":
             if message.tool_call_id not in results:
@@ -109,13 +108,13 @@ def _steps(messages: Sequence[Message], is_told: bool) -> Iterator[Message]:
 def _results_after(messages: Sequence[Message], position: int) -> dict[str, Message]:
     """Return the results that follow these calls, by the call's id."""
     wanted = {call.id for call in messages[position].tool_calls}
-    found: dict[str, Message] = {}
+    results: dict[str, Message] = {}
     for later in messages[position + 1 :]:
         if later.role != "tool":
             break
         if later.tool_call_id in wanted:
-            found.setdefault(later.tool_call_id, later)
-    return found
+            results.setdefault(later.tool_call_id, later)
+    return results
 
 
 def _rendered_calls(message: Message, results: Mapping[str, Message]) -> Iterator[Message]:

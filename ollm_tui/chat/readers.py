@@ -1,20 +1,22 @@
-"""Readers for calls that a model writes as text: ReAct, and calls that leaked into the answer.
+"""Read the calls that a model writes as text, between a provider and its turn.
 
-A piece of the text that was lost on the way may be missing from a call although what is left can
-be read. Such a call is given without arguments, so that it is not run and the model is told.
+`ReActReader` reads ReAct, `LeakedCallReader` calls that leaked into the answer; `PlainReader`
+passes everything on. If a piece of the text was lost on the way, it may be missing from a call that
+can still be read. Such a call is given without arguments, so that it is not run and the model is
+told.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Final, Protocol
 
 from ollm_tui.chat.react import correction
-from ollm_tui.chat.reader import is_cut
 from ollm_tui.decode.json_guard import dump_or_reason
-from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
-from ollm_tui.decode.react_draft import ReActCall
-from ollm_tui.decode.react_text import ReActParser, ReActPiece
-from ollm_tui.decode.think_output import TextPiece, ThinkingPiece
-from ollm_tui.decode.tool_args import new_call_id
+from ollm_tui.decode.leaked.detector import LeakedCall, LeakedCallDetector, LeakedPiece
+from ollm_tui.decode.react.call import ReActCall
+from ollm_tui.decode.react.parser import ReActParser, ReActPiece
+from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
+from ollm_tui.decode.tool_calls import new_call_id
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import (
     End,
@@ -26,6 +28,92 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
 
+_CUT: Final = frozenset({"abort", "length", "content_filter", "refusal", "error"})
+"""Finish reasons that the model did not choose: what came last may be incomplete."""
+
+
+def is_cut(end: End) -> bool:
+    """Whether the answer ended before the model was done."""
+    return not isinstance(end, Finish) or end.reason in _CUT
+
+
+class AnswerReader(Protocol):
+    """Turns calls in the text of an answer into call events; one per answer."""
+
+    def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
+        """Take one event, but not an end, and return the events to pass on."""
+        ...
+
+    def finish(self, end: End) -> Sequence[ProviderEvent]:
+        """Return what was held back; how the answer ended tells whether a call in it is whole."""
+        ...
+
+    def is_cut(self, end: Finish) -> bool:
+        """Whether a call of the answer may be incomplete, so that none is run."""
+        ...
+
+    @property
+    def correction(self) -> str | None:
+        """What to tell the model about a call that cannot be read, or None if all is well."""
+        ...
+
+
+class PlainReader:
+    """For native tool calls and no tools: passes everything on unchanged."""
+
+    correction: str | None = None
+
+    def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
+        """Pass it on."""
+        return (event,)
+
+    def finish(self, end: End) -> Sequence[ProviderEvent]:
+        """Nothing was held back."""
+        return ()
+
+    def is_cut(self, end: Finish) -> bool:
+        """Decide by the reason alone."""
+        return is_cut(end)
+
+
+class AnswerStart:
+    """Drops the blank lines between the end of the thinking and the answer.
+
+    Servers that separate the two leave them at the beginning of the text. White space is held back
+    until the first other character, whose line keeps its indent.
+    """
+
+    def __init__(self) -> None:
+        self._is_after_thinking = False
+        self._indent: list[str] = []
+        """White space of the newest line, in pieces: some models send nothing else for minutes."""
+
+    def feed(self, event: ProviderEvent) -> ProviderEvent:
+        """Take the next event; text that is all held back becomes an empty piece."""
+        match event:
+            case ThinkingDelta(index=0, delta=delta) if delta:
+                self._is_after_thinking = True
+                self._indent.clear()
+            case TextDelta(index=0) if self._is_after_thinking:
+                return replace(event, delta=self._begun(event.delta))
+            case _:
+                pass
+        return event
+
+    def _begun(self, delta: str) -> str:
+        words = delta.lstrip()
+        blank = delta.removesuffix(words) if words else delta
+        _, line_end, indent = blank.rpartition("\n")
+        if line_end:
+            self._indent.clear()
+        self._indent.append(indent)
+        if not words:
+            return ""
+        self._is_after_thinking = False
+        text = "".join((*self._indent, words))
+        self._indent.clear()
+        return text
+
 
 class ReActReader:
     """Thoughts become thinking, the final answer the answer, an action a call."""
@@ -33,7 +121,7 @@ class ReActReader:
     def __init__(self, new_id: Callable[[int], str] = new_call_id) -> None:
         self._parser = ReActParser()
         self._new_id = new_id
-        self._found = 0
+        self._count = 0
 
     @property
     def correction(self) -> str | None:
@@ -50,13 +138,13 @@ class ReActReader:
                 return (event,)
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
-        """Give what was held back, with the call last."""
+        """Return what was held back, with the call last."""
         complete = isinstance(end, Finish) and not self.is_cut(end)
         pieces = self._parser.finish(complete=complete)
         return [_doubted(self._event(piece), end) for piece in pieces]
 
     def is_cut(self, end: Finish) -> bool:
-        """Tell by the reason; what a limit cuts after an observation is not missed."""
+        """Decide by the reason; a cut after an observation loses nothing."""
         return is_cut(end) and not (self._parser.stopped and end.reason == "length")
 
     def _event(self, piece: ReActPiece) -> ProviderEvent:
@@ -76,8 +164,8 @@ class ReActReader:
                 )
 
     def _next_id(self) -> str:
-        self._found += 1
-        return self._new_id(self._found)
+        self._count += 1
+        return self._new_id(self._count)
 
 
 class LeakedCallReader:
@@ -93,11 +181,11 @@ class LeakedCallReader:
     ) -> None:
         self._detector = LeakedCallDetector(offered, fits)
         self._new_id = new_id
-        self._found = 0
+        self._count = 0
         self._calls: list[ProviderEvent] = []
 
     def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
-        """Look at text; reasoning and real calls pass."""
+        """Search text; thinking and native calls pass."""
         match event:
             case TextDelta(delta=delta, index=0):
                 return self._text_of(self._detector.feed(delta))
@@ -105,16 +193,16 @@ class LeakedCallReader:
                 return (event,)
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
-        """Give what was held back: text, then the calls."""
+        """Return what was held back: text, then the calls."""
         text = self._text_of(self._detector.finish(complete=not is_cut(end)))
         return [*text, *(_doubted(call, end) for call in self._calls)]
 
     def is_cut(self, end: Finish) -> bool:
-        """Tell by the reason alone."""
+        """Decide by the reason alone."""
         return is_cut(end)
 
     def _text_of(self, pieces: Iterable[LeakedPiece]) -> list[ProviderEvent]:
-        """Keep the calls until the end, which tells whether anything was lost."""
+        """Return the text and hold the calls back: only the end tells whether anything was lost."""
         text: list[ProviderEvent] = []
         for piece in pieces:
             match piece:
@@ -124,14 +212,14 @@ class LeakedCallReader:
                     self._calls.append(self._call(piece))
         return text
 
-    def _call(self, found: LeakedCall) -> ToolCallEvent:
-        self._found += 1
-        made = self._new_id(self._found)
-        return ToolCallEvent(ToolCall(id=made, name=found.name, args=found.args))
+    def _call(self, leaked: LeakedCall) -> ToolCallEvent:
+        self._count += 1
+        call_id = self._new_id(self._count)
+        return ToolCallEvent(ToolCall(id=call_id, name=leaked.name, args=leaked.args))
 
 
 def _doubted(event: ProviderEvent, end: End) -> ProviderEvent:
-    """Take the arguments of a call away when a piece of the answer was lost."""
+    """Remove the arguments of a call if a piece of the answer was lost."""
     if not (isinstance(event, ToolCallEvent) and isinstance(end, Finish) and end.lost_pieces):
         return event
     call = event.call

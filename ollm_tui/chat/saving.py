@@ -1,4 +1,4 @@
-"""Saving a chat as it happens, without a full disk ending the chat."""
+"""Save a chat as it grows; a full disk does not end the chat."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -13,22 +13,22 @@ from ollm_tui.protocol.ports import ChatJournal
 
 logger = logging.getLogger(__name__)
 PACE_S = 0.1
-"""How often a growing answer is handed to the journal."""
+"""Interval at which a growing answer is passed to the journal."""
 CHARACTERS_PER_S = 4_000_000
-"""How much of an answer is handed over in a second: one of 10 MB is written every 2.5 s."""
+"""Throughput of a growing answer: one of 10 MB is written every 2.5 s."""
 FINISH_S = 2.0
 Make = Callable[[], Message | None]
 
 
 def pause_after(size: int) -> float:
-    """Give the seconds until so many characters are handed over again."""
+    """Return the seconds to wait after so many characters were passed on."""
     return max(PACE_S, size / CHARACTERS_PER_S)
 
 
 class Saving:
-    """Writes messages to a journal, if there is one; what fails is kept in `problem`.
+    """Writes messages to a journal, if there is one; a failure is kept in `problem`.
 
-    A journal keeps what it could not write and writes it later, so nothing is begun twice.
+    The journal keeps what it could not write and writes it later, so nothing is written twice.
     """
 
     def __init__(self, journal: ChatJournal | None) -> None:
@@ -36,36 +36,36 @@ class Saving:
         self._growing: GrowingMessage | None = None
         self._grown = anyio.Event()
         self.problem: AIError | None = None
-        """Why the newest write failed; None when it went well."""
+        """Why the newest write failed, or None if it succeeded."""
 
     @property
     def journal(self) -> ChatJournal | None:
-        """Where the chat is written; None when it is not saved."""
+        """The journal of the chat, or None if the chat is not saved."""
         return self._journal
 
     def rewind(self, kept: int) -> None:
-        """Go on after the first `kept` messages of the chat."""
+        """Continue after the first `kept` messages of the chat."""
         if self._journal is not None:
             self._journal.rewind(kept)
 
     async def whole(self, message: Message) -> None:
-        """Write a message that will not change; it is safe on return."""
+        """Write a message that will not change; it is on the disk on return."""
         if self._journal is not None:
             await self.guarded(self._journal.begin, message)
 
     def growing(self) -> "GrowingMessage":
-        """Begin a message that is written while it comes."""
+        """Begin a message that is written while it arrives."""
         self._growing = GrowingMessage(self, self._journal)
         return self._growing
 
     def has_grown(self) -> None:
-        """Note that the open message has more than was handed over."""
+        """Note that the open message has grown."""
         self._grown.set()
 
     async def keep_pace(self) -> None:
-        """Hand the open message over a few times a second while it grows; runs beside a prompt.
+        """Pass the open message on a few times a second while it grows; runs alongside a prompt.
 
-        Each time all of it is written anew, so a very long one is handed over less often.
+        Each time all of it is written, so a very long one is passed on less often.
         """
         while self._journal is not None:
             await self._grown.wait()
@@ -74,7 +74,7 @@ class Saving:
             await anyio.sleep(pause_after(size))
 
     async def guarded(self, write: Callable[[Message], Awaitable[str]], message: Message) -> str:
-        """Write; a failure is kept and gives an empty id."""
+        """Write a message; after a failure, keep the error and return an empty id."""
         try:
             message_id = await write(message)
         except AIError as error:
@@ -97,13 +97,13 @@ class GrowingMessage:
         self._lock = anyio.Lock()
 
     def take(self, make: Make) -> None:
-        """Note that more has come; `make` gives all of it when it is written."""
+        """Note that more has arrived; `make` returns all of it when it is written."""
         if self._journal is not None:
             self._make = make
             self._saving.has_grown()
 
     async def hand_over(self) -> int:
-        """Give the journal what has come so far; gives its length in characters."""
+        """Pass what has arrived so far to the journal; return its length in characters."""
         async with self._lock:
             journal, message = self._journal, self._make() if self._make else None
             if journal is None or message is None:
@@ -115,7 +115,7 @@ class GrowingMessage:
         return len(content_to_text(message.content))
 
     async def finish(self, message: Message | None) -> None:
-        """Write the answer's last form; it is safe on return, and not cut short by a cancel."""
+        """Write the answer's final form; it is on the disk on return, also after a cancellation."""
         journal = self._journal
         if journal is None or message is None:
             return

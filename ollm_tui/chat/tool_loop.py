@@ -1,33 +1,31 @@
-"""The calls of one turn, run side by side.
+"""The calls of one turn, run concurrently.
 
 Each call goes from announced to ended exactly once: done, failed, refused or stopped. Results are
-told as they come and kept in the order of the calls. A call that fails or hangs does not disturb
-its siblings; a stop or a cancellation ends them all, and each that had not ended gets a result
-that says so.
+emitted as they come and stored in the order of the calls. A call that fails or hangs does not
+affect the others; a stop or a cancellation ends them all, and each that had not ended gets a
+result with the outcome "stopped".
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import anyio
 
-from ollm_tui.chat.prompt import STOPPED
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import STOPPED, ToolCall, ToolResult, ToolSchema
 from ollm_tui.providers.single_error import single_error
-
-Emit = Callable[[chat_events.ChatEvent], Awaitable[None]]
 
 
 class ToolOffer(Protocol):
-    """The tools of one prompt: what the model is told and what may run are the same."""
+    """The tools of one prompt; the model is offered exactly those that may run."""
 
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """What the model is told."""
+        """The schemas that are sent to the model."""
         ...
 
     async def run(self, call: ToolCall) -> ToolResult:
@@ -36,7 +34,7 @@ class ToolOffer(Protocol):
 
 
 class OffersTools(Protocol):
-    """What a prompt asks of a tool runner."""
+    """The tool runner, as a prompt uses it; tests put offers of their own in its place."""
 
     def offer(self, names: Sequence[str]) -> ToolOffer:
         """Offer the tools of these names; unknown names are left out."""
@@ -44,7 +42,7 @@ class OffersTools(Protocol):
 
 
 class NothingOffered:
-    """Runs no call and says why."""
+    """Runs no call; the result is the reason."""
 
     schemas: tuple[ToolSchema, ...] = ()
 
@@ -57,7 +55,7 @@ class NothingOffered:
 
 
 class ToolRound:
-    """Runs the calls of one turn and keeps what came of each."""
+    """Runs the calls of one turn and keeps the result of each."""
 
     def __init__(
         self,
@@ -76,7 +74,7 @@ class ToolRound:
         self._results: dict[str, ToolResult] = {}
 
     async def run(self, emit: Emit, signal: AbortSignal) -> bool:
-        """Run them all; False when they were stopped by the signal."""
+        """Run them all; return False if the signal stopped them."""
         with anyio.CancelScope() as scope:
             unsubscribe = signal.subscribe(scope.cancel)
             try:
@@ -94,7 +92,7 @@ class ToolRound:
         return False
 
     def messages(self) -> list[Message]:
-        """Give one tool message for each call, in call order."""
+        """Return one tool message for each call, in call order."""
         return [_message(self._results.get(call.id) or self._stopped(call)) for call in self._calls]
 
     async def _one(self, number: int, call: ToolCall, emit: Emit) -> None:

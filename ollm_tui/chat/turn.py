@@ -4,35 +4,126 @@ States: asking -> answering -> ended, and back from asking to asking for a retry
 once, with the provider's `Finish` or `ErrorEvent`; a provider that stops without one has broken
 its contract and ends it as STREAM_INCOMPLETE. Whatever arrived is in `partial()` at every moment,
 also after a cancellation.
+
+A provider that cannot stream is asked for its whole answer, which comes as a stream of few events.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+import base64
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from random import random
 from typing import TypeAlias
 
 import anyio
 
-from ollm_tui.chat.reader import AnswerReader, AnswerStart, PlainReader
-from ollm_tui.chat.retries import wait_before
+from ollm_tui.chat.readers import AnswerReader, AnswerStart, PlainReader
 from ollm_tui.chat.saving import GrowingMessage
-from ollm_tui.chat.whole_answer import cannot_stream, whole_answer
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol import chat_events, provider_events
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    ImageContent,
+    MediaData,
+    TextContent,
+    ThinkingContent,
+    VideoContent,
+)
+from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter
-from ollm_tui.protocol.provider_events import End, ErrorEvent, Finish, LeftOut, ProviderEvent
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.provider_events import (
+    End,
+    ErrorEvent,
+    Finish,
+    LeftOut,
+    MediaDelta,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEvent,
+)
+from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.tools import ToolCall
 
-Emit: TypeAlias = Callable[[chat_events.ChatEvent], Awaitable[None]]
+MOST_RETRIES = 2
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 60.0
+"""A longer Retry-After is not waited for; the error is shown instead."""
+_CONNECTION_FAULTS = frozenset({"refused", "connect_timeout", "dns", "closed"})
+
+
+def wait_before(retry: int, error: AIError, jitter: Callable[[], float] = random) -> float | None:
+    """Return the seconds until retry number `retry`, or None if there is none.
+
+    Retried are failed connections and statuses that may be temporary. The server's Retry-After
+    counts; else the wait doubles each time, with jitter.
+    """
+    if retry > MOST_RETRIES or not error.retryable:
+        return None
+    if error.status is None and error.details.get("fault") not in _CONNECTION_FAULTS:
+        return None
+    retry_after_s = error.details.get("retry_after_s")
+    if isinstance(retry_after_s, int | float):
+        return float(retry_after_s) if retry_after_s <= LONGEST_WAIT_S else None
+    return round(FIRST_WAIT_S * 2.0 ** (retry - 1) * (0.75 + jitter() / 2), 1)
+
+
+def cannot_stream(adapter: ProviderAdapter, error: AIError) -> bool:
+    """Whether this is the error of a provider that cannot stream."""
+    return adapter.streaming_format == "none" and error.code == ErrorCode.UNSUPPORTED_FEATURE
+
+
+@asynccontextmanager
+async def whole_answer(
+    adapter: ProviderAdapter, request: Request
+) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+    """Request the whole answer; a failure is the one closing event, as in a stream."""
+    yield _events(adapter, request)
+
+
+async def _events(adapter: ProviderAdapter, request: Request) -> AsyncIterator[ProviderEvent]:
+    try:
+        response = await adapter.invoke(replace(request, stream=False))
+    except AIError as error:
+        aborted = error.code == ErrorCode.ABORTED
+        yield Finish("abort") if aborted else ErrorEvent(error)
+        return
+    assert isinstance(response, Response)
+    for block in response.content:
+        match block:
+            case TextContent(text=text):
+                yield TextDelta(text)
+            case ThinkingContent(text=text, signature=signature, signer=signer, sealed=sealed):
+                yield ThinkingDelta(text, signature=signature, signer=signer, sealed=sealed)
+            case ImageContent(data=data) | AudioContent(data=data) | VideoContent(data=data):
+                yield MediaDelta(modality=block.type, data=_raw(data))
+            case _:
+                yield MediaDelta(modality=block.type, data=b"")  # so that it is mentioned
+    for call in response.tool_calls:
+        yield ToolCallEvent(call)
+    reason = response.finish_reason or ("tool_calls" if response.tool_calls else "stop")
+    yield Finish(reason, response.usage)
+
+
+def _raw(data: MediaData | None) -> bytes:
+    """Return the bytes of media; empty for a link and for invalid base64."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return base64.b64decode((data or "").rpartition(",")[2], validate=True)
+    except ValueError:
+        return b""
+
+
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 class Turn:
-    """Streams one answer and remembers what came."""
+    """Streams one answer and keeps what arrived."""
 
     def __init__(  # noqa: PLR0913 -- what one request needs, each named at the call
         self,
@@ -61,13 +152,13 @@ class Turn:
         self._blocks: list[str] = []
         self._start = AnswerStart()
         self.has_media = False
-        """Whether a picture, sound or video came."""
+        """Whether an image, audio or video arrived."""
         self._is_whole = False
-        """Whether the provider cannot stream, so that the answer comes in one piece."""
+        """Whether the provider cannot stream, so that the whole answer is requested."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that the answer asked for."""
+        """The tool calls of the answer."""
         return self._assembler.calls
 
     @property
@@ -76,11 +167,11 @@ class Turn:
         return self._reader.correction
 
     def is_cut(self, end: Finish) -> bool:
-        """Whether the answer may have ended before the model had said it all."""
+        """Whether the answer may have ended before the model was done."""
         return self._reader.is_cut(end)
 
     async def run(self, emit: Emit) -> End:
-        """Ask, again if that may help, emit deltas as they come, and give the end."""
+        """Send the request, with retries, emit deltas as they arrive, and return the end."""
         retries = 0
         while True:
             end = await self._ask(emit)
@@ -99,14 +190,14 @@ class Turn:
                 return Finish("abort")
 
     def _wait_before(self, retries: int, error: AIError) -> float | None:
-        """Give the seconds until the next try, if there is one; it may be without streaming."""
+        """Return the seconds until the next try, or None; that try may be without streaming."""
         if not self._is_whole and cannot_stream(self._adapter, error):
             self._is_whole = True
             return 0.0
         return wait_before(retries, error)
 
     def partial(self, metadata: Mapping[str, JsonValue] | None = None) -> Message | None:
-        """Give the message as far as it has come; None when nothing came."""
+        """Return the message as far as it has arrived, or None if nothing has."""
         return self._assembler.message(metadata)
 
     async def _is_stopped_within(self, seconds: float) -> bool:
@@ -138,7 +229,7 @@ class Turn:
         )
 
     async def _tell(self, event: LeftOut, emit: Emit) -> None:
-        """Say what the answer is made without, unless that was said of the model before."""
+        """Report a field that was left out of the request, once for each model."""
         known = (self._request.model, event.field)
         if known in self._left_out:
             return
@@ -167,7 +258,7 @@ class Turn:
         if not isinstance(event, provider_events.ToolCallEvent):
             return event
         given = own_id = event.call.id
-        number = self._next_number.get(given, 2)  # a thousand calls may have one id
+        number = self._next_number.get(given, 2)  # a thousand calls may share one id
         while own_id in self._used_ids:
             own_id = f"{given}-{number}"
             number += 1

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ollm_tui.attachments.attach import attach_picture
-from ollm_tui.attachments.attachment import AttachedPicture
+from ollm_tui.attachments.attachment import AttachedImage, attach_image
 from ollm_tui.attachments.paths import as_path
 from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES
 from ollm_tui.cli.output import Output, UsageError
@@ -35,11 +34,11 @@ async def with_images(prompt: str, images: Sequence[str], output: Output) -> Con
     return [TextContent(prompt), *(picture.content for picture in pictures)]
 
 
-async def _picture(name: str) -> AttachedPicture:
+async def _picture(name: str) -> AttachedImage:
     path = as_path(name)
     if path is None:
         raise UsageError("--image needs the path of a file.")
     try:
-        return await attach_picture(path)
+        return await attach_image(path)
     except AIError as error:
         raise UsageError(error.message, error.hint) from None

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.tools import ToolEffect
 
-NoteKind: TypeAlias = Literal["info", "warning", "error"]
+Severity: TypeAlias = Literal["info", "warning", "error"]
 View: TypeAlias = Literal[
     "help",
     "models",
@@ -83,7 +83,7 @@ class ModelActions(Protocol):
 class CommandContext(Protocol):
     """The chat that a command runs in; commands of plugins use this alone."""
 
-    def say(self, text: str, kind: NoteKind = "info") -> None:
+    def say(self, text: str, kind: Severity = "info") -> None:
         """Show a note beside the conversation; it never goes to a model."""
 
     def conversation(self) -> Conversation:

@@ -6,3 +6,7 @@ and returns what was held back. The joined result never depends on where the chu
 cost is linear in the input, and damaged input becomes a value or one typed ``ValueError``, never
 another exception. Decoders know no sockets, no clocks and no providers.
 """
+
+
+class LimitPassed(ValueError):
+    """A server sent more than the limit; the text names what was too large, and the limit."""

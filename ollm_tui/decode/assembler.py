@@ -1,4 +1,4 @@
-"""One provider call's events to the message they amount to."""
+"""Assemble the events of one provider call into a message."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,28 +10,28 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 
 JOINED_AT = 1024
-"""Pieces of an open block that are joined to a larger one."""
+"""Number of pieces of an open block that are joined to one."""
 
 
 class _OpenBlock:
-    """Text or thinking that is still growing; often looked at, so its pieces are joined early."""
+    """Text or thinking that is still growing; it is read often, so its pieces are joined early."""
 
     def __init__(self, *, is_thinking: bool) -> None:
         self.is_thinking = is_thinking
         self.proof: events.ThinkingDelta | None = None
-        """What signed it; a signed block is closed."""
+        """The delta that signed it; a signed block is closed."""
         self._joined: list[str] = []
         self._pieces: list[str] = []
 
     def add(self, delta: str) -> None:
-        """Take what follows."""
+        """Append the next piece."""
         self._pieces.append(delta)
         if len(self._pieces) >= JOINED_AT:
             self._joined.append("".join(self._pieces))
             self._pieces.clear()
 
     def block(self) -> Block | None:
-        """Give it as far as it has come; None while it is empty."""
+        """Return the block as far as it has arrived, or None while it is empty."""
         text = "".join([*self._joined, *self._pieces])
         if not self.is_thinking:
             return TextContent(text) if text else None
@@ -42,10 +42,10 @@ class _OpenBlock:
 
 
 class MessageAssembler:
-    """Collects text, thinking and calls in the order they came; joining is linear.
+    """Collects text, thinking and calls in the order of their arrival, in linear time.
 
     A new block begins where text and thinking alternate, and after thoughts that were signed.
-    Only answer 0 of parallel ones counts.
+    Only the first of parallel answers counts.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class MessageAssembler:
         self._calls: list[ToolCall] = []
 
     def add(self, event: events.ProviderEvent) -> None:
-        """Take the next event; ends and media leave nothing."""
+        """Take the next event; ends and media are ignored."""
         if event.index != 0:
             return
         match event:
@@ -75,16 +75,16 @@ class MessageAssembler:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has come yet."""
+        """Whether nothing has arrived yet."""
         return self._open is None and not self._calls
 
     @property
     def block_number(self) -> int:
-        """How many blocks have begun; the last of them is the open one."""
+        """How many blocks have begun; the last is the open one."""
         return self._begun
 
     def message(self, metadata: Mapping[str, JsonValue] | None = None) -> Message | None:
-        """Give the assistant's message so far; None while there is nothing in it."""
+        """Return the assistant's message so far, or None while there is nothing in it."""
         last = self._open.block() if self._open is not None else None
         blocks = self._ended if last is None else [*self._ended, last]
         if not blocks and not self._calls:
@@ -100,7 +100,7 @@ class MessageAssembler:
             block.proof = event
 
     def _signs_late(self, event: events.ThinkingDelta) -> bool:
-        """Whether a signature alone was for thoughts before the open block, which then bear it."""
+        """Add a lone signature to the newest unsigned thinking; return False if there is none."""
         open_ = self._open
         is_due = open_ is not None and open_.is_thinking and open_.proof is None
         if event.sealed or is_due:
@@ -113,7 +113,7 @@ class MessageAssembler:
         return False
 
     def _going_on(self, *, is_thinking: bool) -> _OpenBlock:
-        """Give the block that a piece of this kind goes on with."""
+        """Return the block that a piece of this kind continues."""
         open_ = self._open
         if open_ is not None and open_.is_thinking == is_thinking and open_.proof is None:
             return open_

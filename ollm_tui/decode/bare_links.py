@@ -1,4 +1,4 @@
-"""Addresses that stand in ordinary text, found in linear time."""
+"""Find URLs in plain text, in linear time."""
 
 import re
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ _PAIRS: Final = {")": "(", "]": "["}
 def bare_links(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of every http, https and mailto address in a text.
 
-    What ends a sentence or closes a bracket that the address did not open is left out.
+    Punctuation at its end, and a closing bracket that it did not open, are not part of it.
     """
     if ":" not in text:
         return
-    for found in _ADDRESS.finditer(text):
-        address = found.group()
-        end = _kept(address)
+    for match in _ADDRESS.finditer(text):
+        address = match.group()
+        end = _trimmed_length(address)
         scheme, _colon, rest = address[:end].partition(":")
         needed = "@" in rest if scheme.lower() == "mailto" else rest.strip("/")
         if needed:
-            yield found.start(), found.start() + end
+            yield match.start(), match.start() + end
 
 
-def _kept(address: str) -> int:
-    """How much of an address is left without the punctuation around it."""
+def _trimmed_length(address: str) -> int:
+    """Return the length of an address without the punctuation at its end."""
     spare = {closing: address.count(closing) - address.count(_PAIRS[closing]) for closing in _PAIRS}
     end = len(address)
     while end:

@@ -6,7 +6,7 @@ the parts gives the same result as cleaning the whole (a `Cleaner` keeps that tr
 flags that are spelled with tag characters).
 
 A carriage return is a control character like any other and becomes `␍`: whether it belongs to a
-line feed cannot be known at a cut, so who wants CRLF to be a line end normalises before cleaning.
+line feed cannot be known at a cut, so normalise CRLF before cleaning if it has to be a line end.
 """
 
 import re
@@ -19,7 +19,7 @@ _FLAGS: Final = tuple(
     _FLAG_BASE + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
     for region in _FLAG_REGIONS
 )
-# The common beginning stands once, so that a text of black flags is searched in linear time.
+# The common prefix is factored out, so that a text of black flags is searched in linear time.
 _FLAG: Final = re.compile(f"({_FLAG_BASE}(?:{'|'.join(flag[1:] for flag in _FLAGS)}))")
 _LONGEST_START: Final = len(_FLAGS[0]) - 1
 _FLAG_STARTS: Final = frozenset(flag[:end] for flag in _FLAGS for end in range(1, len(flag)))
@@ -71,14 +71,14 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Return `text` cleaned for one line of chrome: what would end the line becomes a space."""
+    """Return `text` cleaned for a single line: line ends become spaces."""
     return clean(_LINE_ENDS.sub(" ", text))
 
 
 def clean_name(text: str) -> str:
-    """Return a file, link, tool or model name with every character that draws nothing spelled out.
+    """Return a file, link, tool or model name with every invisible character spelled out.
 
-    Stricter than `clean`: who decides by a name has to see joiners, unusual spaces and fillers too.
+    Stricter than `clean`: to decide by a name, one has to see joiners and unusual spaces too.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -97,7 +97,7 @@ class Cleaner:
         self._held = ""
 
     def feed(self, part: str) -> str:
-        """Return what can be said for sure of everything fed so far."""
+        """Return the part of the text so far that is certain."""
         text = self._held + part
         start = text.rfind(_FLAG_BASE, max(0, len(text) - _LONGEST_START))
         cut = start if start >= 0 and text[start:] in _FLAG_STARTS else len(text)
@@ -105,6 +105,6 @@ class Cleaner:
         return clean(text[:cut])
 
     def finish(self) -> str:
-        """Return what was held back; the cleaner is as new afterwards."""
+        """Return what was held back, and reset the cleaner."""
         held, self._held = self._held, ""
         return clean(held)

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 
 def counted(number: int, noun: str, many: str = "") -> str:
-    """Write `1 message`, `1,204 messages`; `many` is the plural of a noun that takes no `s`."""
+    """Return `1 message`, `1,204 messages`; `many` is the plural of a noun that takes no `s`."""
     return f"{number:,} {plural(number, noun, many)}"
 
 
 def plural(number: int, noun: str, many: str = "") -> str:
-    """Give the form of a noun that goes with a number."""
+    """Return the noun in singular or plural."""
     return noun if number == 1 else many or f"{noun}s"
 
 
 def alternatives(options: Sequence[str]) -> str:
-    """Write `a`, `a or b`, `a, b or c`."""
+    """Return `a`, `a or b`, `a, b or c`."""
     *others, last = options
     return f"{', '.join(others)} or {last}" if others else last

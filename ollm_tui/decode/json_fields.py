@@ -1,34 +1,34 @@
-"""Read fields of foreign JSON: a value of another type, or beyond all measure, counts as absent."""
+"""Read fields of foreign JSON; a value of another type, or out of range, counts as absent."""
 
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
 LARGEST = 2**53
-"""Beyond this no count, size or time is meant, and arithmetic would overflow."""
+"""A larger number is not a count, size or time, and arithmetic would overflow."""
 
 
 def as_object(value: JsonValue) -> JsonObject:
-    """Give the object, or an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def objects(value: JsonValue) -> list[JsonObject]:
-    """Give the objects of a list, or none."""
+    """Return the objects in a list; empty if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def strings(value: JsonValue) -> list[str]:
-    """Give the strings of a list, or none."""
+    """Return the strings in a list; empty if it is not a list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def string(data: JsonMapping, key: str) -> str | None:
-    """Give a field that is text, and not empty."""
+    """Return a field that is a non-empty string, or None."""
     value = data.get(key)
     return value if isinstance(value, str) and value else None
 
 
 def number(data: JsonMapping, key: str) -> float | None:
-    """Give a field that is a number."""
+    """Return a field that is a number, or None."""
     value = data.get(key)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
@@ -36,7 +36,7 @@ def number(data: JsonMapping, key: str) -> float | None:
 
 
 def integer(data: JsonMapping, key: str) -> int | None:
-    """Give a field that is a whole number."""
+    """Return a field that is an integer, or None."""
     value = data.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
         return None
@@ -44,6 +44,6 @@ def integer(data: JsonMapping, key: str) -> int | None:
 
 
 def positive(data: JsonMapping, key: str) -> int | None:
-    """Give a field that is a whole number above zero: a size or a window."""
+    """Return a field that is an integer above zero, or None."""
     value = integer(data, key)
     return value if value is not None and value > 0 else None

@@ -2,8 +2,8 @@
 
 States and transitions: outside strings, an opening bracket goes one level down and a closing one
 up; a quote leads into a string, and the next unescaped quote of the same kind out of it. The value
-ends where the level is back at zero. Each character is looked at once; what stands between the
-brackets is not checked for being JSON.
+ends where the level is back at zero. Each character is read once; what is between the brackets
+is not checked for being JSON.
 """
 
 import re
@@ -27,7 +27,7 @@ class JsonSpan:
         return bool(self._quote)
 
     def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
-        """Return the place up to which this piece of the text belongs to the value."""
+        """Return the position up to which this piece of the text belongs to the value."""
         end = len(text) if end is None else end
         after_escape = at + 1 if self._escaped and at < end else at
         self._escaped = self._escaped and at >= end
@@ -57,7 +57,47 @@ class JsonSpan:
 
 
 def first_value(text: str, quotes: str = '"') -> str | None:
-    """Return the value that begins this text, None if it does not end."""
+    """Return the value at the start of a text, or None if it does not end."""
     span = JsonSpan(quotes)
     end = span.feed(text)
     return text[:end] if span.closed else None
+
+
+_EXTENT_MARK = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
+
+
+class JsonExtent:
+    """Whether an object has been closed, judged anew with each piece: `{}{` is open again."""
+
+    def __init__(self) -> None:
+        self._level = 0
+        self._began = False
+        self._in_string = False
+        self._escape = ""
+
+    @property
+    def closed(self) -> bool:
+        """Whether an object began and every bracket is closed."""
+        return self._began and self._level <= 0 and not self._in_string
+
+    def feed(self, text: str) -> None:
+        """Follow the next piece of the text."""
+        text = self._escape + text
+        self._escape = ""
+        end = 0
+        for mark in _EXTENT_MARK.finditer(text):
+            end = mark.end()
+            self._follow(mark[0])
+        if text.endswith("\\") and end < len(text):
+            self._escape = "\\"
+
+    def _follow(self, mark: str) -> None:
+        if mark == '"':
+            self._in_string = not self._in_string
+        elif self._in_string or mark.startswith("\\"):
+            return
+        elif mark in "{[":
+            self._began = True
+            self._level += 1
+        else:
+            self._level -= 1

@@ -1,6 +1,6 @@
-"""Cut a byte stream into lines of text.
+"""Cut a byte stream into lines of text, and read the JSON objects of NDJSON from them.
 
-States and transitions:
+States and transitions of the line decoder:
 
 * ``filling``: bytes of the open line are collected. A terminator completes the line. In an event
   stream a CR completes it at once, without waiting for the LF that may follow.
@@ -15,9 +15,13 @@ appear unescaped inside JSON strings.
 
 import codecs
 import re
+from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
-from ollm_tui.decode.limits import LimitPassed
+from ollm_tui.decode import LimitPassed
+from ollm_tui.decode.json_guard import BadJson, parse_json_objects
+from ollm_tui.protocol.json_types import JsonObject
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 _EVENT_STREAM_END = re.compile(rb"\r\n|\r|\n")
@@ -53,7 +57,7 @@ class LineDecoder:
         """Return the lines that this chunk completes.
 
         Raises:
-            LineTooLong: when a line is over the limit and no earlier line is left to return.
+            LineTooLong: if a line is over the limit and no earlier line is left to return.
         """
         self._raise_if_failed()
         *ended, rest = self._split(chunk)
@@ -84,7 +88,7 @@ class LineDecoder:
         if chunk.endswith(b"\r"):
             self._after_cr = True
         if b"\r" not in chunk:
-            return chunk.split(b"\n")  # several times as fast
+            return chunk.split(b"\n")  # several times faster
         return _EVENT_STREAM_END.split(chunk)
 
     def _take(self) -> str:
@@ -108,3 +112,52 @@ class LineDecoder:
     def _raise_if_failed(self) -> None:
         if self._failed:
             raise LineTooLong(self._limit)
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is not a JSON object; ``complete`` is false if the stream ended inside it.
+
+    ``over_limit``: it was not parsed, because it is over a limit.
+    """
+
+    text: str
+    reason: str
+    complete: bool = True
+    over_limit: bool = False
+
+
+NDJSONItem: TypeAlias = JsonObject | BadLine
+
+
+class NDJSONDecoder:
+    """Turn chunks of bytes into JSON objects, one a line, and bad lines.
+
+    Each line is judged alone: blank lines are skipped, and anything that is not an object is a
+    `BadLine` for the caller to count or report. Two objects on one line, as a proxy that lost the
+    line end leaves them, are both returned.
+    """
+
+    def __init__(self, *, limit: int = MAX_LINE_BYTES) -> None:
+        self._lines = LineDecoder(LineMode.NDJSON, limit=limit)
+
+    def feed(self, chunk: bytes) -> list[NDJSONItem]:
+        """Return what the lines that this chunk completes hold.
+
+        Raises:
+            LineTooLong: if a line is over the limit and no earlier line is left to return.
+        """
+        return [item for line in self._lines.feed(chunk) for item in _read(line, complete=True)]
+
+    def finish(self) -> list[NDJSONItem]:
+        """Return what a last line without its line end holds."""
+        return [item for line in self._lines.finish() for item in _read(line, complete=False)]
+
+
+def _read(line: str, *, complete: bool) -> list[NDJSONItem]:
+    if not line.strip():
+        return []
+    try:
+        return [*parse_json_objects(line)]
+    except BadJson as error:
+        return [BadLine(line, str(error), complete, isinstance(error, LimitPassed))]

@@ -1,4 +1,4 @@
-"""Fuzzy matching: which of the known words somebody means."""
+"""Fuzzy matching of a query with known words."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _WORD_START: Final = re.compile(r"(?<![^\W_])(?=\w)")
 
 
 def rank(query: str, word: str) -> Rank | None:
-    """Say how well `word` answers `query`: whole, beginning, a word in it, inside, scattered."""
+    """Rank how `word` matches `query`: whole, prefix, word in it, inside, scattered."""
     query, word = query.casefold(), word.casefold()
     if query == word:
         return (0, 0)
@@ -36,5 +36,5 @@ def _scattered(query: str, word: str) -> Rank | None:
 
 
 def best_rank(query: str, words: Iterable[str]) -> Rank | None:
-    """Give the best rank any of the words has."""
-    return min((found for word in words if (found := rank(query, word))), default=None)
+    """Return the best rank of the words, or None if none matches."""
+    return min((best for word in words if (best := rank(query, word))), default=None)

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 MARK: Final = "«key»"
 SHORTEST: Final = 4
-"""Shorter values are no secrets, and would be found everywhere."""
+"""Shorter values are not secret, and would be found everywhere."""
 SHORTEST_LOOSE: Final = 8
 """Letters and digits of a value that is found in every spelling."""
 _LONGEST_WORD: Final = 16
@@ -28,7 +28,7 @@ _SECRET_NAME: Final = re.compile(
 )
 _SHORTEST_VARIABLE: Final = 8
 _OVERLAP: Final = 4096
-"""How much of a piece of a file is looked at again with the next one."""
+"""How much of a piece of a file is searched again with the next one."""
 
 _DROPPED: Final = bytes(code for code in range(256) if not chr(code).isalnum() or code > 0x7F)
 _LOWER: Final = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz")
@@ -39,7 +39,7 @@ _ESCAPE: Final = re.compile(
     r"|[\x1b␛]\[[0-?]*[ -/]*[@-~]"
 )
 _ESCAPING: Final = ("%", "\\", "&#", "\x1b[", "␛[")
-"""What an escape begins with: most texts have none, and are looked through once."""
+"""How escapes begin: most texts have none, and are searched once."""
 _SPACE: Final = r"(?: |%20|\+)"
 _LABEL: Final = rf"(?:[A-Z0-9]{{1,20}}{_SPACE}){{0,5}}PRIVATE{_SPACE}KEY(?:{_SPACE}BLOCK)?"
 _BETWEEN: Final = (
@@ -47,10 +47,10 @@ _BETWEEN: Final = (
     r"|[+/=]++(?![A-Za-z0-9])|[0-9]{1,6}(?![A-Za-z0-9+/=])|[A-Za-z]{1,2}(?=[\"'`])"
     r"|[^A-Za-z0-9+/=])"
 )
-"""What stands between the lines of a key: escapes, marks of comments and quotes, line numbers."""
+"""What may be between the lines of a key: escapes, comment and quote marks, line numbers."""
 _PRIVATE_KEY: Final = re.compile(
     rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}{_BETWEEN}*+"
-    # Possessive: values and what stands between could be divided in any number of ways.
+    # Possessive: else values and separators could be divided in any number of ways.
     r"(?:[A-Za-z][A-Za-z-]{0,40}+: "
     rf"(?>\"[^\n\"]{{0,200}}\"|[^\n\\\"%]{{0,200}}){_BETWEEN}++){{0,8}}+"
     r"[A-Za-z0-9+/=]{24}"
@@ -73,23 +73,24 @@ _JWK: Final = re.compile(r'\bd\\*"\s*:\s*\\*"[0-9A-Za-z_-]{42}')
 _END_OF_KEY: Final = re.compile(rf"-{{4,5}}{_SPACE}?END{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}")
 _CODED: Final = re.compile(r"[0-9A-Za-z+/=_-]*")
 _NUMBERS: Final = ("0x{:02x}", "{:d}", "{:03o}", "{:08b}", "u{:x}", "u{:08x}")
-"""How numbers for letters are written, without what stands between them."""
+"""How the codes of letters are written, without separators."""
 _PLACEHOLDERS: Final = frozenset(
     {"lmstudio", "notneeded", "notrequired", "nokeyrequired", "nokeyneeded", "sknokeyrequired"}
     | {"yourapikey", "placeholder", "sk1234", "sk12345678", "12345678", "123456789", "1234567890"}
 )
-"""What is written where a server wants a key and looks at none."""
+"""What is written if a server requires a key and ignores it."""
 
 Span: TypeAlias = tuple[int, int]
 
 
 class SecretFinder:
-    """Finds some secrets in any text."""
+    """Finds given secrets in any text."""
 
     def __init__(self, secrets: Iterable[str | None], *, cut: bool = True) -> None:
         """Find these; with `cut` also parts of them at the ends of a text.
 
-        Not in a text whose ends somebody else chooses: who may try learns a key letter by letter.
+        Do not use `cut` for a text whose ends an attacker can choose: a key could be guessed
+        letter by letter.
         """
         given = [secret for secret in secrets if secret]
         known = {s for s in (*given, *map(_behind_scheme, given)) if len(s) >= SHORTEST}
@@ -103,12 +104,12 @@ class SecretFinder:
         written = {form for secret in known - words for form in _written(secret)}
         written |= {form[::-1] for form in written}
         self._cut = tuple(written) if cut else ()
-        """What may also be there in part, at the ends of a text that was cut."""
+        """Forms that may be incomplete at the ends of a text that was cut."""
         coded = {form for secret in known - words for form in _coded(secret)}
         self._loose = tuple(written | coded)
 
     def redact(self, text: str) -> str:
-        """Put a mark in the place of each secret."""
+        """Replace each secret by `MARK`."""
         spans = self._spans(text)
         if not spans:
             return text
@@ -116,7 +117,7 @@ class SecretFinder:
         return MARK.join([*kept, text[spans[-1][1] :]])
 
     def is_in(self, data: bytes) -> bool:
-        """Tell whether a file, or a piece of it, holds a secret, whole."""
+        """Return whether a file, or a piece of it, contains a whole secret."""
         if not self._loose and self._words is None:
             return False
         text = data.decode("utf-8", "ignore")
@@ -127,7 +128,7 @@ class SecretFinder:
         )
 
     def _spans(self, text: str) -> list[Span]:
-        """Give where secrets are, in order and apart from one another."""
+        """Return the spans of secrets, in order and without overlaps."""
         spans = [] if self._exact is None else [m.span() for m in self._exact.finditer(text)]
         for number, letters in enumerate(_letters(text)):
             places = [*self._places(letters)]
@@ -153,31 +154,31 @@ class SecretFinder:
 
 
 def redactor(secrets: Iterable[str | None]) -> Callable[[str], str]:
-    """Make a function that puts a mark in the place of each secret, in whatever form it comes."""
+    """Return a function that replaces each secret by `MARK`, in any of its forms."""
     return SecretFinder(secrets).redact
 
 
 def environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
-    """Give the values of variables whose names say that they are secret."""
+    """Yield the values of variables with secret names."""
     for name, value in environ.items():
         if len(value) >= _SHORTEST_VARIABLE and names_secret(name):
             yield value
 
 
 def names_secret(name: str) -> bool:
-    """Tell whether the name of a variable or header says that its value is secret."""
+    """Return whether a variable or header of this name has a secret value."""
     return _SECRET_NAME.search(name) is not None
 
 
 def is_guessable(secret: str) -> bool:
-    """Tell whether a value is so short or plain that it may be an ordinary word."""
+    """Return whether a value may be an ordinary word."""
     letters = _only_letters(secret)
     is_word = secret.isalpha() and len(secret) < _LONGEST_WORD
     return len(letters) < SHORTEST_LOOSE or is_word or letters.decode() in _PLACEHOLDERS
 
 
 def holds_private_key(data: bytes) -> bool:
-    """Tell whether a file holds a private key in one of the forms that files of keys have."""
+    """Return whether a file contains a private key in one of the usual formats."""
     # NUL is dropped for UTF-16. Signs come first: they are found many times faster than a pattern.
     plain = data.translate(None, b"\0")
     # In base64 a sign may go over two lines.
@@ -194,7 +195,7 @@ def _fits(form: re.Pattern[str], data: bytes, signs: Iterable[bytes]) -> bool:
 
 
 def without_private_keys(text: str) -> str:
-    """Put a mark in the place of each private key; one whose end is missing goes to the end."""
+    """Replace each private key by `MARK`; one without its end extends to the end of the text."""
     pieces: list[str] = []
     at = 0
     while key := _PRIVATE_KEY.search(text, at):
@@ -212,7 +213,7 @@ def _end_of_key(text: str, key: re.Match[str]) -> int:
 
 
 def overlapping(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Give the pieces of a file, each with the end of the one before."""
+    """Yield the pieces of a file, each with the end of the one before."""
     tail = b""
     for piece in pieces:
         data = tail + piece
@@ -221,20 +222,20 @@ def overlapping(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _behind_scheme(secret: str) -> str:
-    """Give the key of a header like `Bearer KEY`: servers repeat it without the word before it."""
+    """Return the key of a header like `Bearer KEY`: servers repeat it without that word."""
     word, _, key = secret.strip().rpartition(" ")
     return key if word.isalpha() and len(key) >= 2 * SHORTEST else ""
 
 
 def _written(secret: str) -> set[bytes]:
-    """Give the letters of a secret; those with accents are lost when their bytes are escaped."""
+    """Return the letters of a secret; those with accents are lost when their bytes are escaped."""
     ascii_only = secret.encode("ascii", "ignore").decode()
     forms = {_only_letters(secret), _only_letters(ascii_only)}
     return {form for form in forms if len(form) >= SHORTEST_LOOSE}
 
 
 def _coded(secret: str) -> Iterator[bytes]:
-    """Give what is made of the bytes of a secret; base64 and hexadecimal of it backwards too."""
+    """Yield the encodings of a secret; base64 and hexadecimal also of it reversed."""
     whole = secret.encode("utf-8", "replace")
     yield from ("".join(map(form.format, whole)).encode() for form in _NUMBERS)
     yield from (_only_letters(form) for form in _base32_forms(whole))
@@ -248,7 +249,7 @@ def _coded(secret: str) -> Iterator[bytes]:
 
 
 def _letters(text: str) -> Iterator[bytes]:
-    """Give what of a text is compared: as it stands, and with its escapes undone if it has any."""
+    """Yield the letters of a text as it stands, and with its escapes undone if it has any."""
     yield _only_letters(text)
     if any(sign in text for sign in _ESCAPING) and _ESCAPE.search(text):
         yield _only_letters(_ESCAPE.sub(_unescaped, text))
@@ -260,7 +261,7 @@ def _only_letters(text: str) -> bytes:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """Give the letter that an escape stands for; bytes of other letters and colours are nothing."""
+    """Return the letter of an escape; empty for bytes of other letters and for colours."""
     code = next(
         (int(digits, 10 if name == "decimal" else 16) for name, digits in _digits(escape)), 0
     )
@@ -272,7 +273,7 @@ def _digits(escape: re.Match[str]) -> Iterator[tuple[str, str]]:
 
 
 def _origins(text: str, *, undo_escapes: bool) -> tuple[list[int], list[int]]:
-    """Give for each of the letters that are compared where it begins and ends in the text."""
+    """Return the start and the end in the text of each letter that is compared."""
     starts: list[int] = []
     ends: list[int] = []
     at = 0
@@ -289,7 +290,7 @@ def _origins(text: str, *, undo_escapes: bool) -> tuple[list[int], list[int]]:
 
 
 def _plain_origins(text: str, start: int, end: int) -> Iterator[int]:
-    """Give the place of each of the letters that are compared, in a part without escapes."""
+    """Yield the position of each letter that is compared, in a part without escapes."""
     for place in range(start, end):
         letter = text[place]
         if not letter.isascii():
@@ -299,7 +300,7 @@ def _plain_origins(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Put together what overlaps or touches."""
+    """Merge spans that overlap or touch."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -310,7 +311,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Give patterns for what a secret that may be an ordinary word is looked for as."""
+    """Yield the patterns of a secret that may be an ordinary word."""
     yield "".join(map(_letter, secret))
     yield re.escape(repr(secret)[1:-1])
     data = secret.encode("utf-8", "replace")
@@ -319,7 +320,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _letter(letter: str) -> str:
-    """Match a letter as it is or URL-coded, also twice; programs differ in what they leave."""
+    """Match a letter as it is or URL-encoded, also twice; programs differ in what they encode."""
     once = quote(letter, safe="", errors="replace")
     if once == letter:
         return re.escape(letter)
@@ -328,14 +329,14 @@ def _letter(letter: str) -> str:
 
 
 def _base32_forms(data: bytes) -> Iterator[str]:
-    """Give what base32 makes of it behind anything."""
+    """Yield the base32 of data at each offset, without letters shared with its neighbours."""
     for before in range(5):
         coded = base64.b32encode(bytes(before) + data).decode()
         yield coded[-(-before * 8 // 5) : (before + len(data)) * 8 // 5]
 
 
 def _base64_forms(data: bytes) -> Iterator[str]:
-    """Give what base64 makes of it behind anything: letters shared with neighbours left out."""
+    """Yield the base64 of data at each offset, without letters shared with its neighbours."""
     for before in range(3):
         coded = base64.b64encode(bytes(before) + data).decode().rstrip("=")
         start = -(-before * 8 // 6)

@@ -1,4 +1,4 @@
-"""When a server wants to be asked again, in every form that servers write it."""
+"""When a server allows a retry, in every form that servers write it."""
 
 import re
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.protocol.json_types import JsonMapping
 
 LONGEST_S = 3600.0
-"""Beyond this a value is a mistake: an epoch, or a date years ahead."""
+"""A longer wait is a mistake: an epoch, or a date years ahead."""
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 def retry_after(headers: Mapping[str, str], body: JsonMapping, now: datetime) -> float | None:
-    """Give the seconds to wait, None if the server names no sensible time."""
+    """Return the seconds to wait, or None if the server names no sensible time."""
     named = (
         _milliseconds(headers.get("retry-after-ms", "")),
         _seconds_or_date(headers.get("retry-after", ""), now),
@@ -47,6 +47,6 @@ def _retry_info(body: JsonMapping) -> float | None:
     """Read google.rpc.RetryInfo, which the Gemini surface sends in place of a header."""
     details = objects(body.get("details")) or objects(as_object(body.get("error")).get("details"))
     for detail in details:
-        if found := _DURATION.fullmatch(string(detail, "retryDelay") or ""):
-            return float(found[1])
+        if duration := _DURATION.fullmatch(string(detail, "retryDelay") or ""):
+            return float(duration[1])
     return None

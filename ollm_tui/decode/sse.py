@@ -61,7 +61,7 @@ class SSEDecoder:
         """Return the events that this chunk completes.
 
         Raises:
-            LineTooLong: when a line or event is over the limit and no earlier event is left.
+            LineTooLong: if a line or event is over the limit and no earlier event is left.
         """
         if self._failed:
             raise LineTooLong(self._limit, "an event")

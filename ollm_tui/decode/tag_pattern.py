@@ -1,7 +1,7 @@
 """Spell out a tag that is given as a pattern: all the texts it stands for.
 
 Understood are literal characters, escaped ones, character classes, groups, ``|``, ``?`` and
-``{n}``, ``{n,m}``: what stands for a small number of texts. These are then searched for together
+``{n}``, ``{n,m}``: what has a small number of spellings. These are then searched for together
 in one pass. Anything that could repeat without end, look around or refer back is refused.
 """
 
@@ -27,12 +27,12 @@ def spell_out(pattern: str) -> tuple[str, ...]:
     reader = _Reader(pattern)
     if len(pattern) > LONGEST_PATTERN:
         raise reader.bad(f"it is longer than {LONGEST_PATTERN} characters")
-    found = reader.read_choices()
+    texts = reader.read_choices()
     if not reader.at_end:
         raise reader.bad("there is a closing bracket too many")
-    if any(not text.strip() for text in found):
+    if any(not text.strip() for text in texts):
         raise reader.bad("it matches a text without any visible character")
-    return tuple(sorted(found))
+    return tuple(sorted(texts))
 
 
 class _Reader:
@@ -50,16 +50,16 @@ class _Reader:
         return BadPattern(f"The tag pattern {self._pattern!r} cannot be used: {why}.")
 
     def read_choices(self) -> set[str]:
-        found = self._read_row()
+        texts = self._read_row()
         while self._skip("|"):
-            found = self._few(found | self._read_row())
-        return found
+            texts = self._few(texts | self._read_row())
+        return texts
 
     def _read_row(self) -> set[str]:
-        found = {""}
+        texts = {""}
         while not (self.at_end or self._here("|") or self._here(")")):
-            found = self._joined(found, self._repeated(self._read_one()))
-        return found
+            texts = self._joined(texts, self._repeated(self._read_one()))
+        return texts
 
     def _read_one(self) -> set[str]:
         character = self._next()
@@ -84,15 +84,15 @@ class _Reader:
         return {dict(_ESCAPES).get(character, character)}
 
     def _read_class(self) -> set[str]:
-        found: set[str] = set()
+        texts: set[str] = set()
         if self._skip("^"):
             raise self.bad("a class may not exclude characters")
-        while not self._skip("]") or not found:
+        while not self._skip("]") or not texts:
             first = self._read_in_class()
             if len(first) == 1 and not self._here("-]") and self._skip("-"):
                 first = self._range(first, self._read_in_class())
-            found = self._few(found | first)
-        return found
+            texts = self._few(texts | first)
+        return texts
 
     def _read_in_class(self) -> set[str]:
         character = self._next()
@@ -111,21 +111,21 @@ class _Reader:
             self._at = self._pattern.find(">", self._at) + 1 or len(self._pattern)
         elif not self._skip("?:") and self._here("?"):
             raise self.bad("a group may not look around, refer back or set flags")
-        found = self.read_choices()
+        texts = self.read_choices()
         if not self._skip(")"):
             raise self.bad("a group is not closed")
-        return found
+        return texts
 
     def _repeated(self, one: set[str]) -> set[str]:
         fewest, most = self._read_count()
-        found: set[str] = set()
+        texts: set[str] = set()
         row = {""}
         for times in range(most + 1):
             if times >= fewest:
-                found = self._few(found | row)
+                texts = self._few(texts | row)
             if times < most:
                 row = self._joined(row, one)
-        return found
+        return texts
 
     def _read_count(self) -> tuple[int, int]:
         if self._skip("?"):
@@ -147,10 +147,10 @@ class _Reader:
     def _joined(self, starts: set[str], ends: set[str]) -> set[str]:
         return self._few({start + end for start, end in product(starts, ends)})
 
-    def _few(self, found: set[str]) -> set[str]:
-        if len(found) > MOST_SPELLINGS:
+    def _few(self, texts: set[str]) -> set[str]:
+        if len(texts) > MOST_SPELLINGS:
             raise self._too_many()
-        return found
+        return texts
 
     def _too_many(self) -> BadPattern:
         return self.bad(f"it stands for more than {MOST_SPELLINGS} texts")

@@ -21,7 +21,7 @@ from itertools import product
 from typing import Final, TypeAlias, assert_never
 
 from ollm_tui.decode.tag_pattern import spell_out
-from ollm_tui.decode.think_tags import TagPair, ThinkTags
+from ollm_tui.decode.thinking import TagPair, ThinkTags
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.thinking import (
     ShouldThink,

@@ -1,4 +1,4 @@
-"""Content blocks: the tagged union that every message and answer is made of.
+"""Content blocks: the tagged union that messages and answers consist of.
 
 The `type` of a block is a string on the wire, not an enumeration: a block of a type this
 version does not know is kept as `UnknownContent`, shown as JSON and saved again unchanged.
@@ -11,12 +11,12 @@ from typing import Literal, TypeAlias
 from ollm_tui.protocol.json_types import JsonObject
 
 MediaData: TypeAlias = bytes | str
-"""Raw bytes, or base64 text as it came."""
+"""Raw bytes, or base64 text as it was received."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextContent:
-    """Text that a person or a model wrote."""
+    """Text by the user or a model."""
 
     text: str
     type: Literal["text"] = field(default="text", init=False)
@@ -24,21 +24,21 @@ class TextContent:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingContent:
-    """Reasoning that is shown apart from the answer."""
+    """Thinking, which is shown apart from the answer."""
 
     text: str
     signature: str | None = None
-    """A provider's proof of origin; it goes back to that provider unchanged."""
+    """A provider's signature; it is sent back to that provider unchanged."""
     signer: str | None = None
-    """Whose proof it is, as `provider://model`: nobody else can read it."""
+    """Who signed it, as `provider://model`; only the signer can read it."""
     sealed: bool = False
-    """Whether the signature holds the reasoning itself, so that there is no text."""
+    """Whether the signature contains the thinking itself, so that there is no text."""
     type: Literal["thinking"] = field(default="thinking", init=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageContent:
-    """A picture, inline or by reference."""
+    """An image, inline or by reference."""
 
     data: MediaData | None = None
     url: str | None = None
@@ -46,13 +46,13 @@ class ImageContent:
     width: int | None = None
     height: int | None = None
     name: str | None = None
-    """The name of the file it came from."""
+    """Name of the file that it is from."""
     type: Literal["image"] = field(default="image", init=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioContent:
-    """Sound, inline or by reference."""
+    """Audio, inline or by reference."""
 
     data: MediaData | None = None
     url: str | None = None
@@ -63,7 +63,7 @@ class AudioContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoContent:
-    """Moving pictures, inline or by reference."""
+    """A video, inline or by reference."""
 
     data: MediaData | None = None
     url: str | None = None
@@ -74,7 +74,7 @@ class VideoContent:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingContent:
-    """A vector that stands for some content."""
+    """The embedding of some content."""
 
     vector: tuple[float, ...]
     type: Literal["embedding"] = field(default="embedding", init=False)
@@ -107,29 +107,29 @@ Content: TypeAlias = str | Sequence[Block]
 
 
 def normalize_content(content: Content) -> tuple[Block, ...]:
-    """Give content as blocks; a string is one text block, an empty one is none."""
+    """Return content as blocks: a string is one text block, an empty one none."""
     if isinstance(content, str):
         return (TextContent(content),) if content else ()
     return tuple(content)
 
 
 def content_to_text(content: Content) -> str:
-    """Join the text and thinking of content; other blocks leave no trace."""
+    """Join the text and thinking of content; other blocks are left out."""
     if isinstance(content, str):
         return content
     return "".join(b.text for b in content if isinstance(b, TextContent | ThinkingContent))
 
 
 def text(value: str) -> TextContent:
-    """Make a text block."""
+    """Return a text block."""
     return TextContent(value)
 
 
 def image(url: str) -> ImageContent:
-    """Make a picture block that refers to `url`."""
+    """Return an image block that refers to `url`."""
     return ImageContent(url=url)
 
 
 def audio(data: bytes, mime_type: str | None = None) -> AudioContent:
-    """Make a sound block from raw bytes."""
+    """Return an audio block of raw bytes."""
     return AudioContent(data=data, mime_type=mime_type)

@@ -1,10 +1,11 @@
-"""What one prompt yields to any front end, in order, with one `Finish` or `ErrorEvent` at the end.
+"""What one prompt yields to a front end, in order, with one `Finish` or `ErrorEvent` at the end.
 
 Deltas are for drawing and may be joined; a consumer that ignores them all and reads the
 history afterwards misses nothing. `turn` counts from 1; `block` names the part of the answer
 that a delta belongs to and is unique in the conversation.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -25,7 +26,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingDelta:
-    """A further piece of the reasoning."""
+    """A further piece of the thinking."""
 
     delta: str
     turn: int
@@ -34,7 +35,7 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallStart:
-    """A tool begins to run."""
+    """A tool starts to run."""
 
     call: ToolCall
     turn: int
@@ -53,7 +54,7 @@ class ToolCallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextWarning:
-    """The prompt nears or passes what the model can hold; counts in tokens."""
+    """The prompt nears or exceeds the context window; counts in tokens."""
 
     used: int
     limit: int
@@ -63,7 +64,7 @@ class ContextWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PicturesLeftOut:
-    """Pictures of the chat, also of earlier messages, are not sent: the model reads only text."""
+    """Images of the chat, also of earlier messages, are not sent: the model lacks vision."""
 
     count: int
     model: str
@@ -72,9 +73,9 @@ class PicturesLeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying:
-    """The request is sent again after a fault before its first byte, as it was or in another form.
+    """The request is sent again after a failure before its first byte, unchanged or changed.
 
-    `instead` says what is done otherwise, as a sentence; None where it is the same again.
+    `instead` is a sentence that says what is changed, or None if nothing is.
     """
 
     attempt: int
@@ -86,14 +87,14 @@ class Retrying:
 
     @property
     def why(self) -> str:
-        """What the error says, closed as a sentence: what is done about it follows."""
-        said = self.error.message
-        return said if said.endswith((".", "!", "?", "…")) else f"{said}."
+        """The error's message with a full stop, for a further sentence to follow."""
+        message = self.error.message
+        return message if message.endswith((".", "!", "?", "…")) else f"{message}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaDelta:
-    """A piece or a step of a picture, sound or video."""
+    """A piece or a step of an image, audio or video."""
 
     modality: Modality
     data: bytes
@@ -104,19 +105,19 @@ class MediaDelta:
 
 
 NoAnswerCause: TypeAlias = Literal["empty", "thinking", "calls"]
-"""What there was in place of an answer: nothing, only thinking, only calls that were not run."""
+"""What came instead of an answer: nothing, only thinking, or only calls that were not run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoAnswer:
-    """The model came to its end without an answer; the `TurnComplete` of that turn follows."""
+    """The model ended without an answer; the `TurnComplete` of that turn follows."""
 
     cause: NoAnswerCause
     turn: int = 1
 
     @property
     def message(self) -> str:
-        """Say so in a sentence, with what may help."""
+        """A sentence for the user, with what may help."""
         match self.cause:
             case "empty":
                 return "The model gave an empty answer."
@@ -148,7 +149,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorEvent:
-    """The prompt failed; what came before it stands and is in the history."""
+    """The prompt failed; what arrived before is in the history."""
 
     error: AIError
     turn: int = 1
@@ -168,3 +169,6 @@ ChatEvent: TypeAlias = (
     | Finish
     | ErrorEvent
 )
+
+Emit: TypeAlias = Callable[[ChatEvent], Awaitable[None]]
+"""Takes the events of a prompt as they come; waits while the reader is slow."""

@@ -1,4 +1,4 @@
-"""Blocks, messages, calls and events to JSON-safe data and back.
+"""Blocks, messages and calls as JSON-safe data and back.
 
 One shape serves `--json`, the store and exports. Everything carries `type`; what is None or
 empty is left out. Raw bytes travel as base64 under `data` with `encoding: base64`.
@@ -7,6 +7,7 @@ empty is left out. Raw bytes travel as base64 under `data` with `encoding: base6
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import assert_never
 
 from ollm_tui.protocol.blocks import (
@@ -47,7 +48,7 @@ def _media_to_json(data: MediaData | None) -> JsonObject:
 
 
 def block_to_json(block: Block) -> JsonObject:
-    """Give a block as data; an unknown one exactly as it was read."""
+    """Return a block as data; an unknown one exactly as it was read."""
     match block:
         case UnknownContent():
             return {"type": block.type, **block.data}
@@ -99,7 +100,7 @@ def bytes_from_base64(text: str, what: str) -> bytes:
     """Read base64.
 
     Raises:
-        AIError: BAD_REQUEST when it is none; `what` names the value that holds it.
+        AIError: BAD_REQUEST if it is invalid; `what` names the value that contains it.
     """
     try:
         return base64.b64decode(text, validate=True)
@@ -131,17 +132,8 @@ def _image_block(data: JsonMapping) -> Block:
     )
 
 
-def _audio_block(data: JsonMapping) -> Block:
-    return AudioContent(
-        data=_media(data),
-        url=_string(data, "url"),
-        mime_type=_string(data, "mime_type"),
-        duration_s=_number(data, "duration_s"),
-    )
-
-
-def _video_block(data: JsonMapping) -> Block:
-    return VideoContent(
+def _timed_block(kind: type[AudioContent | VideoContent], data: JsonMapping) -> Block:
+    return kind(
         data=_media(data),
         url=_string(data, "url"),
         mime_type=_string(data, "mime_type"),
@@ -163,8 +155,8 @@ _READERS: Mapping[str, Callable[[JsonMapping], Block]] = {
     "text": _text_block,
     "thinking": _thinking_block,
     "image": _image_block,
-    "audio": _audio_block,
-    "video": _video_block,
+    "audio": partial(_timed_block, AudioContent),
+    "video": partial(_timed_block, VideoContent),
     "embedding": _embedding_block,
 }
 
@@ -181,10 +173,10 @@ def _need(data: JsonMapping, key: str) -> str:
 
 
 def block_from_json(data: JsonMapping) -> Block:
-    """Read a block; a type that is not known is kept whole.
+    """Read a block; an unknown type is kept unchanged.
 
     Raises:
-        AIError: BAD_REQUEST when the type is missing or a known block lacks what it must have.
+        AIError: BAD_REQUEST if the type, or a required key of a known block, is missing.
     """
     kind = _need(data, "type")
     reader = _READERS.get(kind)
@@ -194,7 +186,7 @@ def block_from_json(data: JsonMapping) -> Block:
 
 
 def call_to_json(call: ToolCall) -> JsonObject:
-    """Give a tool call as data; `args` stays null where they were no JSON object."""
+    """Return a tool call as data; `args` is null if they were not a JSON object."""
     body: JsonObject = {"id": call.id, "name": call.name, "args": call.args}
     if call.raw_args:
         body["raw_args"] = call.raw_args
@@ -207,7 +199,7 @@ def call_from_json(data: JsonMapping) -> ToolCall:
     """Read a tool call.
 
     Raises:
-        AIError: BAD_REQUEST when it has no id or name.
+        AIError: BAD_REQUEST if it has no id or name.
     """
     args = data.get("args")
     return ToolCall(
@@ -220,7 +212,7 @@ def call_from_json(data: JsonMapping) -> ToolCall:
 
 
 def message_to_json(message: Message) -> JsonObject:
-    """Give a message as data, metadata included: strip that yourself before sending it away."""
+    """Return a message as data, metadata included: remove that before sending it anywhere."""
     body: JsonObject = {
         "role": message.role,
         "content": [block_to_json(block) for block in message.content],
@@ -241,7 +233,7 @@ def message_from_json(data: JsonMapping) -> Message:
     """Read a message; `content` may be a string.
 
     Raises:
-        AIError: BAD_REQUEST when something it must have is missing.
+        AIError: BAD_REQUEST if a required key is missing.
     """
     content = data.get("content", "")
     if isinstance(content, list):
@@ -263,7 +255,7 @@ def message_from_json(data: JsonMapping) -> Message:
 
 
 def usage_to_json(usage: Usage) -> JsonObject:
-    """Give token counts as data."""
+    """Return token counts as data."""
     counts = _present(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
@@ -283,7 +275,7 @@ def usage_from_json(data: JsonMapping) -> Usage:
 
 
 def timings_to_json(timings: Timings) -> JsonObject:
-    """Give timings as data, in seconds."""
+    """Return timings as data, in seconds."""
     numbers: dict[str, float | None] = {f.name: getattr(timings, f.name) for f in fields(timings)}
     return _present(**numbers)
 
@@ -294,7 +286,7 @@ def timings_from_json(data: JsonMapping) -> Timings:
 
 
 def error_to_json(error: AIError) -> JsonObject:
-    """Give an error as data."""
+    """Return an error as data."""
     body: JsonObject = {
         "code": int(error.code),
         "name": error.known_code.name,

@@ -1,4 +1,4 @@
-"""Errors: one class, told apart by code.
+"""Errors: one class, distinguished by code.
 
     AIError
       400-599   as HTTP has them: BAD_REQUEST, AUTH_FAILED, ... SERVICE_UNAVAILABLE
@@ -6,8 +6,7 @@
       700+      a provider's own; a caller treats an unknown code as INTERNAL_ERROR
 
 `message` says what happened, `hint` what to do about it: both are sentences for a person.
-A front end formats them; nothing above the layer where an error enters looks at foreign
-exceptions.
+A front end formats them; foreign exceptions are translated in the layer where they occur.
 """
 
 from enum import IntEnum
@@ -40,7 +39,7 @@ class ErrorCode(IntEnum):
 
 
 class AIError(Exception):
-    """Anything that went wrong between a person and a model."""
+    """Any failure of a request, a model or a tool; `code` tells which."""
 
     def __init__(  # noqa: PLR0913 -- the vocabulary fixes these fields
         self,
@@ -65,7 +64,7 @@ class AIError(Exception):
         self.retryable = retryable
 
     def __str__(self) -> str:
-        """Give the message and the hint as one text."""
+        """Return the message and the hint as one text."""
         return f"{self.message} {self.hint}" if self.hint else self.message
 
     def __repr__(self) -> str:

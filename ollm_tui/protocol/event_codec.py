@@ -1,4 +1,4 @@
-"""Chat events to JSON-safe data and back: one event is one line of `ollm --json`."""
+"""Chat events as JSON-safe data and back: one event is one line of `ollm --json`."""
 
 import base64
 from typing import Literal, assert_never
@@ -21,7 +21,7 @@ from ollm_tui.protocol.tools import ToolResult
 
 
 def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, PLR0912 -- one case per event
-    """Give a chat event as data that carries `type`."""
+    """Return a chat event as data that carries `type`."""
     match event:
         case chat.TextDelta(delta=delta, turn=turn, block=block):
             return {"type": "text", "delta": delta, "turn": turn, "block": block}
@@ -106,7 +106,7 @@ def event_from_json(data: JsonMapping) -> chat.ChatEvent:  # noqa: C901, PLR0911
     """Read what `event_to_json` wrote.
 
     Raises:
-        AIError: BAD_REQUEST when the type is not known.
+        AIError: BAD_REQUEST if the type is not known.
     """
     turn, block = _whole(data, "turn", 1), str(data.get("block", ""))
     match data.get("type"):

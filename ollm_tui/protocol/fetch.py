@@ -1,4 +1,7 @@
-"""The port through which files and the hub's replies come over HTTP; `runtime` fills it in."""
+"""The port for files and the hub's replies over HTTP; `runtime` fills it in.
+
+It keeps the library from knowing the providers and their HTTP client.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -8,20 +11,20 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
-    """What is asked for; the secret never shows in its repr."""
+    """A request for a file; the token is not in its repr."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Without what identifies the caller."""
+    """Further headers, without authorization."""
     token: str | None = field(default=None, repr=False)
     """Sent as `Authorization: Bearer`, to the origin of `url` alone: never along a redirect to
     another scheme, host or port."""
     redirects: int = 5
-    """How many are followed."""
+    """How many redirects are followed."""
 
 
 class Fetched(Protocol):
-    """An answer whose body has not been read yet."""
+    """A response whose body has not been read yet."""
 
     @property
     def status(self) -> int:
@@ -30,35 +33,35 @@ class Fetched(Protocol):
 
     @property
     def url(self) -> str:
-        """Where it came from in the end, without name, password and query."""
+        """The final URL, without user name, password and query."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Its headers, names in lower case."""
+        """The headers, with names in lower case."""
         ...
 
     @property
     def first_headers(self) -> Mapping[str, str]:
-        """Those of the first answer, before any redirect: the hub names a file's sum there."""
+        """The headers of the first response, before redirects: the hub sends a checksum there."""
         ...
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """Give the body as it comes, as it was sent: nothing is decoded.
+        """Return the body as it arrives, without decoding it.
 
         Raises:
-            AIError: STREAM_INCOMPLETE when it broke off, TIMEOUT when it stood still.
+            AIError: STREAM_INCOMPLETE if it breaks off, TIMEOUT if it stalls.
         """
         ...
 
 
 class Fetcher(Protocol):
-    """Asks servers for files."""
+    """Requests files from servers."""
 
     def fetch(self, request: FetchRequest) -> AbstractAsyncContextManager[Fetched]:
-        """Ask; any status is an answer. Leaving the block has closed the connection.
+        """Send a request; any status is a response. Leaving the block closes the connection.
 
         Raises:
-            AIError: no server answered, or a redirect leads nowhere or away from HTTPS.
+            AIError: no server responded, or a redirect is invalid or leads away from HTTPS.
         """
         ...

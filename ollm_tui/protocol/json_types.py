@@ -1,4 +1,4 @@
-"""What JSON can hold, as types."""
+"""The types of JSON values."""
 
 from collections.abc import Mapping
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""One message of a conversation, and what the end of an answer reports."""
+"""One message of a conversation, and the usage and timings of an answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Message:
     """One turn of a conversation.
 
     Raises:
-        AIError: BAD_REQUEST when the role is empty, or there is neither a block nor a call.
+        AIError: BAD_REQUEST if the role is empty, or there is neither a block nor a call.
     """
 
     role: Role
@@ -32,7 +32,7 @@ class Message:
     tool_call_id: str | None
     template_format: str | None
     metadata: Mapping[str, JsonValue]
-    """Keys of the application; they never go on the wire."""
+    """Keys of the application; they are never sent."""
 
     def __init__(  # noqa: PLR0913 -- the vocabulary fixes these fields
         self,
@@ -80,7 +80,7 @@ class Timings:
     """How long the parts of an answer took, in seconds; None is unknown."""
 
     first_token_s: float | None = None
-    """From sending the request to the first text or thinking, seen from here."""
+    """From sending the request to the first text or thinking, as measured by the client."""
     total_s: float | None = None
     load_s: float | None = None
     prompt_s: float | None = None

@@ -8,9 +8,9 @@ from typing import TypeAlias
 from ollm_tui.protocol.json_types import JsonValue
 
 Modality: TypeAlias = str
-"""`text`, `image`, `audio`, `video`, `embedding`, or a kind that came later."""
+"""`text`, `image`, `audio`, `video`, `embedding`, or any other."""
 Feature: TypeAlias = str
-"""What a model can do beside in and out: see FEATURES; providers may add their own."""
+"""An ability beyond modalities: see FEATURES; providers may add their own."""
 
 MODALITIES = frozenset({"text", "image", "audio", "video", "embedding"})
 FEATURES = frozenset(
@@ -20,14 +20,14 @@ FEATURES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ModelCapability:
-    """What goes in, what comes out, and what else a model can do."""
+    """Input and output modalities, and other abilities of a model."""
 
     input: frozenset[Modality] = frozenset()
     output: frozenset[Modality] = frozenset()
     features: frozenset[Feature] = frozenset()
 
     def covers(self, other: "ModelCapability") -> bool:
-        """Whether this has every modality and feature of `other`."""
+        """Return whether this has every modality and feature of `other`."""
         return (
             self.input >= other.input
             and self.output >= other.output
@@ -65,7 +65,7 @@ MODEL_ALIASES: Mapping[str, ModelAlias] = MappingProxyType(
 
 
 def from_alias(alias: str) -> ModelCapability | None:
-    """Give the capability an alias stands for, with its typical features; None if unknown."""
+    """Return the capability an alias stands for, with its typical features; None if unknown."""
     known = MODEL_ALIASES.get(alias)
     if known is None:
         return None
@@ -75,7 +75,7 @@ def from_alias(alias: str) -> ModelCapability | None:
 def matches_alias(
     capability: ModelCapability, alias: str, *, require_features: Iterable[Feature] = ()
 ) -> bool:
-    """Whether a model is of the kind `alias`: its modalities contain the alias's.
+    """Return whether a model has the modalities of `alias`.
 
     Features count only where `require_features` names them. An unknown alias matches nothing.
     """
@@ -89,7 +89,7 @@ def matches_alias(
 
 
 LONG_DETAILS = frozenset({"licence", "template", "system", "modelfile"})
-"""What of `ModelInfo.details` may be a whole text: of use for one model, not in a list of many."""
+"""Keys of `ModelInfo.details` that may be long texts, which listings leave out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +104,15 @@ class ModelInfo:
     """ISO 8601, as the server sent it."""
     capability: ModelCapability | None = None
     context: int | None = None
-    """The window the engine uses for this model, in tokens; not what it was trained with."""
+    """The context window that the engine uses, in tokens; not the one it was trained with."""
     loaded: bool | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     """Whatever else is known: `family`, `parameter_size`, `quantization`, `context_trained`, ..."""
     told: frozenset[str] | None = None
-    """The abilities (`vision`, `tools`, `thinking`, `embedding`) that the engine spoke about; None
-    where its capability says it all."""
+    """The abilities (`vision`, `tools`, `thinking`, `embedding`) that the engine reports; None if
+    `capability` has them all."""
     chosen: frozenset[str] = frozenset()
-    """What of these, and whether `context`, a person has set."""
+    """Which of these, and of `context`, the user has set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class ModelRef:
     model: str
 
     def __str__(self) -> str:
-        """Give the address as a person writes it."""
+        """Return the address as users write it."""
         return f"{self.provider}://{self.model}"
 
     @classmethod
@@ -135,7 +135,7 @@ class ModelRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullProgress:
-    """How far a download is, in bytes; None while unknown."""
+    """Progress of a download, in bytes; None while unknown."""
 
     status: str
     digest: str | None = None

@@ -1,7 +1,7 @@
-"""The interfaces that layers are joined by; `runtime` fills them in.
+"""The interfaces between layers; `runtime` fills them in.
 
-Only `ProviderAdapter` is required of a provider. Everything else is a Protocol of its own: ask
-`isinstance(adapter, SupportsPull)` and offer the action only then.
+Only `ProviderAdapter` is required of a provider. Every optional ability is a Protocol of its own:
+check `isinstance(adapter, SupportsPull)` and offer the action only then.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -23,7 +23,7 @@ ProviderStream: TypeAlias = AbstractAsyncContextManager[AsyncIterator[ProviderEv
 
 @runtime_checkable
 class ProviderAdapter(Protocol):
-    """A way to talk to one backend."""
+    """A connection to one backend."""
 
     @property
     def name(self) -> str:
@@ -32,33 +32,33 @@ class ProviderAdapter(Protocol):
 
     @property
     def label(self) -> str:
-        """The name a person reads."""
+        """The name that users see."""
         ...
 
     @property
     def streaming_format(self) -> StreamingFormat:
-        """How answers come over the wire."""
+        """How answers are streamed."""
         ...
 
     def chat_stream(self, request: Request) -> ProviderStream:
-        """Ask, and give the events as they come.
+        """Send a request and stream the events of its answer.
 
-        Leaving the block, by any road, has closed the connection. Every failure is the one
-        closing `ErrorEvent`; `request.signal` ends the stream with `Finish("abort")`; a task
-        cancellation propagates.
+        Leaving the block in any way closes the connection. Every failure is the one closing
+        `ErrorEvent`; `request.signal` ends the stream with `Finish("abort")`; a task cancellation
+        propagates.
         """
         ...
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Ask for a whole `Response`, or with `request.stream` for a stream.
+        """Return a whole `Response`, or with `request.stream` a stream.
 
         Raises:
-            AIError: any failure; UNSUPPORTED_FEATURE when streaming is asked for and not there.
+            AIError: any failure; UNSUPPORTED_FEATURE if the provider cannot stream.
         """
         ...
 
     def capabilities(self) -> Sequence[ModelCapability]:
-        """What models of this provider can do as far as it is known without asking."""
+        """Return what models of this provider can do, as far as known without a request."""
         ...
 
 
@@ -74,7 +74,7 @@ class SupportsTokenCount(Protocol):
     """Counts with the engine's own tokenizer."""
 
     async def count_tokens(self, request: Request) -> int:
-        """Tokens of the whole request, through the model's template."""
+        """Return the tokens of the whole request, through the model's template."""
         ...
 
 
@@ -83,7 +83,7 @@ class SupportsTextTokenCount(Protocol):
     """Counts text with the engine's own tokenizer, but does not know the model's template."""
 
     async def count_text_tokens(self, model: str, text: str) -> int:
-        """Tokens of a text alone: what frames a conversation is not in it."""
+        """Return the tokens of a text alone, without the frame of a conversation."""
         ...
 
 
@@ -92,7 +92,7 @@ class SupportsEmbed(Protocol):
     """Makes embeddings."""
 
     async def embed(self, request: Request) -> Response:
-        """Give an `EmbeddingContent` for each text block of the request's input, in their order."""
+        """Return an `EmbeddingContent` for each text block of the input, in their order."""
         ...
 
 
@@ -101,17 +101,17 @@ class SupportsList(Protocol):
     """Lists its models."""
 
     async def list_models(self) -> Sequence[ModelInfo]:
-        """Give every model the provider has."""
+        """Return every model the provider has."""
         ...
 
 
 @runtime_checkable
 class RemembersListError(Protocol):
-    """Lists nothing when its server cannot be asked, and keeps the reason."""
+    """Returns an empty listing if its server fails, and keeps the error."""
 
     @property
     def last_error(self) -> AIError | None:
-        """Why the last listing is empty; None when it is right."""
+        """Why the last listing is empty, or None if it succeeded."""
         ...
 
 
@@ -120,20 +120,20 @@ class SupportsShow(Protocol):
     """Describes one model."""
 
     async def show_model(self, name: str) -> ModelInfo:
-        """Give all that is known about one model."""
+        """Return all that is known about one model."""
         ...
 
 
 @runtime_checkable
 class SupportsPull(Protocol):
-    """Fetches models."""
+    """Downloads models."""
 
     def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
-        """Fetch a model; a repeated call goes on where the last one stopped.
+        """Download a model; a repeated call resumes where the last one stopped.
 
-        Layers may come side by side, so the whole is the sum over `digest`. The iterator raises
-        `AIError` when the model did not come whole. Whoever may leave before its end closes it:
-        as an async context manager where it is one, else with `aclose`.
+        Layers may be downloaded concurrently, so the total is the sum over `digest`. The iterator
+        raises `AIError` if the download is incomplete. To leave before its end, close it: as an
+        async context manager if it is one, else with `aclose`.
         """
         ...
 
@@ -143,22 +143,22 @@ class SupportsDelete(Protocol):
     """Deletes models."""
 
     async def delete_model(self, name: str) -> None:
-        """Remove a model for good."""
+        """Delete a model permanently."""
         ...
 
 
 @runtime_checkable
 class SupportsCopy(Protocol):
-    """Copies models under another name."""
+    """Copies models to a new name."""
 
     async def copy_model(self, source: str, destination: str) -> None:
-        """Give a model a second name."""
+        """Copy a model to a new name."""
         ...
 
 
 @runtime_checkable
 class SupportsLoad(Protocol):
-    """Brings models into memory ahead of use."""
+    """Loads models ahead of use."""
 
     async def load_model(self, name: str) -> None:
         """Load a model and wait until it is ready."""
@@ -167,47 +167,47 @@ class SupportsLoad(Protocol):
 
 @runtime_checkable
 class SupportsLoadFor(Protocol):
-    """Brings models into memory for as long as somebody wants."""
+    """Loads models for a given time."""
 
     async def load_model_for(self, name: str, keep_alive: str | float) -> None:
         """Load a model and keep it for this long without a request.
 
-        `keep_alive` is text like `1h30m`, or seconds; below zero is forever. A model that is
-        loaded already stays from now on as long as this says.
+        `keep_alive` is text like `1h30m`, or seconds; below zero is forever. For a model that is
+        loaded already the time starts anew.
         """
         ...
 
 
 @runtime_checkable
 class SupportsUnload(Protocol):
-    """Frees a model's memory on demand."""
+    """Unloads models."""
 
     async def unload_model(self, name: str) -> None:
-        """Drop a model from memory."""
+        """Unload a model."""
         ...
 
 
 @runtime_checkable
 class SupportsRunning(Protocol):
-    """Tells which models are in memory."""
+    """Lists the models that are loaded."""
 
     async def list_running(self) -> Sequence[ModelInfo]:
-        """Give the loaded models."""
+        """Return the loaded models."""
         ...
 
 
 @runtime_checkable
 class SupportsVersion(Protocol):
-    """Knows which version of the server it talks to."""
+    """Reports the version of its server."""
 
     async def server_version(self) -> str | None:
-        """Give the version as the server writes it; None when it has none to tell."""
+        """Return the version as the server writes it, or None if it does not report one."""
         ...
 
 
 @runtime_checkable
 class SupportsInitialize(Protocol):
-    """Wants to be woken before first use."""
+    """Needs preparation before first use."""
 
     async def initialize(self) -> None:
         """Prepare; called once, before the first request."""
@@ -216,7 +216,7 @@ class SupportsInitialize(Protocol):
 
 @runtime_checkable
 class SupportsDispose(Protocol):
-    """Holds something that must be given back."""
+    """Holds resources that must be released."""
 
     async def dispose(self) -> None:
         """Close connections and end child processes."""
@@ -224,14 +224,14 @@ class SupportsDispose(Protocol):
 
 
 class ModelLibrary(Protocol):
-    """The model files on this machine, as the embedded provider sees them."""
+    """The model files on this machine; keeps the embedded provider from knowing the library."""
 
     def models(self) -> Sequence[ModelInfo]:
-        """Give the model files, also those that cannot be chatted with."""
+        """Return the model files, also those that are not for chat."""
         ...
 
     def path_of(self, name: str) -> Path:
-        """Give the file of a model.
+        """Return the file of a model.
 
         Raises:
             AIError: MODEL_NOT_FOUND.
@@ -239,11 +239,11 @@ class ModelLibrary(Protocol):
         ...
 
     def name_of(self, path: Path) -> str | None:
-        """Give what the model is called whose first file this is; None when it is not listed."""
+        """Return the name of the model with this first file, or None if it is not listed."""
         ...
 
     def facts(self, name: str) -> JsonObject:
-        """Give all that the file says of its model, and where it is from.
+        """Return all that the file tells about its model, and its origin.
 
         Raises:
             AIError: MODEL_NOT_FOUND.
@@ -251,15 +251,15 @@ class ModelLibrary(Protocol):
         ...
 
     def check_delete(self, name: str) -> None:
-        """Do nothing for a model that may be deleted.
+        """Raise unless the model may be deleted.
 
         Raises:
-            AIError: MODEL_NOT_FOUND, or it is kept, for the reason given.
+            AIError: MODEL_NOT_FOUND, or why the model is kept.
         """
         ...
 
     def delete(self, name: str) -> None:
-        """Remove the files of a model for good, with what lies beside them.
+        """Delete the files of a model permanently, with their companions.
 
         Raises:
             AIError: as `check_delete`, or a file could not be removed.
@@ -269,11 +269,11 @@ class ModelLibrary(Protocol):
 
 @runtime_checkable
 class Tool(Protocol):
-    """Something a model may have done."""
+    """A tool that a model may call."""
 
     @property
     def schema(self) -> ToolSchema:
-        """How it is offered."""
+        """The schema that the model is offered."""
         ...
 
     @property
@@ -283,40 +283,40 @@ class Tool(Protocol):
 
     @property
     def timeout_s(self) -> float:
-        """How long one call may take."""
+        """Time limit of one call, in seconds."""
         ...
 
     async def run(self, args: JsonObject) -> ToolOutput:
-        """Do it; whatever is raised becomes an error result."""
+        """Run a call; whatever is raised becomes an error result."""
         ...
 
 
 class Approver(Protocol):
-    """Says whether a call may run."""
+    """Decides whether a call may run."""
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
-        """Ask a person, or answer by a rule; what is shown is what will run."""
+        """Ask the user, or decide by a rule; what is shown is what will run."""
         ...
 
 
 class ChatJournal(Protocol):
-    """Keeps one conversation as it happens."""
+    """Saves one conversation as it grows; keeps the chat from knowing the store."""
 
     async def begin(self, message: Message) -> str:
-        """Store a message and give its id; it is safe when this returns."""
+        """Store a message and return its id; it is on the disk when this returns."""
         ...
 
     async def update(self, message_id: str, message: Message) -> None:
-        """Take a message that has grown; at most the last quarter second may be lost."""
+        """Replace a message that has grown; at most the last quarter second may be lost."""
         ...
 
     async def finish(self, message_id: str, message: Message) -> None:
-        """Store a message in its last form; it is safe when this returns.
+        """Store a message in its final form; it is on the disk when this returns.
 
-        An empty id means the message whose `begin` failed last.
+        An empty id stands for the message whose `begin` failed last.
         """
         ...
 
     def rewind(self, kept: int) -> None:
-        """Go on after the first `kept` messages; the others stay as another branch."""
+        """Continue after the first `kept` messages; the others stay as another branch."""
         ...

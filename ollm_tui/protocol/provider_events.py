@@ -22,20 +22,20 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """A further piece of the reasoning; one with a signature ends its block."""
+    """A further piece of the thinking; one with a signature ends its block."""
 
     delta: str
     index: int = 0
     signature: str | None = None
     signer: str | None = None
-    """Whose signature it is, as `provider://model`."""
+    """Who signed it, as `provider://model`."""
     sealed: bool = False
-    """Whether this is a block of its own whose text only the signer can read."""
+    """Whether this is a block of its own that only the signer can read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallEvent:
-    """A finished call; whether it may run is told by `call.args`."""
+    """A finished call; it may run unless `call.args` is None."""
 
     call: ToolCall
     index: int = 0
@@ -43,7 +43,7 @@ class ToolCallEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaDelta:
-    """A piece or a step of a picture, sound or video."""
+    """A piece or a step of an image, audio or video."""
 
     modality: Modality
     data: bytes
@@ -54,23 +54,23 @@ class MediaDelta:
 
 @dataclass(frozen=True, slots=True)
 class Rerouted:
-    """Another server of a pool, or a new engine, is asked, before anything came from the last."""
+    """Another server of a pool, or a new engine, takes over before the first byte."""
 
     error: AIError
     attempt: int = 1
     index: int = 0
     instead: str | None = None
-    """What is done about it, as a sentence; None where another server is asked."""
+    """A sentence on what is done about it, or None if another server takes over."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The server is asked without a field that somebody set; comes before each such answer."""
+    """The request is sent without a field that was set; comes before each such answer."""
 
     field: str
-    """Its name in the request, a field inside another after a dot."""
+    """Its name in the request; nested fields are joined by dots."""
     error: AIError
-    """Why: as the server said it, where it did."""
+    """Why, in the server's words if it gave any."""
     index: int = 0
 
 
@@ -83,14 +83,14 @@ class Finish:
     timings: Timings | None = None
     index: int = 0
     raw_reason: str | None = None
-    """The reason as the server sent it; None when it sent none."""
+    """The reason as the server sent it, or None if it sent none."""
     lost_pieces: int = 0
     """How many pieces of the answer were unreadable and skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorEvent:
-    """The answer failed; what came before it stands."""
+    """The answer failed; what arrived before remains valid."""
 
     error: AIError
     index: int = 0

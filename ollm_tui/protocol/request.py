@@ -1,4 +1,4 @@
-"""What a provider is asked, and the whole answer when it is not streamed."""
+"""The request to a provider, and the whole answer if it is not streamed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ RESERVED_BODY_KEYS = frozenset({"model", "messages", "stream"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationOptions:
-    """Sampling and length; None is the server's default and is left out of the request.
+    """Sampling and length; None is the server's default and is not sent.
 
     Raises:
-        AIError: BAD_REQUEST when `extra_body` would replace the model, messages or streaming.
+        AIError: BAD_REQUEST if `extra_body` would replace the model, messages or streaming.
     """
 
     temperature: float | None = None
@@ -32,13 +32,13 @@ class GenerationOptions:
     seed: int | None = None
     stop: tuple[str, ...] | None = None
     response_format: Literal["json"] | JsonObject | None = None
-    """`json`, or a JSON Schema that the answer has to satisfy."""
+    """`json`, or a JSON Schema for the answer."""
     num_ctx: int | None = None
-    """Context window to load the model with, in tokens, where the engine lets a request choose."""
+    """Context window to load the model with, in tokens, if the engine lets a request choose."""
     keep_alive: str | float | None = None
-    """How long the engine keeps the model after the answer: seconds or text like `5m`."""
+    """How long the engine keeps the model loaded after the answer: seconds or text like `5m`."""
     extra_body: JsonMapping | None = None
-    """Further keys for the request body; passed through untouched."""
+    """Further keys for the request body, passed through unchanged."""
 
     def __post_init__(self) -> None:
         taken = RESERVED_BODY_KEYS.intersection(self.extra_body or {})
@@ -78,7 +78,7 @@ class Request:
 
     @property
     def offered_tools(self) -> tuple[ToolSchema, ...]:
-        """The tools that count: none with a single input, none when the choice is `none`."""
+        """The tools to send: none with a single input, none if the choice is `none`."""
         if self.input is not None or self.tool_choice == "none":
             return ()
         return tuple(self.tools)

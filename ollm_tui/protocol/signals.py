@@ -1,13 +1,13 @@
-"""`AbortSignal`: one caller's wish to stop, heard by everything working for it."""
+"""`AbortSignal`: stops everything that works for one request."""
 
 from collections.abc import Callable
 
 
 class AbortSignal:
-    """Carries a stop request from the one who waits to the ones who work.
+    """Stops the work for one request.
 
-    Not safe across threads: abort on the event loop that runs the work. Each request wants a
-    signal of its own, since a signal that was given cannot be taken back.
+    Not thread-safe: abort on the event loop that runs the work. Use one signal per request, since
+    an abort cannot be undone.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class AbortSignal:
         return self._aborted
 
     def abort(self) -> None:
-        """Stop the work; a second call does nothing."""
+        """Stop the work; a second call is a no-op."""
         if self._aborted:
             return
         self._aborted = True
@@ -30,7 +30,7 @@ class AbortSignal:
             listener()
 
     def subscribe(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Call `listener` once on abort (at once if that was before); returns the way out."""
+        """Call `listener` on abort, immediately if already aborted; return how to unsubscribe."""
         if self._aborted:
             listener()
             return lambda: None

@@ -1,10 +1,10 @@
-"""How much a model should reason before it answers, and how its reasoning is marked."""
+"""How much a model thinks before it answers, and how its thinking is marked."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 ThinkingMode: TypeAlias = Literal["off", "last", "first", "deep"]
-"""`last`: answer, then reasons; `first`: reasons, then answer; `deep`: long reasoning first."""
+"""`last`: answer, then reasons; `first`: reasons, then answer; `deep`: long thinking first."""
 ThinkingEffort: TypeAlias = Literal["low", "medium", "high"]
 
 
@@ -22,9 +22,9 @@ TagSpec: TypeAlias = str | tuple[str, str] | TagPattern
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingConfig:
-    """A model's or a request's wishes for reasoning.
+    """Thinking, as set for a model or a request.
 
-    The mode is the request's to choose; tags and prompts are the model's.
+    A request chooses the mode; tags and prompts belong to the model.
     """
 
     mode: ThinkingMode
@@ -35,7 +35,7 @@ class ThinkingConfig:
     think_tag: TagSpec | None = None
     answer_tag: TagSpec | None = None
     starts_open: bool = False
-    """The prompt already opened the block, so the stream starts inside it."""
+    """Whether the prompt opened the block already, so that the stream starts inside it."""
     skip_default_prompt: bool = False
     prompts: dict[str, str] | None = None
 
@@ -44,7 +44,7 @@ ShouldThink: TypeAlias = bool | ThinkingMode | ThinkingConfig
 
 
 def thinking_mode(value: ShouldThink | None) -> ThinkingMode | None:
-    """Reduce any way of asking to a mode; None is no wish, `True` is `last`."""
+    """Return the mode of any value; None stays None, `True` is `last`."""
     match value:
         case None:
             return None

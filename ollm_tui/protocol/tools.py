@@ -1,45 +1,48 @@
-"""Tools as a model sees them: schemas, calls, results and the choice between them."""
+"""Tools from the model's side: schemas, calls, results and the choice between them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSchema:
-    """A tool on offer; how it is spelled on the wire is the adapter's business."""
+    """A tool on offer; adapters turn it into their protocol's form."""
 
     name: str
     description: str | None = None
     parameters: JsonObject | None = None
-    """JSON Schema of the arguments object; None means that there are none."""
+    """JSON Schema of the arguments object, or None if there are no arguments."""
     strict: bool | None = None
-    """Ask the server to hold the model to the schema; None leaves it to the server."""
+    """Whether the server has to enforce the schema; None leaves it to the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model's wish to run a tool."""
+    """A call of a tool by a model."""
 
     id: str
     name: str
     args: JsonObject | None
-    """None when what the model wrote is no JSON object: such a call is never run."""
+    """None if the model did not write a JSON object: such a call is never run."""
     raw_args: str = ""
     """What the model wrote, before parsing."""
     extra: Mapping[str, JsonValue] = field(default_factory=dict)
-    """A provider's own keys (signatures); they go back unchanged."""
+    """A provider's own keys (signatures); they are sent back unchanged."""
 
+
+STOPPED: Final = "Stopped by the user."
+"""The content of the result of a stopped call."""
 
 ToolOutcome: TypeAlias = Literal["done", "failed", "denied", "stopped"]
-"""How a call ended; the tool gave the result of those that are done or failed."""
+"""How a call ended; only `done` and `failed` have a result of the tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What came of one call."""
+    """The result of one call."""
 
     call_id: str
     name: str
@@ -47,9 +50,9 @@ class ToolResult:
     """What the model reads."""
     is_error: bool = False
     display: str | None = None
-    """What a person sees; None means the same as the model."""
+    """What the user sees; None means the same as the model."""
     interruption: Literal["denied", "stopped"] | None = None
-    """Why the tool gave no result; `content` cannot tell, as a tool may give any text."""
+    """Why the tool gave no result; `content` does not tell, as a tool may return any text."""
 
     @property
     def outcome(self) -> ToolOutcome:
@@ -67,23 +70,23 @@ class ToolName:
 ToolChoice: TypeAlias = Literal["auto", "none", "required"] | ToolName
 
 ToolEffect: TypeAlias = Literal["read", "write", "run", "network"]
-"""What a tool may do beyond giving an answer; only `read` leaves everything as it was."""
+"""What a tool may do beyond returning a result; `read` changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gives back."""
+    """What a tool returns."""
 
     content: str
     """What the model reads."""
     display: str | None = None
-    """What a person sees; None means the same as the model."""
+    """What the user sees; None means the same as the model."""
     is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A person's word, or a rule's, on one call."""
+    """A decision on one call, by the user or a rule."""
 
     allowed: bool
     reason: str | None = None

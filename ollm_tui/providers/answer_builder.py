@@ -13,10 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ollm_tui.decode.think_output import ThinkingPiece, ThinkPiece
-from ollm_tui.decode.think_tags import ThinkTags, ThinkTagSplitter
-from ollm_tui.decode.tool_args import ToolCallAssembler
-from ollm_tui.decode.tool_deltas import ToolCallDelta
+from ollm_tui.decode.thinking import ThinkingPiece, ThinkPiece, ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Timings, Usage

@@ -4,7 +4,7 @@ import json
 
 import anyio.lowlevel
 
-from ollm_tui.decode.json_pieces import SLICE, json_slices
+from ollm_tui.decode.json_guard import SLICE, json_slices
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.providers.http_faults import Endpoint

@@ -12,11 +12,11 @@ States and transitions:
 from abc import ABC, abstractmethod
 from enum import Enum, auto
 
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import string
 from ollm_tui.decode.json_guard import BadJson, parse_json, parse_json_objects
-from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.sse import ServerSentEvent, SSEDecoder
-from ollm_tui.decode.think_tags import ThinkTags
+from ollm_tui.decode.thinking import ThinkTags
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import ProviderEvent

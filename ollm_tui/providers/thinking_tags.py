@@ -1,6 +1,6 @@
 """Which reasoning tags to look for in an answer: the request's, else `<think>`."""
 
-from ollm_tui.decode.think_tags import ThinkTags
+from ollm_tui.decode.thinking import ThinkTags
 from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig

@@ -12,8 +12,8 @@ import anyio
 import httpx
 from anyio.abc import TaskGroup
 
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_guard import BadJson, parse_json
-from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue

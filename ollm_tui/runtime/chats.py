@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, get_args
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.limits import ChatLimits
-from ollm_tui.chat.prompt_run import ChatParts
-from ollm_tui.chat.sight import Sight
-from ollm_tui.chat.tool_mode import ToolMode, ToolModes
+from ollm_tui.chat.model_support import ToolMode, ToolModes, VisionSupport
+from ollm_tui.chat.parts import ChatLimits, ChatParts
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
 from ollm_tui.config.plugins import Plugin, load_plugins, plugin_names
@@ -34,14 +32,12 @@ from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import StoredConversation
 from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
-from ollm_tui.tools.approval import ReadOnly
 from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
 from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.define import EVERY_TOOL, FunctionTool, is_tool_name
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import ToolRunner
+from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.ports import Approver
@@ -86,7 +82,7 @@ class ChatMaker:
             learned=_known_modes(learned_modes or {}),
             remember=remember_mode,
         )
-        self._sight = Sight()
+        self._vision = VisionSupport()
         self._encodings = Encodings()
         self._counter = TokenCounter(self._encodings)
         self._windows = _windows(config)
@@ -157,7 +153,7 @@ class ChatMaker:
         Raises:
             AIError: it cannot be found.
         """
-        return await self._sight.reads_only_text(await self._router.resolve(model))
+        return await self._vision.is_text_only(await self._router.resolve(model))
 
     async def measure(self, conversation: Conversation) -> ContextFigures:
         """Count what a conversation takes of its model's window.
@@ -193,7 +189,7 @@ class ChatMaker:
                 calls_per_turn=chat.calls_per_turn,
                 prompt_s=chat.prompt_timeout_s,
             ),
-            sight=self._sight,
+            vision=self._vision,
             encodings=self._encodings,
             counter=self._counter,
             windows=self._windows,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.tool_mode import ToolMode
+from ollm_tui.chat.model_support import ToolMode
 from ollm_tui.config.backends import BUILT_IN_ALIASES
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.foreign import off_the_loop

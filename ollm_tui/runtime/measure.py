@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.model_support import count_pictures
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import ChatParts
-from ollm_tui.chat.request import RequestMaker
-from ollm_tui.chat.sight import count_pictures
+from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsWindow
@@ -60,7 +60,7 @@ async def measure(talk: Conversation, parts: ChatParts) -> ContextFigures:
     found = await router.informed(named)
     maker = _maker(talk, parts, found)
     if not talk.drops_attachments and count_pictures(talk.messages, talk.turns_left_out):
-        maker.sends_pictures = not await parts.sight.reads_only_text(found)
+        maker.sends_pictures = not await parts.vision.is_text_only(found)
     request = maker.next_request()
     messages = request.conversation if talk.messages else ()
     counter = _counter(parts)
@@ -100,7 +100,7 @@ def room_of(talk: Conversation, parts: ChatParts) -> ContextRoom | None:
         return None
     guard = ContextGuard(_counter(parts), parts.windows)
     maker = _maker(talk, parts, found)
-    maker.sends_pictures = not parts.sight.known(found)
+    maker.sends_pictures = not parts.vision.known(found)
     request = maker.as_sent(maker.next_request())
     is_empty = not (talk.messages or talk.system_prompt or maker.offer.schemas or talk.counted)
     window = guard.window_of(request, found)
@@ -111,9 +111,9 @@ def room_of(talk: Conversation, parts: ChatParts) -> ContextRoom | None:
     )
 
 
-def _maker(talk: Conversation, parts: ChatParts, found: ResolvedModel) -> RequestMaker:
+def _maker(talk: Conversation, parts: ChatParts, found: ResolvedModel) -> RequestBuilder:
     """Give what makes the requests of a chat, so that what is counted is what is sent."""
-    return RequestMaker(parts, talk, ChatOptions(), AbortSignal(), found)
+    return RequestBuilder(parts, talk, ChatOptions(), AbortSignal(), found)
 
 
 def _counter(parts: ChatParts) -> TokenCounter:

@@ -1,7 +1,7 @@
-"""What is not on the disk yet, in the order it was begun, and when to write it.
+"""Messages that are not on the disk yet, in their order, and when to write them.
 
 A growing answer is kept only in its newest form and written at most five times a second. What
-cannot be written stays here and is tried again every second until there is room.
+cannot be written stays here and is retried every second.
 """
 
 import logging
@@ -32,18 +32,18 @@ class Backlog:
         self._guard = threading.Lock()
         self._waiting: dict[str, MessageRow] = {}
         self._known: set[str] = set()
-        self._gone: set[str] = set()
-        self._taken: set[str] = set()
+        self._deleted_here: set[str] = set()
+        self._deleted_elsewhere: set[str] = set()
         self._tried_at = float("-inf")
         self.writer = ""
         self.problem: AIError | None = None
-        """Why the newest write failed; None when it went well."""
+        """Why the newest write failed, or None if it succeeded."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def put(self, row: MessageRow) -> None:
-        """Take a message, or a later form of one that is waiting."""
+        """Add a message, or a later form of one that is waiting."""
         with self._guard:
             before = self._waiting.get(row.id)
             if before is not None and before.settings is not None and row.settings is None:
@@ -56,8 +56,8 @@ class Backlog:
             self._known.add(conversation_id)
 
     def forget(self, conversation_id: str) -> None:
-        """Drop what waits for a conversation that was deleted here."""
-        self._gone.add(conversation_id)
+        """Drop the messages of a conversation that this program deleted."""
+        self._deleted_here.add(conversation_id)
         self._drop(conversation_id)
 
     def _drop(self, conversation_id: str) -> None:
@@ -67,19 +67,19 @@ class Backlog:
                     del self._waiting[row.id]
 
     def deleted(self, conversation_id: str) -> Deleted | None:
-        """Tell who has deleted a conversation, as far as a write has noticed it."""
-        if conversation_id in self._gone:
+        """Return which program deleted a conversation, as far as a write has noticed it."""
+        if conversation_id in self._deleted_here:
             return "here"
-        return "elsewhere" if conversation_id in self._taken else None
+        return "elsewhere" if conversation_id in self._deleted_elsewhere else None
 
     def due_in(self, now: float) -> float | None:
-        """Give the seconds until the next write; None when nothing waits."""
+        """Return the seconds until the next write, or None if nothing waits."""
         if not self._waiting:
             return None
         return self._tried_at + (PACE_S if self.problem is None else RETRY_S) - now
 
     def run(self, transact: Transact) -> None:
-        """Write what waits; a failure is kept in `problem`, and so is what was not written."""
+        """Write what waits; a failure is kept in `problem`, and the messages go on waiting."""
         try:
             self.save(transact)
         except AIError as error:
@@ -89,14 +89,14 @@ class Backlog:
         """Write all that waits in one transaction.
 
         Raises:
-            AIError: nothing of it was written; it goes on waiting.
+            AIError: nothing was written; the messages go on waiting.
         """
         while rows := self._take():
             try:
                 transact(partial(self._write, rows))
-            except ConversationGone as gone:
-                self._taken.add(gone.conversation_id)
-                self._drop(gone.conversation_id)
+            except ConversationGone as error:
+                self._deleted_elsewhere.add(error.conversation_id)
+                self._drop(error.conversation_id)
                 continue
             except AIError as error:
                 if self.problem is None:

@@ -1,4 +1,4 @@
-"""The branches of a chat, and what another program has added to it since it was looked at."""
+"""The branches of a chat, and what other programs have added to it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,82 +10,82 @@ from ollm_tui.decode.counted import counted
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A message in the tree of its chat, without what it says."""
+    """A message in the tree of its chat, without its content."""
 
     id: str
     parent_id: str | None
     depth: int
     updated_ms: int
     writer: str | None
-    """The program that is writing it right now."""
+    """The program that is writing it, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """One way through a chat, from the first message to one that nothing follows."""
+    """One path through a chat, from the first message to a leaf."""
 
     leaf_id: str
     length: int
     """How many messages it has."""
     apart: int
-    """How many of them are not on the path it was compared with."""
+    """How many of them are not on the path that it is compared with."""
     is_continuation: bool
-    """Whether it holds that whole path and goes on from its end."""
+    """Whether it contains that whole path and continues it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatState:
-    """What a chat is at one moment, as far as it is needed to see a change."""
+    """A snapshot of a chat, as far as changes are detected by it."""
 
     revision: int
     title: str
     is_renamed: bool
-    """Whether the person gave the title."""
+    """Whether the user gave the title."""
     nodes: tuple[Node, ...]
-    """All messages, in the order they were begun."""
+    """All messages, in the order of their creation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatNews:
-    """What another program did to an open chat."""
+    """What other programs did to an open chat."""
 
     messages: int = 0
-    """How many messages it added."""
+    """How many messages were added."""
     branch: Branch | None = None
-    """The branch with the newest of them; None when there are none."""
+    """The branch with the newest of them, or None if there are none."""
     title: str | None = None
     """The new title, if it was renamed."""
     is_deleted: bool = False
     is_saved_anew: bool = False
-    """Whether it was deleted, and this program went on with it as a new chat."""
+    """Whether it was deleted, and this program continued it as a new chat."""
 
 
 @dataclass(slots=True)
 class ChatWatch:
-    """What one program knows of a chat it has open."""
+    """What this program knows of a chat that it has open."""
 
     known: set[str] = field(default_factory=set)
-    """The messages it has written, read, or told of."""
+    """Ids of the messages that it has written, read, or reported."""
     revision: int | None = None
     title: str | None = None
     is_renamed: bool = False
-    """Whether the person gave the title."""
+    """Whether the user gave the title."""
     is_deleted: bool = False
     is_saved_anew: bool = False
     lock: anyio.Lock = field(default_factory=anyio.Lock)
-    """Held while the chat is renamed or looked at: a look at the old title is news to nobody."""
+    """Held while the chat is renamed or checked, so that its own rename is not reported."""
 
     @property
     def own_title(self) -> str | None:
-        """The title that the person gave; None while it is that of the first question."""
+        """The title that the user gave, or None while it is the first prompt."""
         return self.title if self.is_renamed else None
 
     def news(
         self, state: ChatState, path: Sequence[str], living: Collection[str]
     ) -> ChatNews | None:
-        """Give what is new, once; an answer that a living program still writes waits for its end.
+        """Return what is new, once; not while another program still writes an answer.
 
-        `path` is what this program shows.
+        `path` is the path that this program shows.
         """
         fresh = [node for node in state.nodes if node.id not in self.known]
         if any(node.writer in living for node in fresh):
@@ -104,25 +104,25 @@ class ChatWatch:
 
 
 def branches(nodes: Sequence[Node], path: Sequence[str]) -> tuple[Branch, ...]:
-    """Give all branches, the one whose end was begun last first, compared with a path."""
+    """Return all branches, compared with a path, the one with the newest leaf first."""
     by_id = {node.id: node for node in nodes}
     shown = set(path)
     end = path[-1] if path else None
     return tuple(_branch(leaf, by_id, shown, end) for leaf in reversed(leaves(nodes)))
 
 
-def others_line(found: Sequence[Branch]) -> str | None:
-    """Say that a chat has more branches than the one shown; None when it has not."""
-    others = len(found) - 1
+def others_line(listed: Sequence[Branch]) -> str | None:
+    """Return a note that a chat has more branches than the one shown, or None if it has not."""
+    others = len(listed) - 1
     if others < 1:
         return None
     return f"This chat has {counted(others, 'other branch', 'other branches')}."
 
 
 def leaves(nodes: Sequence[Node]) -> list[Node]:
-    """Give the messages that nothing follows, in the order they were begun.
+    """Return the messages that nothing follows, in the order of their creation.
 
-    Messages that follow each other in a circle have no such end; the newest stands for it.
+    Messages that form a cycle, in a damaged file, have no leaf; the newest is taken instead.
     """
     parents = {node.parent_id for node in nodes}
     by_id = {node.id: node for node in nodes}
@@ -141,7 +141,7 @@ def leaves(nodes: Sequence[Node]) -> list[Node]:
 
 
 def newest_leaf(nodes: Sequence[Node], fresh: Sequence[Node]) -> str:
-    """Give the end of a branch that holds the newest of some messages."""
+    """Return the leaf of a branch with the newest of some messages."""
     by_id = {node.id: node for node in nodes}
     newest = fresh[-1].id
     for leaf in reversed(leaves(nodes)):
@@ -165,7 +165,7 @@ def _branch(
 
 
 def _upwards(node: Node, by_id: Mapping[str, Node]) -> Iterator[Node]:
-    """Go from a message to the first of its branch, as `statements.PATH` does."""
+    """Yield the messages from one to the first of its branch, as `statements.PATH` does."""
     while True:
         yield node
         parent = by_id.get(node.parent_id or "")

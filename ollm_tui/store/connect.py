@@ -1,14 +1,14 @@
-"""Open the database whatever its state: new, ours, older, newer, damaged, or out of reach.
+"""Open the database, whatever its state: new, ours, older, newer, damaged, or inaccessible.
 
     no file           -> made, private to its owner
     ours              -> used; an older one is copied and brought up to date
     newer than this   -> read, never written
     damaged           -> what can be read goes into a fresh one, the old one is kept aside
     foreign           -> kept aside in the same way
-    out of reach      -> memory: the program works and says that nothing is saved
+    inaccessible      -> memory: the program works, with a notice that nothing is saved
 
-All of it happens under one lock, so that programs that start together do not get into each
-other's way. Blocking: runs in the database's thread.
+All of it happens under one lock, so that programs that start together do not interfere.
+Blocking: runs in the database's thread.
 """
 
 import logging
@@ -48,32 +48,32 @@ BUSY_S: Final = 10.0
 """How long a statement waits for other programs before it fails."""
 OPENING_S: Final = 10.0
 CHECKED_BYTES: Final = 32 * 1024 * 1024
-"""Up to this size every page is looked at when opening; larger files show damage when it is met."""
+"""Files up to this size are checked completely on opening; in larger ones damage shows later."""
 LAST_VERSION: Final = 9999
-"""A number beyond it is no version of the schema but damage."""
+"""A higher number is not a version of the schema but damage."""
 SAFE_WAL: Final = (3, 51, 3)
 """Before it, several writers could damage a database in write-ahead mode."""
 _TABLES: Final = frozenset({"conversations", "messages"})
 
 
 class Damaged(Exception):
-    """The file is no database of ours."""
+    """The file is damaged, or not a database of ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """An open connection, and what a person should know about it."""
+    """An open connection, and a notice about it for the user."""
 
     connection: sqlite3.Connection
     version: int
     writable: bool = True
     file: tuple[int, int] | None = None
-    """Which file it is, so that one in its place is noticed; None in memory."""
+    """Identity of the file, by which a replacement is noticed; None in memory."""
     notice: str | None = None
 
 
 def open_connection(path: Path, steps: Sequence[Migration], instances: Instances) -> Opened:
-    """Open the database; what cannot be opened is replaced by one in memory."""
+    """Open the database, or one in memory if it cannot be opened."""
     try:
         require_files(path)
     except NotRegularError as error:
@@ -112,7 +112,7 @@ def _open_or_replace(path: Path, steps: Sequence[Migration], instances: Instance
 
 
 def _fill(path: Path, steps: Sequence[Migration], damaged: Path, what: str) -> Opened:
-    """Put what can be read of a damaged database into a new one, which takes its place."""
+    """Salvage a damaged database into a new one, which replaces it."""
     fresh = path.with_name(f"{path.name}.part")
     fresh.unlink(missing_ok=True)
     try:
@@ -142,7 +142,7 @@ def _fill(path: Path, steps: Sequence[Migration], damaged: Path, what: str) -> O
 
 
 def _read_into_memory(path: Path, steps: Sequence[Migration], notice: str) -> Opened:
-    """Show what can be read of a damaged database that cannot be replaced now."""
+    """Salvage a damaged database that cannot be replaced now into one in memory."""
     opened = _in_memory(steps, notice, path)
     with suppress(OSError, sqlite3.Error):
         saved = salvage(path, opened.connection)
@@ -174,7 +174,7 @@ def _open_file(path: Path, steps: Sequence[Migration], instances: Instances | No
 
 
 def _refuse_broken_log(path: Path, instances: Instances) -> None:
-    """Look at what a program that died left, which SQLite would cut off at the first fault."""
+    """Refuse a log with commits behind a broken frame, where SQLite would cut it off."""
     if not instances.others() and hides_commits(log_of(path)):
         raise Damaged("the log of the file is damaged")
 
@@ -198,7 +198,7 @@ def _configure(connection: sqlite3.Connection) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path, *, is_suspect: bool) -> int:
-    """Examine a file whose owner may write it; a plain error can only be the file's fault here."""
+    """Return the schema's version of a writable file; SQLITE_ERROR means damage here."""
     try:
         return _examine(connection, path, is_suspect=is_suspect)
     except sqlite3.OperationalError as error:
@@ -208,10 +208,10 @@ def _version(connection: sqlite3.Connection, path: Path, *, is_suspect: bool) ->
 
 
 def _examine(connection: sqlite3.Connection, path: Path, *, is_suspect: bool = False) -> int:
-    """Give the schema's version.
+    """Return the schema's version.
 
     Raises:
-        Damaged: it is broken, or not ours.
+        Damaged: the file is damaged, or not ours.
     """
     owner, version = application_id(connection), schema_version(connection)
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -239,7 +239,7 @@ def _newer(connection: sqlite3.Connection, version: int, known: int, path: Path)
 
 
 def _read_only_or_memory(path: Path, steps: Sequence[Migration], error: OSError) -> Opened:
-    """Read chats from a folder that cannot be written."""
+    """Open chats in a folder that cannot be written for reading."""
     reason = f"{path.parent} cannot be written: {error.strerror or error}"
     try:
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
@@ -267,7 +267,7 @@ def _read_only_or_memory(path: Path, steps: Sequence[Migration], error: OSError)
 
 
 def _updated_copy(old: sqlite3.Connection, steps: Sequence[Migration]) -> sqlite3.Connection:
-    """Bring an older database up to date in memory, where its file cannot be."""
+    """Migrate an older database in memory, since its file cannot be written."""
     connection = _connect(":memory:")
     with closing(old):
         old.backup(connection)

@@ -1,8 +1,8 @@
-"""`ConversationStore`: the saved chats; begun, listed, read, renamed and deleted.
+"""`ConversationStore`: saved chats, to begin, list, load, rename and delete.
 
 Several programs may use the same file. Each message is written by one of them at a time, a list
-or a chat is read in one state, and an answer that a program left unfinished is `interrupted` for
-the next one that opens the file.
+or a chat is read in one transaction, and an answer that a program left unfinished is
+`interrupted` for the next one that opens the file.
 """
 
 import builtins
@@ -21,7 +21,6 @@ from ollm_tui.store import statements
 from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.branches import Branch, ChatNews, ChatWatch, branches
 from ollm_tui.store.database import Database
-from ollm_tui.store.ids import new_id
 from ollm_tui.store.instances import Instances
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.migrate import Migration
@@ -32,6 +31,7 @@ from ollm_tui.store.rows import (
     MessageRow,
     StoredConversation,
     column,
+    new_id,
 )
 
 logger = logging.getLogger(__name__)
@@ -42,12 +42,12 @@ _ALL = 1_000_000
 
 
 def now_ms() -> int:
-    """Give the time in milliseconds since 1970, UTC."""
+    """Return the time in milliseconds since 1970, UTC."""
     return time.time_ns() // 1_000_000
 
 
 class ConversationStore:
-    """The chats of one file; use `open_store` to have one."""
+    """The chats of one file; made by `open_store`."""
 
     def __init__(
         self, database: Database, backlog: Backlog, clock_ms: Callable[[], int] = now_ms
@@ -58,36 +58,36 @@ class ConversationStore:
 
     @property
     def notice(self) -> str | None:
-        """What a person should know about the file (damaged, newer, read-only), in a sentence."""
+        """A sentence for the user about the file (damaged, newer, read-only), or None."""
         return self._database.notice
 
     @property
     def saves(self) -> bool:
-        """Whether chats will be there the next time."""
+        """Whether chats are saved to disk."""
         return self._database.saves
 
     @property
     def problem(self) -> AIError | None:
-        """Why the newest write failed; None when it went well."""
+        """Why the newest write failed, or None if it succeeded."""
         return self._backlog.problem
 
     @property
     def unsaved(self) -> int:
-        """How many messages are in memory only: ask before quitting while `problem` is set."""
+        """Number of messages in memory only; confirm before quitting while `problem` is set."""
         return len(self._backlog)
 
     def journal(
         self, settings: HasSettings, stored: StoredConversation | None = None
     ) -> ConversationJournal:
-        """Give what writes a conversation: a new one, or one that was loaded.
+        """Return the journal of a conversation: a new one, or one that was loaded.
 
-        `settings` is looked at whenever a message begins.
+        `settings` is read whenever a message begins.
         """
         conversation_id = stored.id if stored is not None else new_id(self._clock_ms())
         return ConversationJournal(self, settings, conversation_id, self._clock_ms, stored)
 
     async def list(self, limit: int = 50, offset: int = 0) -> tuple[ConversationSummary, ...]:
-        """Give the chats, the one written last first.
+        """Return the chats, the most recently written first.
 
         Raises:
             AIError: they cannot be read.
@@ -98,7 +98,7 @@ class ConversationStore:
         )
 
     async def latest(self) -> ConversationSummary | None:
-        """Give the chat that was written last; None when there is none.
+        """Return the most recently written chat, or None if there is none.
 
         Raises:
             AIError: it cannot be read.
@@ -106,27 +106,27 @@ class ConversationStore:
         return next(iter(await self.list(limit=1)), None)
 
     async def load(self, conversation_id: str, leaf_id: str | None = None) -> StoredConversation:
-        """Give a chat with the branch that was continued last, or with the one of that end.
+        """Return a chat with the branch that was continued last, or the one that ends in `leaf_id`.
 
         Raises:
-            AIError: BAD_REQUEST when there is none of that id; else it cannot be read.
+            AIError: BAD_REQUEST if the chat does not exist; else it cannot be read.
         """
         await self._save_first()
-        found = await self._database.read(
+        stored = await self._database.read(
             partial(statements.load_conversation, conversation_id=conversation_id, leaf_id=leaf_id)
         )
-        if found is None:
+        if stored is None:
             raise _no_such_chat()
         self._backlog.know(conversation_id)
-        return found
+        return stored
 
     async def delete(self, conversation_id: str, revision: int | None = None) -> None:
-        """Remove a chat for good; a journal of this program that still writes it is told.
+        """Delete a chat permanently; a journal of this program that still writes it then fails.
 
-        With the `revision` that a person saw in the list, nothing goes that was added since.
+        With a `revision`, as listed, a chat that was changed since is not deleted.
 
         Raises:
-            AIError: it is still there; CONFLICT when another program has changed it since.
+            AIError: it was not deleted; CONFLICT if another program has changed it since.
         """
 
         def work() -> None:
@@ -152,10 +152,10 @@ class ConversationStore:
     async def rename(
         self, conversation_id: str, title: str, *, watch: ChatWatch | None = None
     ) -> None:
-        """Give a chat a title of the person's own; for an open chat's `watch` it is no news.
+        """Set a chat's title; the `watch` of an open chat does not report it as news.
 
         Raises:
-            AIError: it keeps the old one; BAD_REQUEST when there is no such chat.
+            AIError: it was not renamed; BAD_REQUEST if the chat does not exist.
         """
         await self._save_first()
         watch = watch or ChatWatch()
@@ -168,7 +168,7 @@ class ConversationStore:
             watch.title, watch.is_renamed = column(title.strip()), True
 
     async def branches(self, journal: ConversationJournal) -> tuple[Branch, ...]:
-        """Give the branches of an open chat, the one that was continued last first.
+        """Return the branches of an open chat, the one that was continued last first.
 
         Raises:
             AIError: they cannot be read.
@@ -179,9 +179,9 @@ class ConversationStore:
         return branches(state.nodes, journal.path) if state is not None else ()
 
     async def news(self, journal: ConversationJournal) -> ChatNews | None:
-        """Tell what other programs did to an open chat since this was asked last.
+        """Return what other programs did to an open chat since the last call, or None.
 
-        Costs one look at an index while nothing was done.
+        Costs one lookup in an index while there is nothing new.
 
         Raises:
             AIError: it cannot be read.
@@ -214,20 +214,20 @@ class ConversationStore:
         return watch.news(state, path, living)
 
     def put(self, row: MessageRow) -> None:
-        """Take a row that is written soon."""
+        """Add a row that is written soon."""
         self._backlog.put(row)
         self._database.wake()
 
     async def save(self) -> None:
-        """Write all that waits; it is on the disk when this returns.
+        """Write all waiting rows; they are on the disk when this returns.
 
         Raises:
-            AIError: it is still in memory only.
+            AIError: they are still in memory only.
         """
         await self._database.run(partial(self._backlog.save, self._database.write_now))
 
     def deleted(self, conversation_id: str) -> Deleted | None:
-        """Tell who has deleted a chat, as far as a write has noticed it."""
+        """Return which program deleted a chat, as far as a write has noticed it."""
         return self._backlog.deleted(conversation_id)
 
     async def _save_first(self) -> None:
@@ -249,9 +249,9 @@ async def open_store(
     steps: Sequence[Migration] | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> AsyncIterator[ConversationStore]:
-    """Give the chats of a file; leaving the block has written what could be written.
+    """Open the chats of a file; leaving the block writes what can be written.
 
-    A file that is damaged, newer or out of reach is no error: see `notice` and `saves`.
+    A file that is damaged, newer or inaccessible is not an error: see `notice` and `saves`.
     """
     backlog = Backlog()
     database = await Database.open(path, steps, backlog)
@@ -265,7 +265,7 @@ async def open_store(
 
 
 async def _mark_interrupted(database: Database) -> None:
-    """Mark the answers of programs that are not there any more; costs a write only then."""
+    """Mark the unfinished answers of programs that no longer run; writes only if there are any."""
     try:
         left = await database.read(statements.writers)
         dead = left - await database.run(database.instances.others) if left else left
@@ -276,7 +276,7 @@ async def _mark_interrupted(database: Database) -> None:
 
 
 async def look_through(path: Path) -> tuple[bool, str]:
-    """Look at every page of a file of chats and mend it like the app; gives what to say of it.
+    """Check every page of a file of chats, repair it as the app does, and return a sentence on it.
 
     The first value tells whether chats are saved and none is known to be lost.
     """
@@ -285,7 +285,7 @@ async def look_through(path: Path) -> tuple[bool, str]:
     except (FileNotFoundError, NotADirectoryError):
         return True, "no saved chats yet"
     except OSError:
-        pass  # opening it says why it cannot be read
+        pass  # opening it reports why it cannot be read
     Instances(path, "").note_damage()
     async with open_store(path) as store:
         if store.notice is not None:

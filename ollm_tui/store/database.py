@@ -1,8 +1,8 @@
-"""A database and the one thread that touches it.
+"""A database and the one thread that uses it.
 
-Jobs run in the order they were given, each in a transaction of its own. A caller that is cancelled
-stops waiting; its job still runs whole, so no transaction is ever torn. Between jobs the thread
-does the background work that is due, which needs neither the event loop nor a task.
+Jobs run in the order they were submitted, each in a transaction of its own. A cancelled caller
+stops waiting; its job still runs to its end, so no transaction is ever torn. Between jobs the
+thread does the background work that is due, without the event loop or a task.
 """
 
 import logging
@@ -30,23 +30,23 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 WAITING: Final = 16
-"""How many callers may wait at the same time."""
+"""How many callers may wait at once."""
 
 
 class Background(Protocol):
-    """Work that the thread does by itself."""
+    """Work that the thread does between jobs; the database does not know what it is."""
 
     def due_in(self, now: float) -> float | None:
-        """Give the seconds until there is something to do; None when there is nothing."""
+        """Return the seconds until the next work, or None if there is none."""
         ...
 
     def run(self, transact: Callable[[Work[None]], None]) -> None:
-        """Do it; failures are the work's own business."""
+        """Do the work; it handles its own failures."""
         ...
 
 
 class Database:
-    """One SQLite file; use `Database.open` to have one, and `close` it."""
+    """One SQLite file; made by `Database.open`, and closed by `close`."""
 
     def __init__(
         self, path: Path, steps: Sequence[Migration] | None, background: Background
@@ -65,7 +65,7 @@ class Database:
     async def open(
         cls, path: Path, steps: Sequence[Migration] | None, background: Background
     ) -> "Database":
-        """Open or make the file; what goes wrong is in `notice`, never raised."""
+        """Open or create the file; a problem is in `notice` and never raised."""
         database = cls(path, steps, background)
         database._thread.start()
         try:
@@ -77,22 +77,22 @@ class Database:
 
     @property
     def notice(self) -> str | None:
-        """What a person should know about the file; None when all is well."""
+        """A sentence for the user about the file, or None if all is well."""
         return self._opened.notice if self._opened is not None else None
 
     @property
     def saves(self) -> bool:
-        """Whether what is written will be there the next time."""
+        """Whether what is written is saved to disk."""
         opened = self._opened
         return opened is not None and opened.writable and opened.file is not None
 
     @property
     def writable(self) -> bool:
-        """Whether anything can be written, be it in memory."""
+        """Whether anything can be written, even if only to memory."""
         return self._opened is not None and self._opened.writable
 
     async def read(self, work: Work[T]) -> T:
-        """Run `work` on one state of the database.
+        """Run `work` in a read transaction.
 
         Raises:
             AIError: it cannot be read.
@@ -103,16 +103,16 @@ class Database:
         """Run `work` in a transaction that is on the disk when this returns.
 
         Raises:
-            AIError: nothing of it was saved.
+            AIError: nothing was saved.
         """
         return await self.run(lambda: self.write_now(work))
 
     def wake(self) -> None:
-        """Have the thread look for background work."""
+        """Have the thread check for background work."""
         self._jobs.put(_nothing)
 
     async def close(self) -> None:
-        """Finish what was asked for, then close the file; a second call does nothing."""
+        """Finish the submitted jobs, then close the file; a second call is a no-op."""
         if not self._closed:
             done = self._leave()
             await anyio.to_thread.run_sync(done.result, limiter=self._limiter)
@@ -160,7 +160,7 @@ class Database:
         return self._opened
 
     async def run(self, job: Callable[[], T]) -> T:
-        """Run a job on the database's thread, after those that were given before."""
+        """Run a job on the database's thread, after those submitted before."""
         if self._closed:
             raise AIError(ErrorCode.INTERNAL_ERROR, "The file of saved chats is closed.")
         future: Future[T] = Future()
@@ -205,14 +205,14 @@ class Database:
             return
         try:
             self._background.run(self.write_now)
-        except Exception:  # the thread must live: without it every caller would wait forever
+        except Exception:  # the thread must survive, or every caller would wait forever
             logger.exception("Saving in the background failed unexpectedly")
 
 
 def _settle(future: "Future[T]", job: Callable[[], T]) -> None:
     try:
         future.set_result(job())
-    except BaseException as error:  # noqa: BLE001 -- it is raised where the job was asked for
+    except BaseException as error:  # noqa: BLE001 -- it is raised where the job was submitted
         future.set_exception(error)
 
 

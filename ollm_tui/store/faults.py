@@ -1,4 +1,4 @@
-"""What SQLite and the file system complain of, as sentences."""
+"""Errors of SQLite as sentences."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -46,35 +46,32 @@ _SENTENCES: Final[Mapping[int, tuple[str, ErrorCode, str, str]]] = MappingProxyT
             "another program holds the file",
             f"Close what has it open. {_KEPT}",
         ),
-        sqlite3.SQLITE_CORRUPT: (
-            "damaged",
-            ErrorCode.INTERNAL_ERROR,
-            "the file is damaged",
-            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
-        ),
-        sqlite3.SQLITE_NOTADB: (
-            "damaged",
-            ErrorCode.INTERNAL_ERROR,
-            "the file is damaged",
-            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
-        ),
     }
+    | dict.fromkeys(
+        DAMAGED,
+        (
+            "damaged",
+            ErrorCode.INTERNAL_ERROR,
+            "the file is damaged",
+            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
+        ),
+    )
 )
 
 
 def kind_of(error: sqlite3.Error) -> int:
-    """Give the primary result code; 0 when SQLite did not say one."""
+    """Return the primary result code, or 0 if SQLite gave none."""
     code = getattr(error, "sqlite_errorcode", 0)
     return code & _PRIMARY if isinstance(code, int) else 0
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Tell whether the file itself is broken, and not its surroundings."""
+    """Return whether the file itself is damaged."""
     return kind_of(error) in DAMAGED
 
 
 def translated(error: sqlite3.Error, path: Path, verb: str) -> AIError:
-    """Give SQLite's complaint as a sentence: "Not saved: disk full."."""
+    """Return an error of SQLite as a sentence: "Not saved: disk full."."""
     reason, code, what, hint = _SENTENCES.get(
         kind_of(error),
         ("unexpected", ErrorCode.INTERNAL_ERROR, f"{error}", "The log has the details."),
@@ -90,7 +87,7 @@ def translated(error: sqlite3.Error, path: Path, verb: str) -> AIError:
 
 @contextmanager
 def mapped_faults(path: Path, verb: str, note_damage: Callable[[], None]) -> Iterator[None]:
-    """Raise whatever SQLite raises in the block as `AIError`; damage is noted."""
+    """Raise errors of SQLite in the block as `AIError`; damage is noted."""
     try:
         yield
     except sqlite3.Error as error:

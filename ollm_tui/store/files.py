@@ -1,4 +1,4 @@
-"""The database's files: private to their owner, and never deleted when they are broken."""
+"""The database's files: private to their owner, and kept if they are damaged."""
 
 import os
 import time
@@ -13,20 +13,20 @@ _COMPANIONS: Final = ("-journal", "-wal", "-shm")
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that only its owner may enter; one that is there stays as it is."""
+    """Create a folder that only its owner may enter; an existing one stays as it is."""
     if not folder.is_dir():
         folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
         folder.chmod(_PRIVATE_FOLDER)  # the umask may have taken more than it should
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file for SQLite; its journals take their mode from it."""
+    """Create an empty file for SQLite, whose journals inherit its mode."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE))
     path.chmod(_PRIVATE_FILE)
 
 
 def require_files(path: Path) -> None:
-    """Refuse a database that is no regular file, or whose journals are none: SQLite would wait.
+    """Require that a database and its journals are regular files: SQLite would wait for others.
 
     Raises:
         NotRegularError: one of them is a folder, pipe, socket or device.
@@ -34,23 +34,23 @@ def require_files(path: Path) -> None:
     for file in (path, *_companions(path)):
         try:
             status = file.stat()
-        except OSError:  # not there, or out of reach, which is told of the folder
+        except OSError:  # missing, or inaccessible, which is reported of the folder
             continue
         require_regular(status)
 
 
 def tighten(path: Path) -> None:
-    """Take everybody else's rights off the files; a file of somebody else's stays as it is."""
+    """Remove the rights of others from the files; files of another owner stay as they are."""
     for file in (path, *_companions(path)):
         try:
             if file.stat().st_mode & 0o077:
                 file.chmod(_PRIVATE_FILE)
-        except OSError:  # not there, or not ours
+        except OSError:  # missing, or not ours
             continue
 
 
 def move_aside(path: Path) -> Path | None:
-    """Rename a database and its journals so that nothing of it is lost; None without a file."""
+    """Rename a database and its journals to keep them; return None if there is no file."""
     present = [file for file in (path, *_companions(path)) if file.exists()]
     if not present:
         return None
@@ -61,12 +61,12 @@ def move_aside(path: Path) -> Path | None:
 
 
 def put_in_place(path: Path, fresh: Path) -> Path:
-    """Let a fresh database take the place of a damaged one; gives where that one is kept.
+    """Replace a damaged database by a fresh one; return where the damaged one is kept.
 
-    At every moment there is one or the other under the name.
+    At every moment one or the other has the name.
     """
     target = _aside(path)
-    for file in _companions(path):  # they must not be taken for those of the fresh one
+    for file in _companions(path):  # they must not be mistaken for those of the fresh one
         if file.exists():
             file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
     try:
@@ -79,7 +79,7 @@ def put_in_place(path: Path, fresh: Path) -> Path:
 
 
 def _aside(path: Path) -> Path:
-    """Give a name that is free for a damaged database and its journals."""
+    """Return a free name for a damaged database and its journals."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     target, number = path.with_name(f"{path.stem}-damaged-{stamp}{path.suffix}"), 1
     while any(file.exists() for file in (target, *_companions(target))):
@@ -89,21 +89,21 @@ def _aside(path: Path) -> Path:
 
 
 def has_content(path: Path) -> bool:
-    """Whether a database or one of its journals holds anything."""
+    """Whether a database or one of its journals is not empty."""
     return any(file.exists() and file.stat().st_size for file in (path, *_companions(path)))
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Tell one file from another that has taken its name; None when there is none."""
+    """Return device and inode of a file, or None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names in a folder survive a power cut."""
+    """Sync a folder, so that new names in it survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
 """Which programs have a database open: each holds a lock that ends with its process.
 
-A lock of the kernel needs no heartbeat, cannot be left behind by a crash, and is not fooled by a
-process id that was given out again. The lock files lie in a folder beside the database.
+A kernel lock needs no heartbeat, cannot be left behind by a crash, and is not fooled by a reused
+process id. The lock files lie in a folder beside the database.
 """
 
 import os
@@ -22,7 +22,7 @@ _POLL_S: Final = 0.01
 
 
 class Instances:
-    """The programs at one database, this one among them."""
+    """The programs that have one database open, this one included."""
 
     def __init__(self, database: Path, own: str) -> None:
         self.own = own
@@ -30,21 +30,21 @@ class Instances:
         self._held: int | None = None
 
     def join(self) -> None:
-        """Show that this program lives, until `leave` or the end of the process.
+        """Hold this program's lock until `leave` or the end of the process.
 
         Raises:
-            OSError: the lock file cannot be made.
+            OSError: the lock file cannot be created.
         """
         make_folder(self._folder)
         while self._held is None:
             descriptor = open_lock(self._file(self.own))
             if try_lock(descriptor) and is_named(descriptor, self._file(self.own)):
                 self._held = descriptor
-            else:  # somebody has just swept the file away as left behind
+            else:  # another program has just removed the file as stale
                 os.close(descriptor)
 
     def leave(self) -> None:
-        """Take the sign of life away; a second call does nothing."""
+        """Release the lock; a second call is a no-op."""
         if self._held is not None:
             with suppress(OSError):
                 self._file(self.own).unlink()
@@ -52,22 +52,22 @@ class Instances:
             self._held = None
 
     def others(self) -> frozenset[str]:
-        """Give the other programs that live, and sweep away what dead ones left."""
+        """Return the other running programs, and remove the lock files of dead ones."""
         names = [file.stem for file in self._folder.glob(f"*{_ENDING}")]
         return frozenset(name for name in names if name != self.own and self._lives(name))
 
     def note_damage(self) -> None:
-        """Have the database looked through when it is opened next, however large it is."""
+        """Have the database checked when it is opened next, whatever its size."""
         with suppress(OSError):
             make_folder(self._folder)
             (self._folder / _DAMAGE).touch()
 
     def has_damage(self) -> bool:
-        """Tell whether damage was met since the database was looked through."""
+        """Return whether damage was met since the database was last checked."""
         return (self._folder / _DAMAGE).exists()
 
     def forget_damage(self) -> None:
-        """Take note that the database was looked through."""
+        """Note that the database was checked."""
         with suppress(OSError):
             (self._folder / _DAMAGE).unlink(missing_ok=True)
 
@@ -86,11 +86,11 @@ class Instances:
 
     @contextmanager
     def opening(self, patience_s: float) -> Iterator[None]:
-        """Be the only program that checks, moves or migrates the database.
+        """Hold the lock under which one program checks, moves or migrates the database.
 
         Raises:
-            TimeoutError: another program has been at it for too long.
-            OSError: the lock file cannot be made.
+            TimeoutError: another program holds it for too long.
+            OSError: the lock file cannot be created.
         """
         make_folder(self._folder)
         descriptor = open_lock(self._folder / _OPENING)

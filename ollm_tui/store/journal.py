@@ -1,4 +1,4 @@
-"""One conversation being written: the port that the chat layer sees."""
+"""`ConversationJournal`: writes one conversation as it grows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,6 @@ from typing import Protocol
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.store.branches import ChatWatch
-from ollm_tui.store.ids import new_id
 from ollm_tui.store.rows import (
     ConversationSettings,
     Deleted,
@@ -16,14 +15,15 @@ from ollm_tui.store.rows import (
     MessageState,
     StoredConversation,
     ended_state,
+    new_id,
 )
 
 
 class JournalWriter(Protocol):
-    """What a journal writes to."""
+    """What a journal writes to; the store implements it, and journals need not know the store."""
 
     def put(self, row: MessageRow) -> None:
-        """Take a row that is written soon."""
+        """Add a row that is written soon."""
         ...
 
     async def save(self) -> None:
@@ -31,26 +31,26 @@ class JournalWriter(Protocol):
         ...
 
     def deleted(self, conversation_id: str) -> Deleted | None:
-        """Tell who has deleted a conversation, as far as a write has noticed it."""
+        """Return which program deleted a conversation, as far as a write has noticed it."""
         ...
 
 
 class ConversationJournal:
-    """A `ChatJournal`; the conversation comes into being with its first message.
+    """A `ChatJournal`; the conversation is created with its first message.
 
     States of a message: an answer is `streaming` from `begin` to `finish`, any other message is
-    whole from the start. A message whose `begin` failed is kept and written later; when it was an
-    answer, the next `begin` is taken as the same answer in a later form, until it is finished
+    complete from the start. A message whose `begin` failed is kept and written later; if it was an
+    answer, the next `begin` is taken for the same answer in a later form, until it is finished
     (without an id, since it never got one).
 
-    Another program may write the same conversation: each message follows the one that this journal
-    wrote or read before it, so both have a branch. When another program deletes the conversation,
-    what is written next is saved as a new one, with all that came before it.
+    If another program writes the same conversation, each has a branch: a message follows the one
+    that this journal wrote or read before it. If another program deletes the conversation, the
+    next write saves it as a new one, with all messages before.
     """
 
     def __init__(
         self,
-        keeper: JournalWriter,
+        writer: JournalWriter,
         settings: HasSettings,
         conversation_id: str,
         clock_ms: Callable[[], int],
@@ -58,8 +58,8 @@ class ConversationJournal:
     ) -> None:
         self.conversation_id = conversation_id
         self.watch = ChatWatch()
-        """What is known here of the conversation, to tell what others add."""
-        self._keeper = keeper
+        """What this program knows of the conversation, to detect what others add."""
+        self._writer = writer
         self._settings = settings
         self._path: list[MessageRow] = []
         self._clock_ms = clock_ms
@@ -69,9 +69,9 @@ class ConversationJournal:
         self._unacknowledged: str | None = None
         self._saved_settings: ConversationSettings | None = None
         if stored is not None:
-            self._take_up(stored)
+            self._load(stored)
 
-    def _take_up(self, stored: StoredConversation) -> None:
+    def _load(self, stored: StoredConversation) -> None:
         now_ms = self._clock_ms()
         depths = {node.id: node.depth for node in stored.state.nodes}
         for message in stored.messages:
@@ -88,41 +88,41 @@ class ConversationJournal:
         return tuple(row.id for row in self._path)
 
     def rewind(self, kept: int) -> None:
-        """Go on after the first `kept` messages of the path; the others stay as another branch."""
+        """Continue after the first `kept` messages of the path; the others stay as a branch."""
         del self._path[kept:]
         self._unacknowledged = None
         self._saved_settings = None
 
     async def begin(self, message: Message) -> str:
-        """Store a message and give its id; it is safe when this returns.
+        """Store a message and return its id; it is on the disk when this returns.
 
         Raises:
-            AIError: it is not on the disk yet; it waits in memory and is saved when that works.
+            AIError: it is not on the disk yet; it waits in memory and is saved when possible.
         """
-        row = self._new_row(message)
+        row = self._row_of(message)
         growing = {key: old for key, old in self._rows.items() if old.state == "streaming"}
         self._rows = growing | {row.id: row}
-        self._keeper.put(row)
+        self._writer.put(row)
         self._unacknowledged = row.id if message.role == "assistant" else None
         await self._save()
         self._unacknowledged = None
         return self._new_ids.get(row.id, row.id)
 
     async def update(self, message_id: str, message: Message) -> None:
-        """Take a message that has grown; it is on the disk a fifth of a second later."""
+        """Replace a message that has grown; it is on the disk a fifth of a second later."""
         self._put_later_form(message_id, message, is_final=False)
 
     async def finish(self, message_id: str, message: Message) -> None:
-        """Store a message in its last form; it is safe when this returns.
+        """Store a message in its final form; it is on the disk when this returns.
 
         Raises:
-            AIError: it is not on the disk yet; it waits in memory and is saved when that works.
+            AIError: it is not on the disk yet; it waits in memory and is saved when possible.
         """
         self._put_later_form(message_id or self._unacknowledged or "", message, is_final=True)
         self._unacknowledged = None
         await self._save()
 
-    def _new_row(self, message: Message) -> MessageRow:
+    def _row_of(self, message: Message) -> MessageRow:
         now_ms = self._clock_ms()
         if self._unacknowledged is not None and message.role == "assistant":
             again = replace(
@@ -169,15 +169,15 @@ class ConversationJournal:
         state = ended_state(message) if is_final else "streaming"
         self._rows[message_id] = later = row.grown(message, state, self._clock_ms())
         self._replace_on_path(later)
-        self._keeper.put(later)
+        self._writer.put(later)
 
     async def _save(self) -> None:
-        if self._keeper.deleted(self.conversation_id) != "here":
-            await self._keeper.save()
-        if self._keeper.deleted(self.conversation_id) == "elsewhere":
-            self._save_anew()
-            await self._keeper.save()
-        if self._keeper.deleted(self.conversation_id) == "here":
+        if self._writer.deleted(self.conversation_id) != "here":
+            await self._writer.save()
+        if self._writer.deleted(self.conversation_id) == "elsewhere":
+            self._save_as_new()
+            await self._writer.save()
+        if self._writer.deleted(self.conversation_id) == "here":
             raise AIError(
                 ErrorCode.CONFLICT,
                 "Not saved: this chat was deleted.",
@@ -185,8 +185,8 @@ class ConversationJournal:
                 details={"reason": "deleted"},
             )
 
-    def _save_anew(self) -> None:
-        """Put the path and what is being written into a new conversation, under new ids."""
+    def _save_as_new(self) -> None:
+        """Save the path, with what is being written, as a new conversation under new ids."""
         now_ms = self._clock_ms()
         self.conversation_id = new_id(now_ms)
         old_path, self._path, self._saved_settings = self._path, [], None
@@ -200,7 +200,7 @@ class ConversationJournal:
             new_rows[old.id] = row = replace(row, state=old.state, own_title=own_title)
             self._path.append(row)
             self.watch.known.add(row.id)
-            self._keeper.put(row)
+            self._writer.put(row)
         # What was begun under an old id may be finished under it.
         self._new_ids |= {key: self._new_ids.get(key, key) for key in new_rows}
         self._new_ids = {

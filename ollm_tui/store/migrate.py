@@ -1,4 +1,4 @@
-"""Bring a database to the newest schema, all of it or not at all."""
+"""Migrate a database to the newest schema, completely or not at all."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ APPLICATION_ID: Final = 0x6F6C6C6D  # "ollm"
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One numbered step; what was released is never edited."""
+    """One numbered step; released ones are never edited."""
 
     number: int
     sql: str
@@ -33,12 +33,12 @@ def shipped_migrations() -> tuple[Migration, ...]:
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """Give the number of the newest step the database has been through."""
+    """Return the number of the newest step that was applied."""
     return _number(connection, "user_version")
 
 
 def application_id(connection: sqlite3.Connection) -> int:
-    """Give the number that says whose database this is; 0 when nobody said."""
+    """Return the application id of the database, 0 if it has none."""
     return _number(connection, "application_id")
 
 
@@ -48,18 +48,18 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Migration], path: Path | None) -> None:
-    """Run the steps that are missing, in one transaction under an exclusive lock.
+    """Apply the missing steps in one transaction under an exclusive lock.
 
-    A database that holds something is copied first, to `NAME-before-N.db` beside it.
+    A database that is not empty is copied first, to `NAME-before-N.db` beside it.
 
     Raises:
-        sqlite3.Error: a step failed, and the database is as it was.
+        sqlite3.Error: a step failed; the database is unchanged.
     """
-    found = schema_version(connection)
-    missing = [step for step in steps if step.number > found]
+    version = schema_version(connection)
+    missing = [step for step in steps if step.number > version]
     if not missing:
         return
-    if path is not None and found > 0:
+    if path is not None and version > 0:
         back_up(connection, path.with_name(f"{path.stem}-before-{missing[-1].number}{path.suffix}"))
     connection.execute("BEGIN EXCLUSIVE")
     try:
@@ -77,7 +77,7 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Migration], path: Pa
 
 
 def statements(script: str) -> Iterator[str]:
-    """Part a script; `executescript` would commit what is open before it starts."""
+    """Yield the statements of a script; `executescript` would commit the open transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -87,7 +87,7 @@ def statements(script: str) -> Iterator[str]:
 
 
 def back_up(connection: sqlite3.Connection, target: Path) -> None:
-    """Copy a database to a file that is complete and on the disk when it has its name."""
+    """Copy a database to a file that gets its name once it is complete and on the disk."""
     fresh = target.with_name(f"{target.name}.part")
     fresh.unlink(missing_ok=True)
     make_file(fresh)

@@ -1,11 +1,11 @@
-"""A conversation's options as JSON and back; what cannot be read is left at the default."""
+"""A conversation's options as JSON and back; what cannot be read gets its default."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Literal
+from typing import Literal, TypeVar
 
-from ollm_tui.decode.json_pieces import repaired
+from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.request import GenerationOptions
@@ -17,12 +17,13 @@ from ollm_tui.protocol.thinking import (
 )
 from ollm_tui.store.rows import ConversationSettings, column
 
+T = TypeVar("T", bound=str)
 _MODES: tuple[ThinkingMode, ...] = ("off", "last", "first", "deep")
 _EFFORTS: tuple[ThinkingEffort, ...] = ("low", "medium", "high")
 
 
 def options_to_json(settings: ConversationSettings) -> str:
-    """Give what has no column of its own; values that JSON cannot hold are left out."""
+    """Return the settings without a column of their own; `{}` if JSON cannot hold them."""
     data: JsonObject = {
         "generation": _generation(settings.options),
         "should_think": _thinking(settings.should_think),
@@ -37,7 +38,7 @@ def options_to_json(settings: ConversationSettings) -> str:
 def options_from_json(
     text: str,
 ) -> tuple[GenerationOptions, ShouldThink | None, tuple[str, ...]]:
-    """Read generation options, the wish for reasoning, and the tools."""
+    """Read generation options, thinking and tools."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -54,7 +55,7 @@ def options_from_json(
 
 
 def settings_to_json(settings: ConversationSettings) -> str:
-    """Give all settings, as a message keeps them for its branch."""
+    """Return all settings, as a message keeps them for its branch."""
     data: JsonObject = {
         "model": column(settings.model),
         "system_prompt": column(settings.system_prompt),
@@ -64,7 +65,7 @@ def settings_to_json(settings: ConversationSettings) -> str:
 
 
 def settings_from_json(text: str) -> ConversationSettings | None:
-    """Read the settings of a branch; None when they cannot be read."""
+    """Read the settings of a branch, or None if they cannot be read."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -142,7 +143,7 @@ def _integer(data: JsonMapping, key: str) -> int | None:
 
 
 def _thinking(value: ShouldThink | None) -> JsonValue:
-    """Keep the wish; tags and prompts are the model's and are not the chat's to keep."""
+    """Return the mode and its limits; tags and prompts belong to the model."""
     if not isinstance(value, ThinkingConfig):
         return value
     return {
@@ -165,16 +166,12 @@ def _read_thinking(value: JsonValue) -> ShouldThink | None:
     visible = value.get("visible")
     return ThinkingConfig(
         mode=mode,
-        effort=_one_effort(value.get("effort")),
+        effort=_one_of(value.get("effort"), _EFFORTS),
         visible=visible if isinstance(visible, bool) else None,
         depth=_integer(value, "depth"),
         steps=_integer(value, "steps"),
     )
 
 
-def _one_of(value: JsonValue, known: Sequence[ThinkingMode]) -> ThinkingMode | None:
-    return next((mode for mode in known if mode == value), None)
-
-
-def _one_effort(value: JsonValue) -> ThinkingEffort | None:
-    return next((effort for effort in _EFFORTS if effort == value), None)
+def _one_of(value: JsonValue, known: Sequence[T]) -> T | None:
+    return next((one for one in known if one == value), None)

@@ -1,12 +1,14 @@
 """What a chat is in the database: the vocabulary as columns and back; pure."""
 
 import json
+import secrets
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 
-from ollm_tui.decode.json_pieces import json_slices, repaired
+from ollm_tui.decode.json_guard import json_slices, repaired
 from ollm_tui.protocol.blocks import UnknownContent
 from ollm_tui.protocol.codec import message_from_json, message_to_json
 from ollm_tui.protocol.errors import AIError
@@ -16,11 +18,22 @@ from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.thinking import ShouldThink
 from ollm_tui.store.branches import Branch, ChatState, branches
 
+_RANDOM_BITS = 74
+
+
+def new_id(now_ms: int) -> str:
+    """Return a UUID of version 7 (RFC 9562), which sorts by its time of creation."""
+    chance = secrets.randbits(_RANDOM_BITS)
+    high, low = chance >> 62, chance & ((1 << 62) - 1)
+    number = (now_ms & ((1 << 48) - 1)) << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low
+    return str(uuid.UUID(int=number))
+
+
 MessageState: TypeAlias = Literal["complete", "streaming", "interrupted", "stopped", "failed"]
 Deleted: TypeAlias = Literal["here", "elsewhere"]
-"""Whether this program deleted a conversation or another one did."""
+"""Which program deleted a conversation: this one or another."""
 ENDED: Final = "ended"
-"""The metadata key that says how an answer ended; an answer that ended well has none."""
+"""The metadata key for how an answer ended; a complete answer has none."""
 _ENDINGS: Final[Mapping[str, MessageState]] = MappingProxyType(
     {"stopped": "stopped", "failed": "failed", "interrupted": "interrupted"}
 )
@@ -31,7 +44,7 @@ TITLE_LENGTH: Final = 200
 
 
 class HasSettings(Protocol):
-    """With what a conversation goes on."""
+    """The settings of a conversation, read when a message begins; a `Conversation` has them."""
 
     @property
     def model(self) -> str | None:
@@ -40,7 +53,7 @@ class HasSettings(Protocol):
 
     @property
     def system_prompt(self) -> str | None:
-        """What the model is told first."""
+        """The system prompt."""
         ...
 
     @property
@@ -50,7 +63,7 @@ class HasSettings(Protocol):
 
     @property
     def should_think(self) -> ShouldThink | None:
-        """How much the model reasons."""
+        """How much the model thinks."""
         ...
 
     @property
@@ -61,7 +74,7 @@ class HasSettings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationSettings:
-    """What was set when a message was begun."""
+    """The settings when a message began."""
 
     model: str | None = None
     system_prompt: str | None = None
@@ -71,7 +84,7 @@ class ConversationSettings:
 
     @classmethod
     def of(cls, source: HasSettings) -> "ConversationSettings":
-        """Copy what may change later."""
+        """Copy settings that may change later."""
         return cls(
             model=source.model,
             system_prompt=source.system_prompt,
@@ -89,26 +102,26 @@ class MessageRow:
     conversation_id: str
     parent_id: str | None
     depth: int
-    """How many messages its path has, itself included."""
+    """Length of its path, itself included."""
     message: Message
     state: MessageState
     created_ms: int
     updated_ms: int
     settings: ConversationSettings | None = None
-    """Given with a message that is new: it becomes the end of the active path."""
+    """Set for a new message, which becomes the leaf of the active path."""
     has_new_settings: bool = True
     """Whether the settings may differ from those of the messages before it."""
     own_title: str | None = None
-    """The title that the person gave, for a conversation that begins with this message."""
+    """The title that the user gave, for a conversation that begins with this message."""
 
     def grown(self, message: Message, state: MessageState, now_ms: int) -> "MessageRow":
-        """Give the row of the same message in a later form."""
+        """Return the row of the same message in a later form."""
         return replace(self, message=message, state=state, updated_ms=now_ms, settings=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMessage:
-    """A message as it was read; two with equal content differ by their id."""
+    """A message as it was read."""
 
     id: str
     message: Message
@@ -121,20 +134,20 @@ class ConversationSummary:
 
     id: str
     title: str
-    """Empty while nothing was asked."""
+    """Empty before the first prompt."""
     updated_ms: int
     message_count: int
     """Length of the active path."""
     model: str | None
     revision: int = 0
-    """Changes with whatever is done to the chat."""
+    """Changes with every change of the chat."""
     total_messages: int = 0
-    """Messages of all branches."""
+    """Number of messages in all branches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredConversation:
-    """A chat as it was read: one of its branches, and what else there is."""
+    """A chat as it was read: one branch, and the state of the others."""
 
     id: str
     title: str
@@ -145,7 +158,7 @@ class StoredConversation:
 
     @property
     def history(self) -> list[Message]:
-        """The messages of the active path; a cut answer says `interrupted` in its metadata."""
+        """The messages of the active path; unfinished answers have `interrupted` as metadata."""
         return [stored.message for stored in self.messages]
 
     @property
@@ -155,18 +168,18 @@ class StoredConversation:
 
 
 def ended_state(message: Message) -> MessageState:
-    """Tell how a message that will not change any more has ended."""
+    """Return how a finished message has ended."""
     ended = message.metadata.get(ENDED)
     return _ENDINGS.get(ended, "complete") if isinstance(ended, str) else "complete"
 
 
 def column(text: str | None) -> str | None:
-    """Give text for a column of its own, where SQLite's functions end at a NUL."""
+    """Return text for a column, without NULs, at which SQLite's functions stop."""
     return None if text is None else repaired(text).replace("\0", "\ufffd")
 
 
 def encoded(message: Message) -> bytes:
-    """Give a message as JSON in UTF-8; one that JSON cannot hold keeps its text."""
+    """Return a message as JSON in UTF-8; only its text if JSON cannot hold it."""
     try:
         return _json(message_to_json(message))
     except (RecursionError, TypeError, ValueError) as error:
@@ -176,31 +189,19 @@ def encoded(message: Message) -> bytes:
 
 
 def decoded(message_id: str, role: str, state: str, body: str) -> StoredMessage:
-    """Read a message; one that cannot be read is shown as what it is and kept as it was."""
+    """Read a message; one that cannot be read becomes an `UnknownContent` with its body."""
     try:
         message = message_from_json(json.loads(body))
     except (AIError, ValueError, TypeError, AttributeError, RecursionError):
         message = Message(role or "unknown", [UnknownContent("unreadable", {"body": body})])
     known = _STATES.get(state, "complete")
     if known in {"streaming", "interrupted"} and ENDED not in message.metadata:
-        message = _with_ending(message, "interrupted")
+        message = replace(message, metadata={**message.metadata, ENDED: "interrupted"})
     return StoredMessage(id=message_id, message=message, state=known)
 
 
-def _with_ending(message: Message, ended: str) -> Message:
-    return Message(
-        message.role,
-        message.content,
-        name=message.name,
-        tool_calls=message.tool_calls,
-        tool_call_id=message.tool_call_id,
-        template_format=message.template_format,
-        metadata={**message.metadata, ENDED: ended},
-    )
-
-
 def title_of(message: Message) -> str:
-    """Give the first line of a question; empty for any other message."""
+    """Return the first line of a user message; empty for any other."""
     if message.role != "user":
         return ""
     line = next(iter(message.text.strip().splitlines()), "")
@@ -222,6 +223,6 @@ def summary_of(row: Sequence[str | int | None]) -> ConversationSummary:
 
 
 def _json(value: JsonValue) -> bytes:
-    """Give compact JSON; in slices, so that the event loop runs while a long answer is encoded."""
+    """Return compact JSON, encoded in slices so that the event loop can run in between."""
     encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
     return b"".join(json_slices(value, encoder))

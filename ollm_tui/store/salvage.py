@@ -1,9 +1,9 @@
-"""Read chats out of a damaged database, page by page, and put them into a sound one.
+"""Read chats from a damaged database, page by page, and write them to a sound one.
 
-SQLite gives up where a page that leads to others is broken: an index, the root of a table, the
-header. The messages themselves lie in the leaves of the table, and each leaf is read for itself, so
-only what stood in a broken page is lost. Deleted rows are overwritten (`secure_delete`), so none
-comes back.
+SQLite gives up at a broken page that leads to others: an index, the root of a table, the header.
+The messages themselves lie in the leaves of the table, and each leaf is read on its own, so only
+the contents of broken pages are lost. Deleted rows are overwritten (`secure_delete`), so none
+reappears.
 """
 
 import json
@@ -33,12 +33,12 @@ LOST_TITLE: Final = "Chat from a damaged file"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvaged:
-    """What came out of a damaged file."""
+    """What was salvaged from a damaged file."""
 
     chats: int
     messages: int
     missing: int
-    """Messages that are known to be lost or broken; others may be that nothing speaks of."""
+    """Messages known to be lost or broken; others may be lost without a trace."""
 
     @property
     def counts(self) -> str:
@@ -58,7 +58,7 @@ class Salvaged:
 
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> Salvaged:
-    """Put what can be read of a damaged file into an empty database of the newest schema.
+    """Write what can be read of a damaged file to an empty database of the newest schema.
 
     Raises:
         OSError: the file cannot be read.
@@ -74,7 +74,7 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> Salvaged:
 
 
 def _read(damaged: Path) -> tuple[dict[str, Row], dict[str, Row], int]:
-    """Read chats and messages by the layout that makes most sense; gives how many are broken."""
+    """Read chats and messages by the layout that fits best; return also how many are broken."""
     best: tuple[dict[str, Row], dict[str, Row], int] = ({}, {}, 0)
     for layout in layouts(damaged):
         chats: dict[str, Row] = {}
@@ -91,7 +91,7 @@ def _read(damaged: Path) -> tuple[dict[str, Row], dict[str, Row], int]:
 
 
 def _keep_newest(rows: dict[str, Row], row: Row) -> None:
-    """Of two copies of a row, as a page torn in two may leave them, keep the later one."""
+    """Keep the later of two copies of a row, as a torn page may leave them."""
     before = rows.get(str(row["id"]))
     if before is None or _int(before["updated_ms"]) <= _int(row["updated_ms"]):
         rows[str(row["id"])] = row
@@ -148,10 +148,10 @@ def _is_broken(message: Row) -> bool:
 
 
 def _mend(chats: dict[str, Row], messages: dict[str, Row]) -> int:
-    """Join what lost its neighbour; gives how many messages are known to be lost.
+    """Repair the references between rows; return how many messages are known to be lost.
 
-    A message whose parent is lost follows the nearest one before it that is left, and one whose
-    chat is lost belongs to the chat of its parent.
+    A message whose parent is lost follows the nearest one left before it, and one whose chat is
+    lost belongs to the chat of its parent.
     """
     lost = {
         str(row["parent_id"])
@@ -186,7 +186,7 @@ def _nearest(line: Sequence[Row], depth: int) -> Value:
 
 
 def _made_up(chat_id: str, line: Sequence[Row]) -> Row:
-    """Make the row of a conversation of which only messages are left."""
+    """Return a row for a conversation of which only messages are left."""
     times = [_int(row["updated_ms"]) for row in line]
     texts: Row = {"id": chat_id, "title": LOST_TITLE, "title_by": "question", "options": "{}"}
     model = next((row["model"] for row in reversed(line) if row["model"] is not None), None)

@@ -1,7 +1,7 @@
-"""Rows out of the pages of a SQLite file, without the help of its indexes, roots or header.
+"""Read rows from the pages of a SQLite file, without its indexes, roots or header.
 
 After https://www.sqlite.org/fileformat2.html. Everything is bounded by the length of the file, and
-whatever does not fit the format is left out.
+what does not fit the format is skipped.
 """
 
 import mmap
@@ -29,21 +29,21 @@ _APPLE: Final = 12
 _INTEGERS: Final[Mapping[int, int]] = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _MOST_OF_A_LOG: Final = 1 << 30
-"""SQLite empties its log after a few megabytes; this is what one transaction may have added."""
+"""SQLite resets its log after a few megabytes; one transaction may have added this much."""
 _WAL_MAGIC_BIG: Final = 0x377F0683
 _MOST_PAGES: Final = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How large a page is, and how much at its end is not used."""
+    """The size of a page, and how many bytes at its end are reserved."""
 
     size: int
     reserved: int
 
 
 class Pages:
-    """The pages of a database file, with those of its write-ahead log over them."""
+    """The pages of a database file, overlaid with those of its write-ahead log."""
 
     def __init__(self, data: Bytes, log: bytes, layout: Layout) -> None:
         self._data = data
@@ -53,13 +53,13 @@ class Pages:
         self.count = max(len(data) // self.size, *self._logged, 0)
 
     def page(self, number: int) -> bytes:
-        """Give a page, counted from 1; empty when there is none."""
+        """Return a page, counted from 1; empty if it does not exist."""
         if number in self._logged:
             return self._logged[number]
         return self._data[(number - 1) * self.size : number * self.size] if number > 0 else b""
 
     def rows(self) -> Iterator[tuple[int, tuple[Value, ...]]]:
-        """Give the rows of all tables with their row ids; what they belong to is not known."""
+        """Yield the rows of all tables with their row ids; their table is not known."""
         for number in range(1, self.count + 1):
             page = self.page(number)
             start = _FILE_HEADER if number == 1 else 0
@@ -80,7 +80,7 @@ class Pages:
                 yield row_id, values
 
     def _payload(self, page: bytes, at: int, length: int) -> bytes:
-        """Give what a cell holds; what lies in pages that are broken or not there is cut off."""
+        """Return the payload of a cell; it is cut off at a broken or missing page."""
         if not 0 < length <= self.count * self.size:
             return b""
         local = self._local(length)
@@ -105,7 +105,7 @@ class Pages:
 
 
 def read_rows(path: Path, layout: Layout) -> Iterator[tuple[int, tuple[Value, ...]]]:
-    """Give the rows of all tables of a file, and of a write-ahead log beside it.
+    """Yield the rows of all tables of a file, and of a write-ahead log beside it.
 
     Raises:
         OSError: the file cannot be read.
@@ -119,7 +119,7 @@ def read_rows(path: Path, layout: Layout) -> Iterator[tuple[int, tuple[Value, ..
 
 
 def layouts(path: Path) -> tuple[Layout, ...]:
-    """Give the layouts a file may have: as its header says, as its log says, and the usual ones.
+    """Return the layouts that a file may have: those of its header and log, and the usual ones.
 
     Raises:
         OSError: the file cannot be read.
@@ -130,14 +130,14 @@ def layouts(path: Path) -> tuple[Layout, ...]:
             header = file.read(_FILE_HEADER)
     reserved = header[20] if len(header) > 20 else 0
     sizes = (int.from_bytes(header[16:18]), int.from_bytes(log_of(path)[8:12]))
-    said = [Layout(65536 if size == 1 else size, reserved) for size in sizes]
+    declared = [Layout(65536 if size == 1 else size, reserved) for size in sizes]
     usual = [Layout(_USUAL, 0), Layout(_USUAL, _APPLE)]
-    known = [one for one in said if one.size in _SIZES and reserved <= _MOST_RESERVED]
+    known = [one for one in declared if one.size in _SIZES and reserved <= _MOST_RESERVED]
     return tuple(dict.fromkeys((*known, *usual)))
 
 
 def log_of(path: Path) -> bytes:
-    """Give the write-ahead log beside a file; empty when there is none."""
+    """Return the write-ahead log beside a file; empty if there is none."""
     log = path.with_name(f"{path.name}-wal")
     if not log.exists():
         return b""
@@ -146,7 +146,7 @@ def log_of(path: Path) -> bytes:
 
 
 def hides_commits(log: bytes) -> bool:
-    """Tell whether a broken frame keeps SQLite from commits that stand behind it in the log.
+    """Return whether a broken frame hides commits behind it in the log from SQLite.
 
     SQLite reads a log up to the first frame whose checksum is wrong. After a crash there is nothing
     of the same generation behind it that was committed.
@@ -172,9 +172,9 @@ def _frames(log: bytes, size: int) -> Iterator[bytes]:
 
 
 def _salts(log: bytes, size: int) -> bytes:
-    """Give the mark of the present generation: what most of header and first frames say."""
-    said = Counter([log[16:24], *(frame[8:16] for frame in islice(_frames(log, size), 8))])
-    return said.most_common(1)[0][0]
+    """Return the salts of the present generation, by majority of header and first frames."""
+    salts = Counter([log[16:24], *(frame[8:16] for frame in islice(_frames(log, size), 8))])
+    return salts.most_common(1)[0][0]
 
 
 def _checksum(data: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]:
@@ -187,9 +187,9 @@ def _checksum(data: bytes, order: str, sums: tuple[int, int]) -> tuple[int, int]
 
 
 def _logged_pages(log: bytes, size: int) -> dict[int, bytes]:
-    """Give the newest committed form of each page in a write-ahead log.
+    """Return the newest committed form of each page in a write-ahead log.
 
-    Checksums are not asked: a broken frame must not hide those that were written after it.
+    Checksums are ignored: a broken frame must not hide those that were written after it.
     """
     committed: dict[int, bytes] = {}
     waiting: dict[int, bytes] = {}
@@ -207,7 +207,7 @@ def _logged_pages(log: bytes, size: int) -> dict[int, bytes]:
 
 
 def _record(payload: bytes, length: int) -> tuple[Value, ...] | None:
-    """Read a record; None when it is none. The last value may be cut off."""
+    """Read a record, or return None if it is not one. The last value may be cut off."""
     header, at = _varint(payload, 0)
     if not at < header <= min(len(payload), _LONGEST_HEADER):
         return None

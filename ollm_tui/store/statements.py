@@ -1,4 +1,4 @@
-"""The SQL of chats: each function runs inside a transaction that somebody else began."""
+"""The SQL of chats; each function runs inside a transaction of its caller."""
 
 import sqlite3
 from collections.abc import Collection, Sequence
@@ -41,7 +41,7 @@ SELECT m.id, m.role, m.state, m.body, m.settings
 FROM path JOIN messages AS m ON m.number = path.number ORDER BY path.depth
 """
 
-# The body comes as UTF-8: Python would encode a long one in one go, and nothing else ran meanwhile.
+# The body comes as UTF-8: Python would encode a long one in one go, which blocks all threads.
 _UPSERT = """
 INSERT INTO messages (id, conversation_id, parent_id, depth, role, state, writer, model,
   created_ms, updated_ms, settings, body)
@@ -61,7 +61,7 @@ class ConversationGone(Exception):
 
 
 class ConversationChanged(Exception):
-    """It is not what the person saw who wants it deleted; the text says why."""
+    """The conversation is not as it was listed; the text says why."""
 
 
 def write_rows(
@@ -70,7 +70,7 @@ def write_rows(
     known: Collection[str],
     writer: str,
 ) -> None:
-    """Write messages, and the conversations of those that are the first.
+    """Write messages, and create the conversations of first ones.
 
     Raises:
         ConversationGone: a conversation in `known` no longer exists.
@@ -151,25 +151,25 @@ def _touch_conversation(connection: sqlite3.Connection, row: MessageRow) -> None
 def list_conversations(
     connection: sqlite3.Connection, limit: int, offset: int
 ) -> tuple[ConversationSummary, ...]:
-    """Give the newest conversations; the order comes from an index."""
+    """Return the newest conversations; an index has their order."""
     return tuple(summary_of(row) for row in connection.execute(LIST, (limit, offset)))
 
 
 def load_conversation(
     connection: sqlite3.Connection, conversation_id: str, leaf_id: str | None = None
 ) -> StoredConversation | None:
-    """Give a conversation with the messages of one branch; None when there is none.
+    """Return a conversation with the messages of one branch, or None if it does not exist.
 
-    Without `leaf_id` that is the branch that was continued last.
+    Without `leaf_id` it is the branch that was continued last.
     """
-    found = connection.execute(
+    row = connection.execute(
         "SELECT model, system_prompt, options, leaf_id FROM conversations WHERE id = ?",
         (conversation_id,),
     ).fetchone()
     state = chat_state(connection, conversation_id)
-    if found is None or state is None:
+    if row is None or state is None:
         return None
-    model, system_prompt, options, active_id = found
+    model, system_prompt, options, active_id = row
     ids = {node.id for node in state.nodes}
     ends = (leaf_id, active_id, *(node.id for node in reversed(leaves(state.nodes))))
     path = _path(connection, next((end for end in ends if end in ids), None))
@@ -186,7 +186,7 @@ def load_conversation(
         id=conversation_id,
         title=state.title,
         settings=next((one for one in branch if one is not None), own),
-        messages=tuple(decoded(*row[:4]) for row in path),
+        messages=tuple(decoded(*message[:4]) for message in path),
         state=state,
     )
 
@@ -200,18 +200,18 @@ def _path(
 def chat_state(
     connection: sqlite3.Connection, conversation_id: str, revision: int | None = None
 ) -> ChatState | None:
-    """Give what a chat is now, without its texts; None when it is gone.
+    """Return the state of a chat, without its texts, or None if it does not exist.
 
-    With a `revision` that is still the present one, its messages are not read.
+    If it is still at `revision`, its messages are not read.
     """
     row = connection.execute(
         "SELECT revision, title, title_by FROM conversations WHERE id = ?", (conversation_id,)
     ).fetchone()
     if row is None:
         return None
-    found: Sequence[tuple[str, str | None, int, int, str | None]] = ()
+    nodes: Sequence[tuple[str, str | None, int, int, str | None]] = ()
     if row[0] != revision:
-        found = connection.execute(
+        nodes = connection.execute(
             "SELECT id, parent_id, depth, updated_ms, writer FROM messages"
             " WHERE conversation_id = ? ORDER BY number",
             (conversation_id,),
@@ -220,7 +220,7 @@ def chat_state(
         revision=row[0],
         title=row[1],
         is_renamed=row[2] == "person",
-        nodes=tuple(Node(*one) for one in found),
+        nodes=tuple(Node(*node) for node in nodes),
     )
 
 
@@ -247,7 +247,7 @@ def delete_conversation(
 
 
 def rename_conversation(connection: sqlite3.Connection, conversation_id: str, title: str) -> bool:
-    """Give a title that no question and no model replaces; False when there is no such chat."""
+    """Set the title that the user gave; return False if the chat does not exist."""
     cursor = connection.execute(
         "UPDATE conversations SET title = ?, title_by = 'person', revision = revision + 1"
         " WHERE id = ?",
@@ -257,7 +257,7 @@ def rename_conversation(connection: sqlite3.Connection, conversation_id: str, ti
 
 
 def writers(connection: sqlite3.Connection) -> frozenset[str]:
-    """Give the programs that say they are writing an answer."""
+    """Return the programs that are marked as writing an answer."""
     query = "SELECT DISTINCT writer FROM messages WHERE state = 'streaming'"
     return frozenset(str(writer) for (writer,) in connection.execute(query))
 

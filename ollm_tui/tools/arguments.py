@@ -1,4 +1,4 @@
-"""Arguments held against a tool's schema, with faults as sentences that a model can act on."""
+"""Check arguments against a tool's schema; each fault is a sentence that a model can act on."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ _NO_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": False}
 
 
 class BadSchema(Exception):
-    """The schema itself is wrong, so nothing can be held against it."""
+    """The schema itself is invalid, so no arguments can be checked."""
 
 
 def find_faults(schema: ToolSchema, args: JsonObject) -> list[str]:
-    """Say what is wrong with the arguments; empty when nothing is.
+    """Return what is wrong with the arguments, as sentences; empty if nothing is.
 
     Raises:
-        BadSchema: it is no JSON Schema, or refers to something that is not in it.
+        BadSchema: it is not a JSON Schema, or has a reference that leads out of it.
     """
     # Loaded with the first call: jsonschema takes a tenth of a second.
     import regex
@@ -60,7 +60,7 @@ def _validator(parameters: JsonObject) -> "Validator":
 def _check_pattern(
     _validator: object, pattern: str, instance: object, _schema: object
 ) -> "Iterator[ValidationError]":
-    """Match with a time limit: pattern and text both come from strangers."""
+    """Match with a time limit: neither the pattern nor the text can be trusted."""
     # Loaded with the first call that needs them.
     import regex
     from jsonschema.exceptions import ValidationError
@@ -71,25 +71,25 @@ def _check_pattern(
 
 def _sentence(fault: "ValidationError") -> str:
     where = _path(list(fault.absolute_path))
-    value, asked = fault.instance, fault.validator_value
+    value, expected = fault.instance, fault.validator_value
     match fault.validator:
         case "required":
             return f"{where} lacks {_missing(fault)}."
-        case "additionalProperties" if asked is False and isinstance(value, dict):
+        case "additionalProperties" if expected is False and isinstance(value, dict):
             return f"{where} may not hold {_unknown(fault)}."
         case "type":
-            kinds = " or ".join(asked) if isinstance(asked, list) else asked
+            kinds = " or ".join(expected) if isinstance(expected, list) else expected
             return f"{where} must be {kinds}, not {_shown(value)}."
         case "enum":
-            return f"{where} must be one of {_shown(asked, 400)}, not {_shown(value)}."
+            return f"{where} must be one of {_shown(expected, 400)}, not {_shown(value)}."
         case "anyOf" | "oneOf":
             return f"{where} cannot be {_shown(value)}."
         case keyword:
-            return f"{where} breaks the rule {keyword}: {_shown(asked)}; it is {_shown(value)}."
+            return f"{where} breaks the rule {keyword}: {_shown(expected)}; it is {_shown(value)}."
 
 
 def _missing(fault: "ValidationError") -> str:
-    # The library tells one missing name at a time, and which one only in its message.
+    # The library reports one missing name at a time, and only in its message.
     names = fault.validator_value if isinstance(fault.validator_value, list) else []
     value = fault.instance if isinstance(fault.instance, dict) else {}
     return ", ".join(_shown(name) for name in names if name not in value)
@@ -109,7 +109,7 @@ def _shown(value: object, longest: int = _LONGEST_VALUE) -> str:
 
 
 def _path(parts: Sequence[str | int]) -> str:
-    """Spell the way to a value as one writes it: `edits[0].line`."""
+    """Return the path of a value in the usual notation: `edits[0].line`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return _shorten(text.removeprefix(".")) or "The arguments object"
 

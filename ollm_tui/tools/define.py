@@ -14,25 +14,79 @@ from anyio import to_thread
 from ollm_tui.config.foreign import Misuse
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolEffect, ToolOutput, ToolSchema
-from ollm_tui.tools.docstring import read_docstring
 from ollm_tui.tools.json_type import JsonType, json_type_of, to_json
+
+
+class ToolFailure(Exception):
+    """A call that failed in a way the tool expects; the model reads the message."""
+
+
+_SECTION = re.compile(r"(Args|Arguments|Returns|Raises|Yields|Examples?|Notes?):")
+_ARGUMENT = re.compile(r"\*{0,2}(\w+)(?: *\([^)]*\))?: *(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The description of a function and its arguments in its docstring."""
+
+    text: str
+    """Everything before the first section."""
+    arguments: Mapping[str, str]
+
+
+def read_docstring(text: str) -> Description:
+    """Split a docstring into what the function does and what its arguments are."""
+    sections: dict[str, list[str]] = {"": []}
+    current = ""
+    for line in inspect.cleandoc(text).splitlines():
+        match = _SECTION.fullmatch(line.rstrip())
+        if match:
+            current = "Args" if match[1] == "Arguments" else match[1]
+            sections.setdefault(current, [])
+        else:
+            sections[current].append(line)
+    return Description(_join(sections[""]), _read_arguments(sections.get("Args", [])))
+
+
+def _read_arguments(lines: list[str]) -> dict[str, str]:
+    """Read `name: text` entries; deeper indented lines continue the entry above."""
+    indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+    entry_indent = min(indents, default=0)
+    entries: dict[str, list[str]] = {}
+    name = ""
+    for line in lines:
+        is_entry = len(line) - len(line.lstrip()) == entry_indent
+        match = _ARGUMENT.fullmatch(line.strip()) if is_entry else None
+        if match:
+            name = match[1]
+            entries[name] = [match[2]]
+        elif line.strip() and name:
+            entries[name].append(line.strip())
+    return {name: " ".join(parts).strip() for name, parts in entries.items()}
+
+
+def _join(lines: list[str]) -> str:
+    """Undo the wrapping of each paragraph."""
+    paragraphs = "\n".join(lines).strip().split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip())
+
 
 ToolReturn: TypeAlias = str | ToolOutput
 ToolFunction: TypeAlias = Callable[..., ToolReturn] | Callable[..., Awaitable[ToolReturn]]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 EVERY_TOOL = "all"
-"""Switches on every tool, so that no tool can have this name."""
+"""Stands for every tool in the settings, so no tool can have this name."""
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A tool that is one function; a plain one runs in a thread.
+    """A tool that is one function; a synchronous one runs in a thread.
 
-    A thread cannot be stopped. When the call is cancelled or out of time, a thread that only
-    reads is left to end unheard, which harms nothing; any other is waited for, so that nothing
-    goes on happening behind a call that is told as ended.
+    A thread cannot be stopped. If the call is cancelled or times out, a thread that only reads is
+    abandoned, which harms nothing; any other is waited for, so that nothing continues after a call
+    that is reported as ended.
     """
 
     schema: ToolSchema
@@ -57,13 +111,13 @@ class FunctionTool:
 def tool(
     *, effect: ToolEffect, timeout_s: float = 30.0, name: str | None = None
 ) -> Callable[[ToolFunction], FunctionTool]:
-    """Make a tool of the function below.
+    """Make a tool of the decorated function.
 
     The name is the function's; the description is the docstring up to its first section, and those
-    of the parameters are its `Args:`. An answer is text or a `ToolOutput`.
+    of the parameters are its `Args:`. It returns text or a `ToolOutput`.
 
     Raises:
-        TypeError: the signature or the docstring holds something a schema cannot say.
+        TypeError: the signature or the docstring has something that a schema cannot express.
     """
     if effect not in typing.get_args(ToolEffect):
         raise Misuse(f"{effect!r} is not an effect; use one of {typing.get_args(ToolEffect)}")
@@ -81,7 +135,7 @@ def tool(
 
 
 def is_tool_name(name: str) -> bool:
-    """Tell whether every backend takes this as a tool's name."""
+    """Return whether every backend accepts this as a tool's name."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -132,9 +186,9 @@ def _parameter_type(parameter: inspect.Parameter, hints: Mapping[str, object]) -
     if name not in hints:
         raise TypeError(f"parameter {name} has no type")
     try:
-        found = json_type_of(hints[name])
-        if parameter.default is parameter.empty or found.accepts(to_json(parameter.default)):
-            return found
+        json_type = json_type_of(hints[name])
+        if parameter.default is parameter.empty or json_type.accepts(to_json(parameter.default)):
+            return json_type
     except TypeError as error:
         raise TypeError(f"parameter {name}: {error}") from None
     raise TypeError(f"parameter {name}: its default {parameter.default!r} is not of its type")
@@ -143,7 +197,7 @@ def _parameter_type(parameter: inspect.Parameter, hints: Mapping[str, object]) -
 def _describe(
     function: ToolFunction, signature: inspect.Signature, parameter_types: Mapping[str, JsonType]
 ) -> tuple[str, JsonObject | None]:
-    """Give the description and the schema of the arguments; None when there are none."""
+    """Return the description, and the schema of the arguments or None if there are none."""
     description = read_docstring(inspect.getdoc(function) or "")
     if not description.text:
         raise TypeError("it needs a docstring: its first lines tell the model what it does")

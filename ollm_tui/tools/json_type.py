@@ -1,8 +1,8 @@
 """Python types as JSON Schema, and JSON values as those types.
 
-Known are `str`, `int`, `float`, `bool`, `None`, `object` (anything), `Literal`, `Enum`, unions,
+Supported are `str`, `int`, `float`, `bool`, `None`, `object` (anything), `Literal`, `Enum`, unions,
 `list[T]` and `dict[str, T]`. Anything else is refused where the tool is defined, because a schema
-that says less than the function asks would only fail later, in front of a model.
+that accepts more than the function does would only fail later, when a model calls it.
 """
 
 import types
@@ -16,20 +16,20 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 @dataclass(frozen=True, slots=True)
 class JsonType:
-    """One type of parameter, between the model and Python."""
+    """The type of a parameter, in JSON and in Python."""
 
     schema: JsonObject
     accepts: Callable[[JsonValue], bool]
     """Whether a JSON value is of this type, by the rules of JSON Schema."""
     convert: Callable[[JsonValue], object]
-    """Make the Python value of an accepted JSON value."""
+    """Converts an accepted JSON value to its Python value."""
 
 
 def json_type_of(annotation: object) -> JsonType:
-    """Give the JSON side of a type.
+    """Return the JSON type of an annotation.
 
     Raises:
-        TypeError: JSON Schema cannot say it, or we do not.
+        TypeError: the annotation has no supported JSON Schema.
     """
     if annotation is object:
         return JsonType({}, lambda _value: True, _same)
@@ -55,10 +55,10 @@ def _generic(annotation: object, origin: object, arguments: Sequence[object]) ->
 
 
 def to_json(value: object) -> JsonValue:
-    """Give the JSON form of a default.
+    """Return a default value as JSON.
 
     Raises:
-        TypeError: it has none.
+        TypeError: JSON cannot represent it.
     """
     match value:
         case Enum():
@@ -91,7 +91,7 @@ def _is_number(value: JsonValue) -> bool:
 
 
 def _to_int(value: JsonValue) -> object:
-    # JSON Schema counts 5.0 among the integers, and some models write it so.
+    # 5.0 is an integer in JSON Schema, and some models write it so.
     return int(value) if isinstance(value, float) else value
 
 
@@ -107,12 +107,12 @@ _SIMPLE = types.MappingProxyType(
 
 
 def _simple(kind: type) -> JsonType:
-    found = _SIMPLE[kind]
-    return JsonType(dict(found.schema), found.accepts, found.convert)
+    simple = _SIMPLE[kind]
+    return JsonType(dict(simple.schema), simple.accepts, simple.convert)
 
 
 def _equal(one: object, other: object) -> bool:
-    """Compare as JSON does: `true` is not 1."""
+    """Compare as JSON does, where `true` is not 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 

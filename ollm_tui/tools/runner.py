@@ -1,30 +1,123 @@
-"""The tools of one prompt, and one call from wish to result.
+"""The tools there are, which of them a prompt offers, and one call from request to result.
 
-States: offered -> checked -> allowed -> running -> ended. Whatever goes wrong on the way ends the
-call with a result that says so; only a cancellation of the caller goes through, and it leaves the
-call ended as stopped. No id is ever run a second time.
+States of a call: offered -> checked -> allowed -> running -> ended. Whatever goes wrong on the way
+ends the call with a result that says so; only a cancellation of the caller goes through, and it
+leaves the call ended as stopped. No id is ever run a second time.
 """
 
 import copy
 import difflib
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import anyio
 
+from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import without_private_keys
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Approver, Tool
-from ollm_tui.protocol.tools import ToolCall, ToolOutput, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import (
+    STOPPED,
+    Approval,
+    ToolCall,
+    ToolEffect,
+    ToolOutput,
+    ToolResult,
+    ToolSchema,
+)
 from ollm_tui.tools.arguments import find_faults
-from ollm_tui.tools.failure import ToolFailure
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.result_text import MOST_BYTES, keep_ends, repair
+from ollm_tui.tools.define import EVERY_TOOL, ToolFailure, is_tool_name
 
-STOPPED = "Stopped by the user."
+MOST_BYTES = 256 * 1024
+_UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def repair(text: str) -> str:
+    """Replace what JSON, SQLite or UTF-8 cannot hold: NUL and lone surrogates."""
+    return _UNSENDABLE.sub("\ufffd", text)
+
+
+def keep_ends(text: str, most_bytes: int = MOST_BYTES) -> str:
+    """Keep the beginning and the end of a long text, with a note of what is left out between."""
+    if len(text) <= most_bytes // 4:
+        return text
+    data = text.encode()
+    if len(data) <= most_bytes:
+        return text
+    tail_bytes = most_bytes // 4
+    head = data[: most_bytes - tail_bytes].decode(errors="ignore")
+    tail = data[len(data) - tail_bytes :].decode(errors="ignore")
+    left_out = len(data) - len(head.encode()) - len(tail.encode())
+    return f"{head}\n[... {counted(left_out, 'byte')} left out here ...]\n{tail}"
+
+
+_EFFECTS: Mapping[ToolEffect, str] = MappingProxyType(
+    {
+        "write": "change files",
+        "run": "run programs",
+        "network": "use the network",
+    }
+)
+
+
+class ReadOnly:
+    """Allows tools that only read; refuses the others with the reason."""
+
+    async def approve(self, call: ToolCall, tool: Tool) -> Approval:
+        """Decide by the tool's effect, without asking."""
+        if tool.effect == "read":
+            return Approval(allowed=True)
+        would = _EFFECTS.get(tool.effect, tool.effect)
+        return Approval(
+            allowed=False,
+            reason=f"{call.name} could {would}, and only tools that read are allowed here.",
+        )
+
+
+class ToolRegistry:
+    """The tools by name, in the order of their registration; a name is never replaced."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool.
+
+        Raises:
+            ValueError: the name is taken, ignoring case, or some backend would refuse it.
+        """
+        name = tool.schema.name
+        if name.casefold() == EVERY_TOOL:
+            raise ValueError(f"{name!r} cannot name a tool: it stands for every tool")
+        if not is_tool_name(name):
+            raise ValueError(
+                f"{name!r} cannot name a tool: use 1 to 64 letters, digits, _ and -, no digit first"
+            )
+        # Models mix up names that differ only in case, and an approval would be for the wrong one.
+        if any(known.casefold() == name.casefold() for known in self._tools):
+            raise ValueError(f"there is a tool named {name} already")
+        self._tools[name] = tool
+
+    def get(self, name: str) -> Tool | None:
+        """Return the tool with exactly this name, or None."""
+        return self._tools.get(name)
+
+    def list(self) -> tuple[Tool, ...]:
+        """Return every tool."""
+        return tuple(self._tools.values())
+
+    def named(self, names: Collection[str]) -> tuple[Tool, ...]:
+        """Return the tools with these names, in registration order; unknown names are ignored."""
+        return tuple(tool for name, tool in self._tools.items() if name in names)
+
+
 NOT_ALLOWED = "Not run: it was not allowed."
 
 _Interruption: TypeAlias = Literal["denied", "stopped"] | None
@@ -34,7 +127,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Entry:
-    """What is known of one call id."""
+    """The state of one call id."""
 
     call: ToolCall
     ended: anyio.Event = field(default_factory=anyio.Event)
@@ -44,7 +137,7 @@ class _Entry:
 
 
 class ToolRunner:
-    """Runs the calls of one conversation, as many at a time as the caller likes."""
+    """Runs the calls of one conversation, any number concurrently."""
 
     def __init__(
         self,
@@ -61,18 +154,18 @@ class ToolRunner:
         self._entries: dict[str, _Entry] = {}
 
     def offer(self, names: Collection[str]) -> "ToolOffer":
-        """Offer the tools of these names for one prompt; unknown names are left out."""
+        """Offer the tools with these names for one prompt; unknown names are ignored."""
         return ToolOffer(self, self._registry.named(names))
 
     def result_of(self, call_id: str) -> ToolResult | None:
-        """Give what came of a call; None when it has not ended or was never seen."""
+        """Return the result of a call, or None if it has not ended or is unknown."""
         entry = self._entries.get(call_id)
         return entry.result if entry else None
 
     async def run(self, call: ToolCall, offered: Mapping[str, Tool]) -> ToolResult:
-        """Run a call of an offered tool, or give the result that the call of this id has already.
+        """Run a call of an offered tool, or return the result of the earlier call with its id.
 
-        Nothing outside `offered` is run, nor is anybody asked about it.
+        A tool that is not in `offered` is not run, and no approval is requested for it.
         """
         known = self._entries.get(call.id)
         if known is not None:
@@ -81,7 +174,7 @@ class ToolRunner:
         try:
             await _attempt(entry, offered, self._approver)
         finally:
-            # What was done although it was cancelled is told as done.
+            # A call that finished despite a cancellation is reported as done.
             interruption: _Interruption = "denied" if entry.is_denied else None
             if entry.output is None:
                 interruption = "stopped"
@@ -112,18 +205,18 @@ class ToolRunner:
         )
 
     def _fit(self, text: str) -> str:
-        # Keys go first: a cut would leave a part of one that is not found any more.
+        # Keys are redacted before the cut, which could leave an unrecognisable part of one.
         return keep_ends(self._without_keys(repair(text)), self._most_result_bytes)
 
 
 class ToolOffer:
-    """The tools of one prompt: what the model is told, what may run, what a refusal lists."""
+    """The tools of one prompt: exactly these are offered, may run, and are listed by a refusal."""
 
     def __init__(self, runner: ToolRunner, tools: Collection[Tool]) -> None:
         self._runner = runner
         self._tools = {tool.schema.name: tool for tool in tools}
         self.schemas: tuple[ToolSchema, ...] = tuple(tool.schema for tool in tools)
-        """What the model is told."""
+        """The schemas that are sent to the model."""
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Run one call; every failure is a result, and so is a tool that is not on offer."""
@@ -152,13 +245,13 @@ def _faults_told(entry: _Entry) -> Iterator[None]:
     except ToolFailure as failure:
         entry.output = ToolOutput(str(failure), is_error=True)
     except (Exception, SystemExit) as error:
-        # A tool is anybody's code: whatever it raises is a result and ends nothing else.
+        # A tool may be foreign code: whatever it raises becomes a result and ends nothing else.
         logger.exception("call %s of the tool %s failed", entry.call.id, entry.call.name)
         entry.output = ToolOutput(f"The tool failed: {_named(error)}", is_error=True)
 
 
 def _checked(call: ToolCall, tool: Tool) -> JsonObject:
-    """Give arguments that fit the schema, as a copy that the tool may do with as it likes."""
+    """Return arguments that fit the schema, as a copy that the tool may change."""
     if call.args is None:
         raise ToolFailure(
             f"Not run: the arguments of {call.name} are not one JSON object. "
@@ -175,7 +268,7 @@ def _checked(call: ToolCall, tool: Tool) -> JsonObject:
 
 
 async def _run_in_time(entry: _Entry, tool: Tool, args: JsonObject) -> None:
-    """Run a tool as a child task, so that a cancellation of its own making ends only itself."""
+    """Run a tool as a child task, so that a cancellation from inside ends only the tool."""
 
     async def run() -> None:
         with _faults_told(entry):
@@ -198,17 +291,17 @@ def _as_output(output: object) -> ToolOutput:
 
 
 def not_offered(name: str, names: Collection[str]) -> str:
-    """Tell the model that a tool is not on offer, and which are."""
+    """Return the refusal of a tool that is not offered; it lists those that are."""
     if not names:
         return "Not run: no tools are offered. Answer without them."
     near = difflib.get_close_matches(name[:64], sorted(names), n=1)
-    meant = f" Did you mean {near[0]}?" if near else ""
+    suggestion = f" Did you mean {near[0]}?" if near else ""
     listed = ", ".join(sorted(names))
-    return f"Not run: the tool {name[:64]!r} is not offered.{meant} Offered: {listed}."
+    return f"Not run: the tool {name[:64]!r} is not offered.{suggestion} Offered: {listed}."
 
 
 def _named(error: BaseException) -> str:
-    """Give type and message of an error, out of any groups of one."""
+    """Return type and message of an error; groups with a single error are unwrapped."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     message = " ".join(str(error).split())[:500]

@@ -132,9 +132,9 @@ def left_out_note(count: int, model: str) -> str:
 def picture_figures(picture: "ImageContent") -> str:
     """Write what an attached picture is: `png · 640 x 480 · 94 kB`."""
     # the status line needs only the arithmetic, and that before the first frame
-    from ollm_tui.decode.picture_data import picture_data
+    from ollm_tui.decode.images import image_data
 
     kind = (picture.mime_type or "").partition("/")[2]
-    data = picture_data(picture.data, picture.url)
+    data = image_data(picture.data, picture.url)
     written = size(data.size) if data is not None else ""
     return f"{kind} · {picture.width} x {picture.height} · {written}"

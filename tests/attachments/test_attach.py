@@ -8,13 +8,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.attachments import attach as attaching
-from ollm_tui.attachments.attach import attach, attach_picture, existing, named
+from ollm_tui.attachments import attachment as attaching
 from ollm_tui.attachments.attachment import (
     MOST_TEXT_BYTES,
-    AttachedPicture,
+    AttachedImage,
     AttachedText,
-    picture_of,
+    attach,
+    attach_image,
+    existing_paths,
+    image_of,
+    named_paths,
 )
 from ollm_tui.attachments.reading import FileBytes
 from ollm_tui.protocol.errors import AIError
@@ -46,7 +49,7 @@ async def test_a_picture_is_told_by_its_bytes_and_sent_unchanged(
     data: bytes, kind: str, sides: tuple[int, int], tmp_path: Path
 ) -> None:
     found = await attach(write(tmp_path, data, "wrong.txt"))
-    assert isinstance(found, AttachedPicture)
+    assert isinstance(found, AttachedImage)
     assert (found.kind, found.size, found.name) == (kind, len(data), "wrong.txt")
     assert (found.content.width, found.content.height) == sides
     assert found.content.data == base64.b64encode(data).decode()
@@ -55,7 +58,7 @@ async def test_a_picture_is_told_by_its_bytes_and_sent_unchanged(
 
 def test_a_picture_is_encoded_whole_however_many_pieces_that_takes() -> None:
     data = png() + bytes(3 * 64 * 1024 * 2 + 1)
-    found = picture_of(FileBytes("a.png", data))
+    found = image_of(FileBytes("a.png", data))
     assert isinstance(found.content.data, str)
     assert base64.b64decode(found.content.data, validate=True) == data
 
@@ -86,7 +89,7 @@ async def test_what_cannot_be_sent_is_refused_in_a_sentence(
 
 async def test_only_a_picture_will_do_where_one_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(AIError, match="is not a picture"):
-        await attach_picture(write(tmp_path, b"hello", "a.png"))
+        await attach_image(write(tmp_path, b"hello", "a.png"))
 
 
 async def test_a_file_of_any_size_is_refused_without_being_read(tmp_path: Path) -> None:
@@ -141,14 +144,14 @@ async def test_of_several_readings_the_disk_decides(tmp_path: Path) -> None:
     write(tmp_path, png(), "my shot.png")
     write(tmp_path, png(), r"my\ shot.png")
     plain, escaped = f"{tmp_path}/my shot.png", rf"{tmp_path}/my\ shot.png"
-    assert await existing(plain) == (Path(plain),)
-    assert await existing(escaped) == (Path(escaped),)
+    assert await existing_paths(plain) == (Path(plain),)
+    assert await existing_paths(escaped) == (Path(escaped),)
     Path(escaped).unlink()
-    assert await existing(escaped) == (Path(plain),)
-    assert await existing(f"{tmp_path}/none.png") == ()
-    assert await named("none at all.png") == (Path("none"), Path("at"), Path("all.png"))
+    assert await existing_paths(escaped) == (Path(plain),)
+    assert await existing_paths(f"{tmp_path}/none.png") == ()
+    assert await named_paths("none at all.png") == (Path("none"), Path("at"), Path("all.png"))
     with pytest.raises(AIError, match="is not a path"):
-        await named("\0")
+        await named_paths("\0")
 
 
 async def test_a_disk_that_does_not_answer_is_not_waited_for(

@@ -15,9 +15,8 @@ import anyio
 
 from ollm_tui.chat.client import ChatClient, ChatStream
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.limits import ChatLimits
-from ollm_tui.chat.prompt_run import ChatParts
-from ollm_tui.chat.tool_mode import ToolModes
+from ollm_tui.chat.model_support import ToolModes
+from ollm_tui.chat.parts import ChatLimits, ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import TextContent, ThinkingContent
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult, ToolCallStart
@@ -32,8 +31,7 @@ from ollm_tui.providers.router import Router
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import MessageRow
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import ToolRunner
+from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from tests.support.puppets import (
     PuppetApprover,
     PuppetProvider,

@@ -7,7 +7,7 @@ import anyio.lowlevel
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol.message import Message
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.chat.client import BUFFERED_EVENTS, ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode

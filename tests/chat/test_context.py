@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import messages_to_send
-from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.message import Message, Usage

@@ -13,9 +13,8 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.limits import ChatLimits
-from ollm_tui.chat.prompt_run import ChatParts
-from ollm_tui.chat.tool_mode import ToolMode, ToolModes
+from ollm_tui.chat.model_support import ToolMode, ToolModes
+from ollm_tui.chat.parts import ChatLimits, ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent
 from ollm_tui.protocol.codec import message_to_json

@@ -10,7 +10,7 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult
 from ollm_tui.protocol.message import Message
@@ -19,11 +19,9 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.tools.approval import ReadOnly
 from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.define import tool
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import ToolRunner
+from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
 from tests.support.engine import MODEL, embedded, model_folder, needs_engine
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import Finish, LeftOut, TextDelta

@@ -7,9 +7,10 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.model_support import ToolMode, ToolModes
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import CUT_CALL, ChatParts
-from ollm_tui.chat.tool_mode import ToolMode, ToolModes
+from ollm_tui.chat.prompt_run import CUT_CALL
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent, NoAnswer, ToolCallResult
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -26,8 +27,7 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import ToolRunner
+from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from tests.chat.test_tools_in_chat import Turns
 from tests.support.tools import AllowAll, ScriptedTool
 

@@ -100,3 +100,11 @@ def test_a_template_format_is_still_there_for_the_adapter_to_refuse() -> None:
     (joined,) = messages_to_send([first, Message("user", "b")], attachments=False)
     assert joined.template_format == "jinja2"
     assert joined.text == "a\n\nb"
+
+
+def test_a_field_of_either_message_outlives_their_joining() -> None:
+    bare = Message("user", "a")
+    whole = Message("user", "b", name="Ann", template_format="jinja2")
+    for history in ([bare, whole], [whole, bare]):
+        (joined,) = messages_to_send(history)
+        assert (joined.name, joined.template_format) == ("Ann", "jinja2")

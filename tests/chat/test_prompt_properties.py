@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
-from ollm_tui.chat.tool_mode import ToolModes
+from ollm_tui.chat.model_support import ToolModes
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -12,7 +12,7 @@ from ollm_tui.chat.react import (
     observation,
     react_instructions,
 )
-from ollm_tui.decode.react_draft import ReActCall, ReActProblem
+from ollm_tui.decode.react.call import ReActCall, ReActProblem
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message

@@ -7,8 +7,8 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
-from ollm_tui.chat.retries import LONGEST_WAIT_S, wait_before
+from ollm_tui.chat.parts import ChatParts
+from ollm_tui.chat.turn import LONGEST_WAIT_S, wait_before
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import (

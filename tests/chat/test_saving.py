@@ -8,7 +8,7 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.saving import pause_after
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode

@@ -5,7 +5,7 @@ from typing import Any
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol.blocks import TextContent, ThinkingContent
 from ollm_tui.protocol.codec import message_from_json, message_to_json
 from ollm_tui.protocol.ports import SupportsDispose

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.limits import ChatLimits
+from ollm_tui.chat.model_support import ToolModes
+from ollm_tui.chat.parts import ChatLimits, ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import ChatParts
 from ollm_tui.chat.tool_loop import OffersTools, ToolOffer
-from ollm_tui.chat.tool_mode import ToolModes
 from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult, ToolCallStart
@@ -30,8 +29,7 @@ from ollm_tui.protocol.tools import ToolCall, ToolOutput, ToolResult, ToolSchema
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import ToolRunner
+from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from tests.support.providers import ScriptedProvider
 from tests.support.tools import AllowAll, Offered, ScriptedTool
 

@@ -11,9 +11,9 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.model_support import ToolMode, ToolModes
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.chat.prompt_run import ChatParts
-from ollm_tui.chat.tool_mode import ToolMode, ToolModes
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.ports import SupportsDispose

@@ -12,7 +12,7 @@ from ollm_tui.cli.output import Output
 from ollm_tui.decode.redact import MARK
 from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import FakeOllama
-from tests.decode.test_redact_forms import FORMS
+from tests.decode.test_redact import FORMS
 
 KEY = "sk-Planted/Canary+4711_é-xyz"
 EXITS: dict[str, Callable[[Output, str], None]] = {

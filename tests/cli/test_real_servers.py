@@ -33,7 +33,7 @@ def test_every_recorded_chat_is_printed_or_said_to_have_failed(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ollm_tui.chat.retries.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("ollm_tui.chat.turn.FIRST_WAIT_S", 0.001)
     kind = KINDS[reply.request["path"]]
     code = at(replaying(reply), tmp_path, "-p", "hello", "--model", "real://m", kind=kind)
     shown = capsys.readouterr()

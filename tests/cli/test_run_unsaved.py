@@ -7,7 +7,7 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.cli import run
 from ollm_tui.cli.output import ERROR, OK
 from ollm_tui.config.flags import Flags

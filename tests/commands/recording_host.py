@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import NoteKind, View
+from ollm_tui.commands.host import Severity, View
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.tools import ToolEffect
@@ -41,7 +41,7 @@ class RecordingHost:
     attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
-    def say(self, text: str, kind: NoteKind = "info") -> None:
+    def say(self, text: str, kind: Severity = "info") -> None:
         self.asked.append((kind, text))
 
     def show(self, view: View, text: str = "") -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ollm_tui.decode.react_draft import ReActCall, ReActProblem
-from ollm_tui.decode.react_text import ReActParser, ReActPiece
-from ollm_tui.decode.think_output import TextPiece, ThinkingPiece
+from ollm_tui.decode.react.call import ReActCall, ReActProblem
+from ollm_tui.decode.react.parser import ReActParser, ReActPiece
+from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
 
 
 @dataclass(frozen=True)

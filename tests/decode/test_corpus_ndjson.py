@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
+from ollm_tui.decode.lines import BadLine, NDJSONDecoder, NDJSONItem
 from tests.support.corpus import Case, case_id, load_cases, load_file, needs_corpus
 from tests.support.cuts import ways_to_cut
 

@@ -1,7 +1,13 @@
 import pytest
 
-from ollm_tui.decode.think_output import TextPiece, ThinkingPiece, ThinkPiece
-from ollm_tui.decode.think_tags import TagPair, ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.thinking import (
+    TagPair,
+    TextPiece,
+    ThinkingPiece,
+    ThinkPiece,
+    ThinkTags,
+    ThinkTagSplitter,
+)
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 from tests.support.cuts import one_by_one
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
-from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder
+from ollm_tui.decode.lines import BadLine, NDJSONDecoder
 from ollm_tui.decode.sse import SSEDecoder
-from ollm_tui.decode.tool_args import ToolCallAssembler
-from ollm_tui.decode.tool_deltas import read_tool_call_deltas
+from ollm_tui.decode.tool_calls import ToolCallAssembler, read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolCall
 from tests.support.corpus import RecordedStream, load_streams, needs_corpus, stream_id

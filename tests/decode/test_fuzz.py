@@ -7,12 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
-from ollm_tui.decode.lines import LineTooLong
-from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder
+from ollm_tui.decode.lines import BadLine, LineTooLong, NDJSONDecoder
 from ollm_tui.decode.sse import SSEDecoder
-from ollm_tui.decode.think_tags import ThinkTags, ThinkTagSplitter
-from ollm_tui.decode.tool_args import ToolCallAssembler
-from ollm_tui.decode.tool_deltas import read_tool_call_deltas
+from ollm_tui.decode.thinking import ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.tool_calls import ToolCallAssembler, read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolCall
 from tests.support.cuts import cut_at

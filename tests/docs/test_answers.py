@@ -6,7 +6,7 @@ import pytest
 
 from ollm_tui.decode.json_guard import MAX_CONTAINERS, MAX_VALUES
 from ollm_tui.decode.lines import MAX_LINE_BYTES
-from ollm_tui.decode.tool_args import MAX_CALL_BYTES, MAX_CALLS
+from ollm_tui.decode.tool_calls import MAX_CALL_BYTES, MAX_CALLS
 from ollm_tui.providers.anthropic.from_wire import MAX_COUNTS_CHARS
 from ollm_tui.providers.anthropic.schema_answer import MAX_ASIDE_CHARS
 from ollm_tui.providers.content_encoding import FREE_BYTES, MAX_RATIO

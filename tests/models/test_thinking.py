@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.think_tags import TagPair, ThinkTags
+from ollm_tui.decode.thinking import TagPair, ThinkTags
 from ollm_tui.models.thinking import ALL_MODES, ThinkingSupport, find_tags, resolve_thinking
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.thinking import (

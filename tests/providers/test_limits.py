@@ -8,9 +8,9 @@ import anyio
 import httpx
 import pytest
 
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_guard import MAX_CONTAINERS, MAX_VALUES, JsonCrowd, parse_json
-from ollm_tui.decode.limits import LimitPassed
-from ollm_tui.decode.tool_args import MAX_CALL_BYTES, MAX_CALLS, ToolCallAssembler
+from ollm_tui.decode.tool_calls import MAX_CALL_BYTES, MAX_CALLS, ToolCallAssembler
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsList
@@ -25,6 +25,7 @@ from tests.support.fakes import FAKES
 from tests.support.floods import call_frame, frame, text_frame
 from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, serve
+from tests.support.tool_deltas import feed_one
 
 KINDS = [*FAKES]
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
@@ -186,24 +187,24 @@ def test_signs_inside_texts_are_no_objects() -> None:
 def test_calls_have_a_limit_in_number_and_in_size() -> None:
     calls = ToolCallAssembler()
     for number in range(MAX_CALLS):
-        calls.delta(number, f"c{number}", "f", "{}")
+        feed_one(calls, number, f"c{number}", "f", "{}")
     assert len(calls.finish()) == MAX_CALLS
     with pytest.raises(LimitPassed, match=f"more than {MAX_CALLS} tool calls"):
-        calls.delta(MAX_CALLS, "more", "f", "{}")
+        feed_one(calls, MAX_CALLS, "more", "f", "{}")
     large = ToolCallAssembler()
-    large.delta(0, "c", "f", '{"text": "')
+    feed_one(large, 0, "c", "f", '{"text": "')
     with pytest.raises(LimitPassed, match=f"larger than {MAX_CALL_BYTES} bytes"):
         for _ in range(MAX_CALL_BYTES // 1_000_000 + 1):
-            large.delta(0, None, None, "x" * 1_000_000)
+            feed_one(large, 0, None, None, "x" * 1_000_000)
     small = ToolCallAssembler()
-    small.delta(0, "c", "f", '{"text": "')
+    feed_one(small, 0, "c", "f", '{"text": "')
     for _ in range(100_000):
-        small.delta(0, None, None, "x")
-    small.delta(0, None, None, '"}')
+        feed_one(small, 0, None, None, "x")
+    feed_one(small, 0, None, None, '"}')
     assert small.finish()[0].args == {"text": "x" * 100_000}
     with pytest.raises(LimitPassed):
         for number in range(MAX_CALL_BYTES // 1_000_000 + 1):
-            small.delta(0, None, None, "", {str(number): "x" * 1_000_000})
+            feed_one(small, 0, None, None, "", {str(number): "x" * 1_000_000})
 
 
 @pytest.mark.parametrize("kind", KINDS)

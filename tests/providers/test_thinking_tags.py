@@ -2,7 +2,7 @@
 
 import pytest
 
-from ollm_tui.decode.think_tags import ThinkTags
+from ollm_tui.decode.thinking import ThinkTags
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request

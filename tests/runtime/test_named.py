@@ -9,7 +9,7 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
 from ollm_tui.config.named import named_by

@@ -9,9 +9,8 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.backlog import PACE_S, RETRY_S, Backlog
-from ollm_tui.store.ids import new_id
 from ollm_tui.store.migrate import migrate, shipped_migrations
-from ollm_tui.store.rows import MessageRow
+from ollm_tui.store.rows import MessageRow, new_id
 from tests.store.rig import SETTINGS, answered
 
 Work = Callable[[sqlite3.Connection], None]

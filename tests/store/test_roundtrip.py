@@ -1,17 +1,19 @@
 """Whatever is said comes back equal, after the repair that UTF-8 asks for."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.decode.json_pieces import repaired
+from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store.conversations import ConversationStore
+from ollm_tui.store.rows import ENDED, decoded, encoded
 from tests.store.rig import SETTINGS, on_connection, open_parts
 from tests.support.strategies import messages
 
@@ -76,3 +78,10 @@ async def test_ten_megabytes_and_a_thousand_calls_come_back(store: ConversationS
     journal = store.journal(SETTINGS)
     await journal.finish(await journal.begin(message), message)
     assert (await store.load(journal.conversation_id)).history == [message]
+
+
+@given(messages())
+def test_a_message_that_was_cut_keeps_every_field(message: Message) -> None:
+    read = decoded("m", message.role, "streaming", encoded(message).decode()).message
+    assert ENDED in read.metadata
+    assert replace(read, metadata=message.metadata) == message

@@ -22,7 +22,7 @@ from anyio._backends._asyncio import _threadpool_idle_workers
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent, TextDelta, ToolCallResult, ToolCallStart
 from ollm_tui.protocol.json_types import JsonObject

@@ -12,8 +12,7 @@ from ollm_tui.protocol.tools import (
     ToolResult,
     ToolSchema,
 )
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import ToolOffer, ToolRunner
+from ollm_tui.tools.runner import ToolOffer, ToolRegistry, ToolRunner
 
 
 class AllowAll:

@@ -7,8 +7,7 @@ import pytest
 
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolOutput
-from ollm_tui.tools.define import tool
-from ollm_tui.tools.docstring import read_docstring
+from ollm_tui.tools.define import read_docstring, tool
 
 
 class Colour(Enum):

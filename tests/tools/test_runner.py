@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Tool
-from ollm_tui.protocol.tools import Approval, ToolCall, ToolOutput, ToolResult
-from ollm_tui.tools.define import tool
-from ollm_tui.tools.failure import ToolFailure
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import STOPPED, ToolRunner
+from ollm_tui.protocol.tools import STOPPED, Approval, ToolCall, ToolEffect, ToolOutput, ToolResult
+from ollm_tui.tools.define import ToolFailure, tool
+from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
 from tests.support.strategies import JSON_OBJECTS
 from tests.support.tools import AllowAll, ScriptedTool, runner_for, tool_call
 
@@ -460,3 +458,47 @@ async def test_a_failing_call_is_an_error_result_and_disturbs_no_other(
     assert all(result and result.is_error and result.content for result in failed)
     assert all(result and not result.is_error for result in done)
     assert all("Traceback" not in result.content for result in failed if result)
+
+
+def test_tools_are_kept_in_order_and_found_by_exactly_their_name() -> None:
+    first, second = ScriptedTool("first"), ScriptedTool("second")
+    registry = ToolRegistry([first, second])
+    assert registry.list() == (first, second)
+    assert registry.get("first") is first
+    assert registry.get("First") is None
+    assert registry.named(["second", "nowhere", "first"]) == (first, second)
+    assert registry.named([]) == ()
+
+
+@pytest.mark.parametrize("name", ["same", "Same"])
+def test_a_taken_name_is_refused_and_the_earlier_tool_stays(name: str) -> None:
+    earlier = ScriptedTool("same")
+    registry = ToolRegistry([earlier])
+    with pytest.raises(ValueError, match="a tool named"):
+        registry.register(ScriptedTool(name))
+    assert registry.list() == (earlier,)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a.b", "a/b", "9a", "a" * 65, "a\n"])
+def test_a_name_that_some_backend_refuses_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot name a tool"):
+        ToolRegistry([ScriptedTool(name)])
+
+
+async def test_what_only_reads_is_allowed() -> None:
+    approval = await ReadOnly().approve(tool_call(), ScriptedTool())
+    assert approval == Approval(allowed=True)
+
+
+@pytest.mark.parametrize(
+    ("effect", "would"),
+    [("write", "change files"), ("run", "run programs"), ("network", "use the network")],
+)
+async def test_anything_else_is_refused_with_what_it_would_do(
+    effect: ToolEffect, would: str
+) -> None:
+    approval = await ReadOnly().approve(tool_call(), ScriptedTool(effect=effect))
+    assert not approval.allowed
+    assert approval.reason == (
+        f"scripted could {would}, and only tools that read are allowed here."
+    )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.picture_header import PictureHeader, read_header
+from ollm_tui.decode.images import ImageHeader, read_image_header
 from ollm_tui.tui.transcript import thumbnail
 from ollm_tui.tui.transcript.thumbnail import (
     MOST_ROWS,
@@ -23,7 +23,7 @@ BLACK = (0, 0, 0)
 
 
 def made(data: bytes, width: int = 20, background: tuple[int, int, int] = BLACK) -> Thumbnail:
-    header = read_header(data)
+    header = read_image_header(data)
     assert header is not None
     found = make_thumbnail(data, header, fitted(header, width), background)
     assert found is not None
@@ -40,16 +40,16 @@ def is_near(colour: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def test_a_picture_is_as_large_as_fits() -> None:
-    assert fitted(PictureHeader("png", 640, 480), 100) == ThumbnailSize(53, 40)
-    assert fitted(PictureHeader("png", 640, 480), 20) == ThumbnailSize(20, 15)
-    assert fitted(PictureHeader("png", 16, 12), 100) == ThumbnailSize(16, 12)
-    assert fitted(PictureHeader("png", 30_000, 1), 100) == ThumbnailSize(100, 1)
-    assert fitted(PictureHeader("png", 1, 30_000), 100) == ThumbnailSize(1, 40)
+    assert fitted(ImageHeader("png", 640, 480), 100) == ThumbnailSize(53, 40)
+    assert fitted(ImageHeader("png", 640, 480), 20) == ThumbnailSize(20, 15)
+    assert fitted(ImageHeader("png", 16, 12), 100) == ThumbnailSize(16, 12)
+    assert fitted(ImageHeader("png", 30_000, 1), 100) == ThumbnailSize(100, 1)
+    assert fitted(ImageHeader("png", 1, 30_000), 100) == ThumbnailSize(1, 40)
 
 
 @given(st.integers(1, 2**32), st.integers(1, 2**32), st.integers(1, 100))
 def test_it_always_fits(width: int, height: int, measure: int) -> None:
-    size = fitted(PictureHeader("png", width, height), measure)
+    size = fitted(ImageHeader("png", width, height), measure)
     assert 1 <= size.columns <= measure
     assert 1 <= size.rows <= MOST_ROWS
 
@@ -116,13 +116,13 @@ def test_of_a_moving_picture_the_first_frame_is_shown(kind: str) -> None:
 def test_a_cut_off_picture_is_none(kind: str) -> None:
     noise = Image.frombytes("RGB", (64, 64), random.Random(1).randbytes(64 * 64 * 3))
     data = saved(noise, kind)
-    header = read_header(data)
+    header = read_image_header(data)
     assert header is not None
     assert make_thumbnail(data[: len(data) // 2], header, fitted(header, 20), BLACK) is None
 
 
 def test_a_bomb_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    header = read_header(bomb())
+    header = read_image_header(bomb())
     assert header is not None
     monkeypatch.setattr(thumbnail, "_pixels", pytest.fail)
     assert make_thumbnail(bomb(), header, fitted(header, 20), BLACK) is None
@@ -130,12 +130,12 @@ def test_a_bomb_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("side", [30_000, 9_000])
 def test_a_picture_larger_than_was_said_is_not_decoded(side: int) -> None:
-    header = PictureHeader("png", 10, 10)
+    header = ImageHeader("png", 10, 10)
     assert make_thumbnail(bomb(side, side), header, ThumbnailSize(10, 10), BLACK) is None
 
 
 def test_only_the_kind_it_begins_as_is_tried() -> None:
-    header = PictureHeader("png", 64, 48)
+    header = ImageHeader("png", 64, 48)
     assert make_thumbnail(flat("gif"), header, ThumbnailSize(10, 10), BLACK) is None
     assert make_thumbnail(b"", header, ThumbnailSize(10, 10), BLACK) is None
 
@@ -146,7 +146,7 @@ def test_damage_does_no_harm(kind: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 6))):
         place = data.draw(st.integers(0, len(picture) - 1))
         picture[place] = data.draw(st.integers(0, 255))
-    header = read_header(bytes(picture))
+    header = read_image_header(bytes(picture))
     if header is not None and header.width * header.height < 1_000_000:
         size = fitted(header, 10)
         found = make_thumbnail(bytes(picture), header, size, BLACK)
@@ -157,9 +157,9 @@ def test_without_pillow_there_is_nothing_and_no_fault() -> None:
     program = """
 import sys
 sys.modules["PIL"] = None
-from ollm_tui.decode.picture_header import PictureHeader
+from ollm_tui.decode.images import ImageHeader
 from ollm_tui.tui.transcript.thumbnail import ThumbnailSize, can_decode, make_thumbnail
-header = PictureHeader("png", 4, 4)
+header = ImageHeader("png", 4, 4)
 assert not can_decode()
 assert make_thumbnail(b"", header, ThumbnailSize(4, 4), (0, 0, 0)) is None
 """

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, string
 from ollm_tui.decode.json_guard import dump_or_reason
-from ollm_tui.decode.think_tags import ThinkTags
-from ollm_tui.decode.tool_deltas import ToolCallDelta
+from ollm_tui.decode.thinking import ThinkTags
+from ollm_tui.decode.tool_calls import ToolCallDelta
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
 from ollm_tui.providers.error_body import failure_in

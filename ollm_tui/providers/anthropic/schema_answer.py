@@ -2,10 +2,10 @@
 
 import io
 
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.decode.json_guard import dump_json
-from ollm_tui.decode.limits import LimitPassed
-from ollm_tui.decode.think_tags import ThinkTags
+from ollm_tui.decode.thinking import ThinkTags
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.http_faults import Endpoint

@@ -4,11 +4,11 @@ The only end of an answer is a line with `done: true`; the message on that line 
 `error` line may follow any other at status 200.
 """
 
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import as_object, integer, number, string
-from ollm_tui.decode.limits import LimitPassed
-from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
-from ollm_tui.decode.think_tags import ThinkTags
-from ollm_tui.decode.tool_deltas import read_tool_call_deltas
+from ollm_tui.decode.lines import BadLine, NDJSONDecoder, NDJSONItem
+from ollm_tui.decode.thinking import ThinkTags
+from ollm_tui.decode.tool_calls import read_tool_call_deltas
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage

@@ -6,9 +6,9 @@ status of the answer is 200.
 
 import re
 
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import integer, string
-from ollm_tui.decode.limits import LimitPassed
-from ollm_tui.decode.ndjson import BadLine, NDJSONDecoder, NDJSONItem
+from ollm_tui.decode.lines import BadLine, NDJSONDecoder, NDJSONItem
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ollm_tui.decode.json_fields import as_object, integer, number, objects, string
-from ollm_tui.decode.tool_deltas import ToolCallDelta, read_tool_call_deltas
+from ollm_tui.decode.tool_calls import ToolCallDelta, read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason

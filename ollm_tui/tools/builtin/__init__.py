@@ -16,12 +16,12 @@ from ollm_tui.tools.define import FunctionTool
 
 
 def builtin_tools(root: Path, guard: FileGuard | None = None) -> tuple[FunctionTool, ...]:
-    """Give the built-in tools; those for files see the folder `root` and nothing else.
+    """Return the built-in tools; those for files have access to the folder `root` only.
 
-    What of it they may open the guard says; without one only known places of secrets are closed.
+    The guard decides what they may open; without one only known places of secrets are refused.
 
     Raises:
-        OSError: there is no such folder.
+        OSError: the folder does not exist.
     """
     root.stat()
     folder, guard = real_path(root), guard or FileGuard()

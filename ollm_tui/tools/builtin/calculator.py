@@ -1,9 +1,192 @@
-"""The calculator as a tool."""
+"""The calculator: expressions parsed by hand, exact where possible, bounded everywhere.
 
-from ollm_tui.tools.builtin.arithmetic import evaluate, spell
-from ollm_tui.tools.builtin.number import ArithmeticFault
-from ollm_tui.tools.define import tool
-from ollm_tui.tools.failure import ToolFailure
+    sum      = product (("+" | "-") product)*
+    product  = signed (("*" | "/" | "//" | "%") signed)*
+    signed   = ("+" | "-")* power
+    power    = atom (("^" | "**") signed)?
+    atom     = number | name | name "(" sum ("," sum)* ")" | "(" sum ")"
+
+Numbers are fractions, so that 0.1 + 0.2 is 0.3; what is irrational becomes a float.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from types import MappingProxyType
+
+from ollm_tui.tools.builtin.numbers import (
+    CONSTANTS,
+    FUNCTIONS,
+    ArithmeticFault,
+    Number,
+    apply,
+    raise_to,
+)
+from ollm_tui.tools.define import ToolFailure, tool
+
+LONGEST = 1000
+DEEPEST = 50
+_LARGEST_EXPONENT = 400
+_SIGN_NAMES = MappingProxyType(
+    {"\u00d7": "*", "\u00b7": "*", "\u00f7": "/", "\u2212": "-", "**": "^"}
+)
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:[0-9]+(?:_[0-9]+)*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<name>[A-Za-z_π][A-Za-z_0-9]*)"
+    r"|(?P<sign>\*\*|//|[-+*/%^(),\u00d7\u00f7\u2212\u00b7])|(?P<end>$))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    place: int
+
+
+def evaluate(expression: str) -> Number:
+    """Return the value of an expression.
+
+    Raises:
+        ArithmeticFault: it is not an expression, or its value is too large or undefined.
+    """
+    if len(expression) > LONGEST:
+        raise ArithmeticFault(f"The expression is longer than {LONGEST} characters.")
+    parser = _Parser(_tokens(expression))
+    value = parser.sum()
+    parser.expect("end", "")
+    return value
+
+
+def spell(value: Number) -> str:
+    """Return a value as text: exactly if its digits end soon, else to about 15 digits."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if value.denominator == 1:
+        return str(value.numerator)
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    precision = Context(prec=30 if rest == 1 else 17)
+    quotient = precision.divide(Decimal(value.numerator), Decimal(value.denominator))
+    exact = Fraction(quotient) == value
+    return f"{quotient:f}" if exact else f"{quotient} (rounded)"
+
+
+def _tokens(expression: str) -> Sequence[_Token]:
+    tokens: list[_Token] = []
+    place = 0
+    while not tokens or tokens[-1].kind != "end":
+        match = _TOKEN.match(expression, place)
+        if match is None or match.lastgroup is None:
+            rest = expression[place:].lstrip()
+            at = len(expression) - len(rest) + 1
+            raise ArithmeticFault(f"{rest[:1]!r} at character {at} is not part of arithmetic.")
+        text = match[match.lastgroup]
+        sign = _SIGN_NAMES.get(text, text)
+        tokens.append(_Token(match.lastgroup, sign, match.start(match.lastgroup) + 1))
+        place = match.end()
+    return tokens
+
+
+class _Parser:
+    """A recursive descent over the tokens, with a method for each rule."""
+
+    def __init__(self, tokens: Sequence[_Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._depth = 0
+
+    def sum(self) -> Number:
+        value = self._product()
+        while (sign := self._take("+", "-")) is not None:
+            value = apply(sign, value, self._product())
+        return value
+
+    def expect(self, kind: str, text: str) -> None:
+        token = self._tokens[self._at]
+        if (token.kind, token.text) != (kind, text):
+            raise self._unexpected(f" where {text!r} should be" if text else "")
+        self._at += 1
+
+    def _product(self) -> Number:
+        value = self._signed()
+        while (sign := self._take("*", "/", "//", "%")) is not None:
+            value = apply(sign, value, self._signed())
+        return value
+
+    def _signed(self) -> Number:
+        negative = False
+        while (sign := self._take("+", "-")) is not None:
+            negative ^= sign == "-"
+        value = self._power()
+        return -value if negative else value
+
+    def _power(self) -> Number:
+        base = self._atom()
+        return base if self._take("^") is None else raise_to(base, self._deeper(self._signed))
+
+    def _atom(self) -> Number:
+        token = self._tokens[self._at]
+        if token.kind == "number":
+            self._at += 1
+            return _number(token.text)
+        if token.kind == "name":
+            self._at += 1
+            return self._named(token)
+        if self._take("(") is None:
+            raise self._unexpected(" where a number should be")
+        value = self._deeper(self.sum)
+        self.expect("sign", ")")
+        return value
+
+    def _named(self, token: _Token) -> Number:
+        if self._take("(") is None:
+            if token.text in CONSTANTS:
+                return CONSTANTS[token.text]
+            raise ArithmeticFault(f"{token.text} at character {token.place} is not a known value.")
+        arguments = [self._deeper(self.sum)]
+        while self._take(",") is not None:
+            arguments.append(self._deeper(self.sum))
+        self.expect("sign", ")")
+        function = FUNCTIONS.get(token.text)
+        if function is None:
+            known = ", ".join(FUNCTIONS)
+            raise ArithmeticFault(f"There is no function {token.text}; there are {known}.")
+        return function(arguments)
+
+    def _take(self, *signs: str) -> str | None:
+        token = self._tokens[self._at]
+        if token.kind != "sign" or token.text not in signs:
+            return None
+        self._at += 1
+        return token.text
+
+    def _deeper(self, rule: Callable[[], Number]) -> Number:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise ArithmeticFault(f"More than {DEEPEST} brackets or powers stand in each other.")
+        value = rule()
+        self._depth -= 1
+        return value
+
+    def _unexpected(self, where: str) -> ArithmeticFault:
+        token = self._tokens[self._at]
+        if token.kind == "end":
+            return ArithmeticFault("The expression ends too early.")
+        return ArithmeticFault(
+            f"{token.text!r} at character {token.place} stands{where or ' alone'}."
+        )
+
+
+def _number(text: str) -> Number:
+    digits, _, exponent = text.lower().partition("e")
+    if abs(int(exponent or "0")) > _LARGEST_EXPONENT:
+        raise ArithmeticFault(f"{text} is too large or too small.")
+    return Fraction(digits.replace("_", "").rstrip(".")) * Fraction(10) ** int(exponent or "0")
 
 
 @tool(effect="read", timeout_s=5)

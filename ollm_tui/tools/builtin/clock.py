@@ -4,8 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
-from ollm_tui.tools.define import FunctionTool, tool
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
 
 def _now_in_utc() -> datetime:
@@ -13,7 +12,7 @@ def _now_in_utc() -> datetime:
 
 
 def clock_tool(now: Callable[[], datetime] = _now_in_utc) -> FunctionTool:
-    """Make `current_time` on a clock that gives aware times."""
+    """Return the tool `current_time` for a clock of aware times."""
 
     @tool(effect="read", timeout_s=5)
     def current_time(timezone: str = "local") -> str:
@@ -29,7 +28,7 @@ def clock_tool(now: Callable[[], datetime] = _now_in_utc) -> FunctionTool:
 
 
 def _zone(name: str) -> tzinfo | None:
-    """Give a zone; None is the machine's own."""
+    """Return a time zone, or None for the local one."""
     if name.casefold() == "local":
         return None
     if name.upper() in {"UTC", "GMT", "Z"}:

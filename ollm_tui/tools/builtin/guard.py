@@ -1,9 +1,9 @@
-"""What no tool may open and no result may hold: the program's own folders, places of secrets, keys.
+"""What no tool may open and no result may contain: the program's folders, places of secrets, keys.
 
-Every tool that takes a path asks the guard for each step of it, by the names of the way and by
-what was opened. The program's own folders are known by device and number, so that no other
-spelling, link or mount of them leads in; a file with several names is one of them if any of its
-names is. What a file holds is looked at as well, wherever it stands.
+Every tool that takes a path checks each step of it with the guard, by name and by what was opened.
+The program's own folders are identified by device and inode, so that no other spelling, link or
+mount leads into them; a hard link is refused if any of its names is in such a place. The contents
+of files are checked as well, wherever they are.
 """
 
 import os
@@ -25,9 +25,8 @@ from ollm_tui.decode.redact import (
     overlapping,
     without_private_keys,
 )
-from ollm_tui.tools.builtin.secret_places import words
-from ollm_tui.tools.builtin.secrets import is_secret_at, original_names
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.builtin.secrets import is_secret_at, original_names, words
+from ollm_tui.tools.define import ToolFailure
 
 KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
 _KNOWN_PLACES: Final = words(
@@ -39,7 +38,7 @@ _KNOWN_PLACES: Final = words(
     .m2/settings.xml .gem/credentials .huggingface .cache/huggingface/token .local/share/keyrings
     """
 )
-"""Places in a home whose contents are recognised under other names too."""
+"""Places in a home folder whose contents are recognised under other names too."""
 _MOST_ENTRIES: Final = 50_000
 _REDACTED: Final = f"[Keys were taken out of this text; each stands as {MARK}.]"
 
@@ -48,15 +47,15 @@ Identity: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class FileGuard:
-    """Says what tools may open and tell; made once, asked anew for every call."""
+    """Decides what tools may open and return; made once, consulted for every call."""
 
     own: tuple[Path, ...] = ()
     """The program's folders, and files of its own elsewhere."""
     secrets: Callable[[], Iterable[str]] = tuple
-    """Gives the keys that the program holds."""
+    """Returns the keys that the program holds."""
 
     def look(self, root: Path) -> "Watch":
-        """Begin one call of a tool below `root`: places are looked up now, as they may change.
+        """Begin one tool call below `root`; the places are looked up now, as they may change.
 
         Raises:
             ToolFailure: nothing below the root may be read.
@@ -66,20 +65,20 @@ class FileGuard:
         return watch
 
     def cleaned(self, text: str) -> str:
-        """Give what a tool tells without keys, and say so where there were any."""
+        """Return a tool's text with keys redacted, and with a note if there were any."""
         kept = self._finder().redact(without_private_keys(text))
         return text if kept == text else f"{kept}\n{_REDACTED}"
 
     def _finder(self) -> SecretFinder:
-        # A word that may stand in any text, such as "ollama" for a server that wants no key.
-        # Nor parts of keys: a model chooses how many a result begins, in a path or in a name.
+        # Not words that may be in any text, such as "ollama" for a server without keys. And not
+        # parts of keys: a model chooses where a result is cut, and could find a key that way.
         keys = (secret for secret in self.secrets() if not is_guessable(secret))
         return SecretFinder(keys, cut=False)
 
 
 @dataclass(slots=True)
 class Watch:
-    """What is looked at during one call."""
+    """The places that one call may not open."""
 
     root: Path
     own: Sequence[Path]
@@ -102,7 +101,7 @@ class Watch:
         )
 
     def require_root(self) -> None:
-        """Refuse a root that is, or lies in, a place that is not read.
+        """Refuse a root that is, or lies in, a protected place.
 
         Raises:
             ToolFailure: it is.
@@ -119,7 +118,7 @@ class Watch:
             self._require_other(status, str(place))
 
     def require_above(self, root_fd: int) -> None:
-        """Refuse the open root if it lies in a place that is not read: its path may hold links.
+        """Refuse the open root if it lies in a protected place: its path may contain links.
 
         Raises:
             ToolFailure: it does.
@@ -141,7 +140,7 @@ class Watch:
     def require_opened(
         self, names: Sequence[str], status: os.stat_result, folder: os.stat_result | None = None
     ) -> None:
-        """Refuse what was opened below the root; `folder` is what it stands in.
+        """Refuse what was opened below the root; `folder` is the folder that contains it.
 
         Raises:
             ToolFailure: a tool may not read it.
@@ -158,7 +157,7 @@ class Watch:
     def may_open(
         self, names: Sequence[str], status: os.stat_result, folder: os.stat_result | None = None
     ) -> bool:
-        """Tell whether something found on the way may be opened."""
+        """Return whether something found on the way may be opened."""
         try:
             self.require_opened(names, status, folder)
         except ToolFailure:
@@ -166,7 +165,7 @@ class Watch:
         return True
 
     def holds_keys(self, pieces: Iterable[bytes]) -> bool:
-        """Tell whether a file, given in pieces, holds a key of the program or a private key."""
+        """Return whether a file, given in pieces, holds a key of the program or a private key."""
         return any(
             holds_private_key(data) or self.finder.is_in(data) for data in overlapping(pieces)
         )
@@ -187,7 +186,7 @@ class Watch:
             self._require_no_link(identity, shown)
 
     def _require_no_link(self, identity: Identity, shown: str) -> None:
-        """Refuse a file of which another name stands in a place that is not read."""
+        """Refuse a file that has another name in a protected place."""
         if self._own_contents is None or self._secret_contents is None:
             self._own_contents = _contents(self.own)
             self._secret_contents = _contents(_known_places())
@@ -198,7 +197,7 @@ class Watch:
 
 
 def secret_refusal(shown: str) -> ToolFailure:
-    """Make the refusal of what keeps passwords or keys."""
+    """Return the refusal of a place of passwords or keys."""
     return ToolFailure(
         f"{shown} may hold passwords or keys and is not given to a model. "
         "Ask the user for what you need of it."
@@ -206,7 +205,7 @@ def secret_refusal(shown: str) -> ToolFailure:
 
 
 def content_refusal(shown: str) -> ToolFailure:
-    """Make the refusal of a file in which a key was seen."""
+    """Return the refusal of a file that contains a key."""
     return ToolFailure(
         f"{shown} holds a key and is not given to a model. Ask the user for what you need of it."
     )
@@ -217,7 +216,7 @@ def _own(shown: str) -> ToolFailure:
 
 
 def shown_path(names: Sequence[str]) -> str:
-    """Join names from the root; what is no UTF-8 or would not be seen is spelled out."""
+    """Join names from the root; bytes that are not UTF-8 or invisible are spelled out."""
     joined = "/".join(os.fsencode(name).decode(errors="replace") for name in names)
     return clean_name(joined) or "."
 
@@ -229,7 +228,7 @@ def _known_places() -> Iterator[Path]:
 
 
 def _identities(places: Iterable[Path]) -> Iterator[Identity]:
-    """Give what stands at each place that there is, where links lead too."""
+    """Yield the identity of each place that exists, links followed."""
     for place in places:
         try:
             status = place.stat()
@@ -239,7 +238,7 @@ def _identities(places: Iterable[Path]) -> Iterator[Identity]:
 
 
 def _with_links(places: Iterable[Path]) -> Iterator[Path]:
-    """Give places, and the links in those that are folders: settings are often linked there."""
+    """Yield places, and the links in those that are folders: settings are often linked there."""
     for place in places:
         yield place
         try:
@@ -250,7 +249,7 @@ def _with_links(places: Iterable[Path]) -> Iterator[Path]:
 
 
 def _contents(places: Iterable[Path]) -> frozenset[Identity]:
-    """Give the files in some places, however many names they have by now."""
+    """Return the identities of the files in some places."""
     return frozenset(_identities(islice(_files(places), _MOST_ENTRIES)))
 
 

@@ -8,15 +8,14 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, shown_path
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
 from ollm_tui.tools.builtin.secrets import is_hidden
-from ollm_tui.tools.define import FunctionTool, tool
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
 MOST_ENTRIES = 500
 MOST_SEEN = 20_000
 
 
 def listing_tool(root: Path, guard: FileGuard) -> FunctionTool:
-    """Make `list_directory` for one folder."""
+    """Return the tool `list_directory` for one folder."""
 
     @tool(effect="read", timeout_s=10)
     def list_directory(path: str = ".", include_hidden: bool = False) -> str:
@@ -26,20 +25,20 @@ def listing_tool(root: Path, guard: FileGuard) -> FunctionTool:
             path: The folder, relative to the working folder.
             include_hidden: Also list names that begin with a dot.
         """
-        with resolve_in_root(root, path, guard) as found:
-            if not found.is_folder:
-                raise ToolFailure(f"{found.shown} is a file. Use read_file for it.")
-            return _list(found, include_hidden)
+        with resolve_in_root(root, path, guard) as target:
+            if not target.is_folder:
+                raise ToolFailure(f"{target.shown} is a file. Use read_file for it.")
+            return _list(target, include_hidden)
 
     return list_directory
 
 
-def _list(found: Resolved, include_hidden: bool) -> str:
-    with os.scandir(found.fd) as scan:
+def _list(target: Resolved, include_hidden: bool) -> str:
+    with os.scandir(target.fd) as scan:
         seen = list(itertools.islice(scan, MOST_SEEN + 1))
         more = len(seen) > MOST_SEEN
         shown = [entry for entry in seen[:MOST_SEEN] if include_hidden or not is_hidden(entry.name)]
-        entries = [entry for entry in shown if _may_be_named(found, entry)]
+        entries = [entry for entry in shown if _may_be_named(target, entry)]
         entries.sort(key=lambda entry: (not _is_folder(entry), entry.name.casefold(), entry.name))
         lines = [_line(entry) for entry in entries[:MOST_ENTRIES]]
     hidden, kept = len(seen[:MOST_SEEN]) - len(shown), len(shown) - len(entries)
@@ -50,15 +49,15 @@ def _list(found: Resolved, include_hidden: bool) -> str:
         notes.append(f"{hidden} hidden")
     if kept:
         notes.append(f"{kept} not named that may hold passwords or keys")
-    return "\n".join([*lines, f"[{found.shown}: {', '.join(notes)}]"])
+    return "\n".join([*lines, f"[{target.shown}: {', '.join(notes)}]"])
 
 
-def _may_be_named(found: Resolved, entry: os.DirEntry[str]) -> bool:
+def _may_be_named(target: Resolved, entry: os.DirEntry[str]) -> bool:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
         return True
-    return found.watch.may_open((*found.names, entry.name), status, found.status)
+    return target.watch.may_open((*target.names, entry.name), status, target.status)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

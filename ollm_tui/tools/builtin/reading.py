@@ -1,33 +1,86 @@
-"""Reading a file."""
+"""Reading a file: lines of a file of any size, in bounded memory and time."""
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyio import from_thread
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, content_refusal
-from ollm_tui.tools.builtin.lines import (
-    MORE_BYTES,
-    MOST_SCANNED_BYTES,
-    Window,
-    chunks_of,
-    read_window,
-)
 from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
-from ollm_tui.tools.define import FunctionTool, tool
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
+
+CHUNK_BYTES = 64 * 1024
+MOST_SCANNED_BYTES = 64 * 1024 * 1024
+"""How far into a file lines are searched."""
+MORE_BYTES = 4096
+"""How far behind the last byte that may be returned keys are searched."""
+
+
+@dataclass(slots=True)
+class Window:
+    """Some lines of a file, and their place in it."""
+
+    first: int
+    text: bytearray = field(default_factory=bytearray)
+    total: int | None = None
+    """Number of lines of the file, or None if it was not read to its end."""
+    is_cut: bool = False
+    """Whether the last line is incomplete."""
+
+
+def chunks_of(fd: int, most_bytes: int) -> Iterator[bytes]:
+    """Yield the file's first bytes, chunk by chunk."""
+    offset = 0
+    while offset < most_bytes:
+        chunk = os.pread(fd, min(CHUNK_BYTES, most_bytes - offset), offset)
+        if not chunk:
+            return
+        offset += len(chunk)
+        yield chunk
+
+
+def read_window(fd: int, size: int, first: int, count: int, most_bytes: int) -> Window:
+    """Read `count` lines from line `first` on, but at most `most_bytes` of them."""
+    window = Window(first)
+    number, scanned, last = 1, 0, b""
+    for chunk in chunks_of(fd, MOST_SCANNED_BYTES):
+        number = _take(window, chunk, number, first + count, most_bytes)
+        scanned += len(chunk)
+        last = chunk[-1:]
+    if scanned < MOST_SCANNED_BYTES and scanned >= size:
+        window.total = number - 1 if last in {b"", b"\n"} else number
+    return window
+
+
+def _take(window: Window, chunk: bytes, number: int, end: int, most_bytes: int) -> int:
+    """Add the window's part of a chunk; return the number of the line after its last line feed."""
+    start = 0
+    while number < window.first and (feed := chunk.find(b"\n", start)) >= 0:
+        number, start = number + 1, feed + 1
+    if number < window.first:
+        return number
+    taken_from = start
+    while number < end and (feed := chunk.find(b"\n", start)) >= 0:
+        number, start = number + 1, feed + 1
+    taken = chunk[taken_from : start if number >= end else len(chunk)]
+    room = most_bytes - len(window.text)
+    window.text += taken[:room]
+    window.is_cut = window.is_cut or len(taken) > room
+    return number + chunk.count(b"\n", start)
+
 
 MOST_LINES = 2000
 MOST_BYTES = 64 * 1024
 _SNIFFED_BYTES = 8192
 _SHOWN_BYTES = 8
-"""Enough to tell the kind of a file: more could be a key, packed."""
+"""Enough to recognise the kind of a file; more could be a compressed key."""
 
 
 def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
-    """Make `read_file` for one folder."""
+    """Return the tool `read_file` for one folder."""
 
     @tool(effect="read", timeout_s=10)
     def read_file(path: str, start_line: int = 1, line_count: int = 300) -> str:
@@ -40,44 +93,44 @@ def reading_tool(root: Path, guard: FileGuard) -> FunctionTool:
         """
         if start_line < 1 or line_count < 1:
             raise ToolFailure("start_line and line_count must be 1 or more.")
-        with resolve_in_root(root, path, guard) as found:
-            if found.is_folder:
-                raise ToolFailure(f"{found.shown} is a folder. Use list_directory for it.")
-            # All of it is looked at: a key that goes over lines is not given in two parts.
-            if found.watch.holds_keys(_all_of(found.fd)):
-                raise content_refusal(found.shown)
-            return _read(found, start_line, min(line_count, MOST_LINES))
+        with resolve_in_root(root, path, guard) as target:
+            if target.is_folder:
+                raise ToolFailure(f"{target.shown} is a folder. Use list_directory for it.")
+            # All of it is checked, so that a key that spans lines is not returned in two parts.
+            if target.watch.holds_keys(_all_of(target.fd)):
+                raise content_refusal(target.shown)
+            return _read(target, start_line, min(line_count, MOST_LINES))
 
     return read_file
 
 
 def is_binary(start: bytes) -> bool:
-    """Tell whether a file that begins so is no text."""
+    """Return whether a file that begins so is binary."""
     return b"\0" in start
 
 
 def _all_of(fd: int) -> Iterator[bytes]:
     for chunk in chunks_of(fd, MOST_SCANNED_BYTES + MORE_BYTES):
-        # Looking for keys takes a while in a large file: not when nobody waits for it any more.
+        # Searching a large file takes a while, so it ends when the call was cancelled.
         from_thread.check_cancelled()
         yield chunk
 
 
-def _read(found: Resolved, start_line: int, line_count: int) -> str:
-    start = os.pread(found.fd, _SNIFFED_BYTES, 0)
-    size = found.status.st_size
+def _read(target: Resolved, start_line: int, line_count: int) -> str:
+    start = os.pread(target.fd, _SNIFFED_BYTES, 0)
+    size = target.status.st_size
     if is_binary(start):
         shown = start[:_SHOWN_BYTES].hex(" ")
-        return f"[{found.shown} is not text; {counted(size, 'byte')}. It begins with: {shown}]"
-    window = read_window(found.fd, size, start_line, line_count, MOST_BYTES)
+        return f"[{target.shown} is not text; {counted(size, 'byte')}. It begins with: {shown}]"
+    window = read_window(target.fd, size, start_line, line_count, MOST_BYTES)
     lines = _whole_lines(window)
     if not lines:
-        return f"[{found.shown} has {_total(window, size)}; nothing is at line {start_line}]"
+        return f"[{target.shown} has {_total(window, size)}; nothing is at line {start_line}]"
     return f"{_decode(b''.join(lines))}{_note(window, len(lines), size)}"
 
 
 def _whole_lines(window: Window) -> list[bytes]:
-    """Give the lines without one that was cut, unless there is no other."""
+    """Return the lines without an incomplete last one, unless it is the only one."""
     # Line feeds only: bytes.splitlines would count lone carriage returns as well.
     lines = [line + b"\n" for line in bytes(window.text).split(b"\n")]
     lines[-1] = lines[-1][:-1]
@@ -91,7 +144,7 @@ def _decode(data: bytes) -> str:
 
 
 def _note(window: Window, given: int, size: int) -> str:
-    """Say which part this is, when it is not all."""
+    """Return a note of which part this is, if it is not all."""
     last = window.first + given - 1
     cut = ", the last one in part" if window.is_cut and given == 1 else ""
     if window.first == 1 and last == window.total and not cut:

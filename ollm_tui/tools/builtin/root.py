@@ -1,9 +1,9 @@
-"""The one way from a path that a model wrote to an open file: inside a root, whatever happens.
+"""Open a path that a model wrote, and never anything outside the root.
 
 The path is walked one component at a time from a descriptor of the root. Each is opened relative
 to the one before and never through a link (`O_NOFOLLOW`); links are read and walked by the same
 rules, so one that stays inside works and one that leaves is refused, naming where it leads. What
-was checked is what is open: somebody who swaps a component in between only makes the walk fail.
+was checked is what is open: swapping a component in between only makes the walk fail.
 Only regular files and folders open; a pipe or device is refused without being waited for.
 """
 
@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, shown_path
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.define import ToolFailure
 
 LONGEST_PATH = 4096
 MOST_LINKS = 40
@@ -44,11 +44,11 @@ class Resolved:
 
     fd: int
     names: tuple[str, ...]
-    """The real way to it from the root, without links."""
+    """The real path from the root, without links."""
     status: os.stat_result
-    """Of what is open, not of what stands at the path by now."""
+    """Of what is open, not of what the path leads to by now."""
     watch: Watch
-    """Says what may be opened below it."""
+    """Decides what may be opened below it."""
 
     @property
     def is_folder(self) -> bool:
@@ -63,11 +63,11 @@ class Resolved:
 
 @contextmanager
 def resolve_in_root(root: Path, path: str, guard: FileGuard | None = None) -> Iterator[Resolved]:
-    """Open a path inside `root`, an absolute path without links, for the length of the block.
+    """Open a path inside `root`, an absolute path without links, for the duration of the block.
 
     Raises:
-        ToolFailure: it leads outside, does not exist, is neither a file nor a folder, or nothing
-            that a tool may open.
+        ToolFailure: it leads outside, does not exist, is neither a file nor a folder, or may not be
+            opened by a tool.
     """
     wanted = _split(root, path)
     walk = _Walk(root, path, (guard or FileGuard()).look(root))
@@ -85,13 +85,14 @@ def resolve_in_root(root: Path, path: str, guard: FileGuard | None = None) -> It
 def open_child(folder_fd: int, name: str) -> tuple[int, os.stat_result]:
     """Open a file or folder in an open folder, never through a link and never waiting.
 
-    What is open must be what the name still means: only then does the number of its names tell
-    whether it has another one in a place that is not read.
+    What is open has to be what the name still refers to: only then does its number of links tell
+    whether it has another name in a protected place.
 
     Raises:
-        OSError: it is gone, no regular file or folder (EINVAL), a link, or changed (ELOOP).
+        OSError: it does not exist, is no regular file or folder (EINVAL), is a link or has changed
+            (ELOOP).
     """
-    # Looked at first, because opening a device may do something; looked at again once it is open.
+    # Checked first, because opening a device may have effects, and again once it is open.
     _require_plain(os.stat(name, dir_fd=folder_fd, follow_symlinks=False))
     fd = os.open(name, _FLAGS, dir_fd=folder_fd)
     try:
@@ -125,14 +126,14 @@ def _split(root: Path, path: str) -> list[str]:
     return _below(root, path, path)
 
 
-def _below(root: Path, asked: str, target: str) -> list[str]:
-    """Give the names of a target from the root; an absolute one has to begin with the root."""
+def _below(root: Path, requested: str, target: str) -> list[str]:
+    """Return the names of a target from the root; an absolute one has to begin with the root."""
     names = [name for name in target.split("/") if name not in {"", "."}]
     if not target.startswith("/"):
         return names
     above = root.parts[1:]
     if tuple(names[: len(above)]) != above:
-        raise _outside(root, asked, target)
+        raise _outside(root, requested, target)
     return names[len(above) :]
 
 
@@ -144,18 +145,18 @@ def _encodable(path: str) -> str:
     return path
 
 
-def _outside(root: Path, asked: str, target: str) -> ToolFailure:
-    shown = clean_name(asked)
-    leads = "" if asked == target else f" leads to {clean_name(target)}, which"
+def _outside(root: Path, requested: str, target: str) -> ToolFailure:
+    shown = clean_name(requested)
+    leads = "" if requested == target else f" leads to {clean_name(target)}, which"
     return ToolFailure(f"{shown}{leads} is outside {root}; only what is inside can be read.")
 
 
 @dataclass(slots=True)
 class _Walk:
-    """Where the walk is; only the folder it stands in is open."""
+    """The position of the walk; only the current folder is open."""
 
     root: Path
-    asked: str
+    requested: str
     watch: Watch
     fd: int = -1
     names: list[str] = field(default_factory=list)
@@ -163,7 +164,7 @@ class _Walk:
     links: int = 0
 
     def go(self, wanted: Sequence[str]) -> None:
-        """Walk all the names, those of links in their place."""
+        """Walk all the names, and those of links in their place."""
         self._restart()
         left = list(reversed(wanted))
         while left:
@@ -194,7 +195,7 @@ class _Walk:
 
     def _up(self) -> None:
         if not self.names:
-            raise _outside(self.root, self.asked, self.asked)
+            raise _outside(self.root, self.requested, self.requested)
         self._restart(self.names[:-1])
 
     def _down(self, name: str) -> None:
@@ -225,12 +226,12 @@ class _Walk:
         self.links += 1
         if self.links > MOST_LINKS:
             raise OSError(errno.ELOOP, "too many links")
-        names = _below(self.root, self.asked, target)
+        names = _below(self.root, self.requested, target)
         if target.startswith("/"):
             self._restart()
         elif self._leaves(names):
             raise _outside(
-                self.root, self.asked, os.path.normpath(Path(self.root, *self.names, target))
+                self.root, self.requested, os.path.normpath(Path(self.root, *self.names, target))
             )
         left.extend(reversed(names))
 

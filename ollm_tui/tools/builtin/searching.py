@@ -1,14 +1,17 @@
-"""Searching in files.
+"""Searching in files, which are target by descriptors and never through links.
 
 Text is searched for as it is. A pattern runs in the `regex` engine, which gives up after a time
 and lets other threads run meanwhile, so a pattern that explodes costs its own call and nothing
 else; the standard library's `re` can do neither.
 """
 
+import fnmatch
 import math
+import os
 import re
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +21,67 @@ from anyio import from_thread
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
-from ollm_tui.tools.builtin.lines import MORE_BYTES, chunks_of
-from ollm_tui.tools.builtin.reading import is_binary
-from ollm_tui.tools.builtin.root import Resolved, resolve_in_root
-from ollm_tui.tools.builtin.tree import Found, files_below, fits
-from ollm_tui.tools.define import FunctionTool, tool
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.builtin.reading import MORE_BYTES, chunks_of, is_binary
+from ollm_tui.tools.builtin.root import Resolved, open_child, resolve_in_root
+from ollm_tui.tools.builtin.secrets import is_hidden
+from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
+
+DEEPEST = 32
+PASSED_OVER = frozenset({"node_modules", "__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """An open file; closed when the next one is requested."""
+
+    fd: int
+    names: tuple[str, ...]
+
+
+def files_below(folder: Resolved) -> Generator[OpenFile, None, None]:
+    """Yield the files in a folder and its subfolders, except hidden and secret ones."""
+    yield from _files(folder.fd, folder.names, DEEPEST, folder.watch)
+
+
+def fits(names: Sequence[str], glob: str) -> bool:
+    """Return whether a path matches a glob; a glob without a slash is for the name alone."""
+    if "/" not in glob:
+        return fnmatch.fnmatchcase(names[-1], glob)
+    path = "/".join(names)
+    pattern = glob.removeprefix("./")
+    return any(fnmatch.fnmatchcase(path, form) for form in (pattern, pattern.replace("**/", "")))
+
+
+def _files(
+    folder_fd: int, names: tuple[str, ...], depth: int, watch: Watch
+) -> Generator[OpenFile, None, None]:
+    folder = os.fstat(folder_fd)
+    for name in _names(folder_fd):
+        below = (*names, name)
+        if is_hidden(name) or name in PASSED_OVER:
+            continue
+        try:
+            fd, status = open_child(folder_fd, name)
+        except OSError:
+            continue
+        try:
+            if not watch.may_open(below, status, folder):
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                if depth > 0:
+                    yield from _files(fd, below, depth - 1, watch)
+            else:
+                yield OpenFile(fd, below)
+        finally:
+            os.close(fd)
+
+
+def _names(folder_fd: int) -> list[str]:
+    try:
+        return sorted(os.listdir(folder_fd))
+    except OSError:
+        return []
+
 
 MOST_MATCHES = 200
 MOST_FILE_BYTES = 2 * 1024 * 1024
@@ -40,19 +98,19 @@ Mode: TypeAlias = Literal["text", "regex"]
 
 @dataclass(slots=True)
 class _Search:
-    """What came of a search so far."""
+    """A search and its matches so far."""
 
     matches: Matcher
     ends_at: float
     clock: Callable[[], float]
     stride: int
-    """After how many lines to look whether it is over."""
+    """Number of lines between two checks of the limits."""
     lines: list[str] = field(default_factory=list)
     files: int = 0
     withheld: int = 0
-    """Files that hold keys."""
+    """Number of files with keys."""
     stopped: str = ""
-    """Why it did not look at everything."""
+    """Why the search is incomplete; empty if it is not."""
 
     def is_over(self) -> bool:
         from_thread.check_cancelled()
@@ -66,7 +124,7 @@ class _Search:
 def searching_tool(
     root: Path, guard: FileGuard, clock: Callable[[], float] = time.monotonic
 ) -> FunctionTool:
-    """Make `search_files` for one folder."""
+    """Return the tool `search_files` for one folder."""
 
     @tool(effect="read", timeout_s=15)
     def search_files(pattern: str, path: str = ".", glob: str = "*", mode: Mode = "text") -> str:
@@ -83,14 +141,14 @@ def searching_tool(
         search = _Search(
             _matcher(pattern, mode), clock() + MOST_SECONDS, clock, 1 if mode == "regex" else 200
         )
-        with resolve_in_root(root, path, guard) as found:
-            if found.is_folder:
-                _search_folder(search, found, glob)
+        with resolve_in_root(root, path, guard) as target:
+            if target.is_folder:
+                _search_folder(search, target, glob)
             else:
-                _search_file(search, Found(found.fd, found.names), found.watch)
+                _search_file(search, OpenFile(target.fd, target.names), target.watch)
                 if search.withheld:
-                    raise content_refusal(found.shown)
-            return _report(search, found.shown)
+                    raise content_refusal(target.shown)
+            return _report(search, target.shown)
 
     return search_files
 
@@ -133,9 +191,9 @@ def _search_folder(search: _Search, folder: Resolved, glob: str) -> None:
                 return
 
 
-def _search_file(search: _Search, file: Found, watch: Watch) -> None:
+def _search_file(search: _Search, file: OpenFile, watch: Watch) -> None:
     data = b"".join(chunks_of(file.fd, MOST_FILE_BYTES + MORE_BYTES))
-    # Before anything is compared: whether a pattern fits would tell of the key.
+    # Before anything is compared: whether a pattern matches would reveal the key.
     if watch.holds_keys([data]):
         search.withheld += 1
         return
@@ -153,8 +211,8 @@ def _search_file(search: _Search, file: Found, watch: Watch) -> None:
 
 
 def _report(search: _Search, where: str) -> str:
-    found = counted(len(search.lines), "matching line")
-    notes = [f"{found} in {counted(search.files, 'file')} of {where}"]
+    matching = counted(len(search.lines), "matching line")
+    notes = [f"{matching} in {counted(search.files, 'file')} of {where}"]
     if search.withheld:
         notes.append(f"{counted(search.withheld, 'file')} with keys passed over")
     if search.stopped:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import Attachments, ModelActions, NoteKind, OfferedTool, View
+from ollm_tui.commands.host import Attachments, ModelActions, OfferedTool, Severity, View
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import OffersTools
 
@@ -21,7 +21,7 @@ class ScreenCommandHost:
         self._desk = controller
         self.model_deeds: ModelActions = controller.model_views
 
-    def say(self, text: str, kind: NoteKind = "info") -> None:
+    def say(self, text: str, kind: Severity = "info") -> None:
         """Show a note in the transcript."""
         self._desk.say(text, kind)
 

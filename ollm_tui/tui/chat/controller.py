@@ -18,7 +18,6 @@ from ollm_tui.tui.chat.branches import Branches
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
 from ollm_tui.tui.chat.dialogs import Dialogs
 from ollm_tui.tui.chat.message_editing import MessageEditing
-from ollm_tui.tui.chat.ports import NoteKind
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.save_monitor import SaveMonitor
@@ -33,6 +32,7 @@ from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.models.unlisted import unlisted_words
 from ollm_tui.tui.models.views import ModelViews
 from ollm_tui.tui.services import Client, Runtime
+from ollm_tui.tui.transcript.block import NoteKind
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 
 if TYPE_CHECKING:

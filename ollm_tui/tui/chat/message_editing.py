@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.attachments.attachment import taken_up
+from ollm_tui.attachments.attachment import reattached
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
@@ -183,7 +183,7 @@ class MessageEditing:
 def _draft(message: Message, shelf: PictureShelf) -> str | None:
     """Give a question as it is edited, its pictures as tokens; None when that cannot be done."""
     pictures = [part for part in message.content if isinstance(part, ImageContent)]
-    files = [taken for part in pictures if (taken := taken_up(part)) is not None]
+    files = [taken for part in pictures if (taken := reattached(part)) is not None]
     others = [part for part in message.content if not isinstance(part, TextContent | ImageContent)]
     if others or len(files) < len(pictures):
         return None

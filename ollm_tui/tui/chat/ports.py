@@ -1,17 +1,14 @@
 """What is asked of a transcript and a status bar, so that a test can stand in for them."""
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from ollm_tui.protocol.message import Usage
+from ollm_tui.tui.chat.status_line import TurnState
+from ollm_tui.tui.transcript.block import NoteKind
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
     from ollm_tui.protocol.tools import ToolOutcome
-
-NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
-TurnState: TypeAlias = Literal[
-    "waiting", "thinking", "answering", "tools", "asking", "ready", "stopped", "error", "refused"
-]
 
 
 class TranscriptFace(Protocol):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from ollm_tui.decode.counted import counted
-from ollm_tui.decode.picture_header import read_header
+from ollm_tui.decode.images import read_image_header
 from ollm_tui.protocol.chat_events import (
     ChatEvent,
     ContextWarning,
@@ -28,9 +28,11 @@ from ollm_tui.protocol.chat_events import (
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.ports import NoteKind, StatusFace, TranscriptFace, TurnState
+from ollm_tui.tui.chat.ports import StatusFace, TranscriptFace
 from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
+from ollm_tui.tui.chat.status_line import TurnState
 from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
+from ollm_tui.tui.transcript.block import NoteKind
 from ollm_tui.tui.transcript.tool_text import main_argument
 
 if TYPE_CHECKING:
@@ -320,7 +322,7 @@ class TurnPresenter:
 
     def _shows_picture(self, event: MediaDelta) -> bool:
         """Show a whole picture, and none of the steps that lead to it."""
-        if read_header(event.data) is None:
+        if read_image_header(event.data) is None:
             return False
         if event.step is None or event.total_steps is None or event.step >= event.total_steps:
             # A block of its own: what is written around it may go on in the event's block.

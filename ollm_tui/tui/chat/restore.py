@@ -11,8 +11,9 @@ from ollm_tui.protocol.blocks import (
     ThinkingContent,
 )
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.ports import NoteKind, TranscriptFace
+from ollm_tui.tui.chat.ports import TranscriptFace
 from ollm_tui.tui.chat.prompt_words import block_words, prompt_words
+from ollm_tui.tui.transcript.block import NoteKind
 from ollm_tui.tui.transcript.tool_text import main_argument, saved_outcome
 
 _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.capabilities import KeepsChats, TellsUnsaved
-from ollm_tui.tui.chat.ports import NoteKind
 from ollm_tui.tui.services import Runtime
+from ollm_tui.tui.transcript.block import NoteKind
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.errors import AIError

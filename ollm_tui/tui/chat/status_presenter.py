@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.capabilities import KnowsRoom
-from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.chat.status_line import TurnState
 
 if TYPE_CHECKING:
     from ollm_tui.tui.chat.screen import ChatScreen

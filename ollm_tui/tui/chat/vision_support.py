@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ollm_tui.chat.sight import count_pictures
+from ollm_tui.chat.model_support import count_pictures
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import TellsSight
 from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures

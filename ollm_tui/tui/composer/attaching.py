@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.attachments.attach import attach, attach_picture, existing, named
-from ollm_tui.attachments.attachment import AttachedPicture, AttachedText
+from ollm_tui.attachments.attachment import (
+    AttachedImage,
+    AttachedText,
+    attach,
+    attach_image,
+    existing_paths,
+    named_paths,
+)
 from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal, shown_path
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.composer.attachment_lines import attachment_line
@@ -35,7 +41,7 @@ class Attaching:
             AIError: BAD_REQUEST for what cannot be attached; what came before it stays.
         """
         composer = self._screen.composer
-        for path in await named(name):
+        for path in await named_paths(name):
             found = await attach(path)
             if isinstance(found, AttachedText):
                 composer.insert_pasted(found.block)
@@ -62,8 +68,8 @@ class Attaching:
         """Put tokens in the place of pasted paths, if all of them are pictures."""
         tokens: list[str] = []
         try:
-            for path in await existing(text):
-                tokens.append(self._taken(await attach_picture(path)))
+            for path in await existing_paths(text):
+                tokens.append(self._taken(await attach_image(path)))
         except AIError as error:
             self._refuse(error)
             tokens.clear()
@@ -74,7 +80,7 @@ class Attaching:
         """Put a picture's token, or a file's text, in the place of its name in the draft."""
         words = ""
         try:
-            for path in await named(name):
+            for path in await named_paths(name):
                 found = await attach(path)
                 if isinstance(found, AttachedText):
                     words = self._screen.composer.folded(found.block)
@@ -86,11 +92,11 @@ class Attaching:
         finally:
             self._screen.composer.end_reading(text, words)
 
-    def _taken(self, picture: AttachedPicture) -> str:
+    def _taken(self, picture: AttachedImage) -> str:
         self._require_room(picture)
         return self._screen.composer.pictures.add(picture)
 
-    def _require_room(self, picture: AttachedPicture) -> None:
+    def _require_room(self, picture: AttachedImage) -> None:
         composer = self._screen.composer
         there = [one for _, one in composer.pictures.attached(composer.draft)]
         if len(there) >= MOST_PICTURES:

@@ -10,12 +10,12 @@ from ollm_tui.tui.figures import picture_figures
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ollm_tui.attachments.attachment import AttachedPicture
+    from ollm_tui.attachments.attachment import AttachedImage
 
 MOST_LINES: Final = 3
 
 
-def attachment_line(number: int, picture: "AttachedPicture") -> str:
+def attachment_line(number: int, picture: "AttachedImage") -> str:
     """Write one picture: `Image #1 · cat.png · png · 640 x 480 · 94 kB`."""
     parts = (f"Image #{number}", picture.name, picture_figures(picture.content))
     return " · ".join(part for part in parts if part)
@@ -40,7 +40,7 @@ class AttachmentLines(Static):
     def __init__(self) -> None:
         super().__init__("", markup=False)
 
-    def show(self, pictures: "Sequence[tuple[int, AttachedPicture]]") -> None:
+    def show(self, pictures: "Sequence[tuple[int, AttachedImage]]") -> None:
         """Name the pictures; of many the first ones and how many more there are."""
         lines = [attachment_line(number, picture) for number, picture in pictures]
         if len(lines) > MOST_LINES:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     # the commands are loaded after the first frame
-    from ollm_tui.attachments.attachment import AttachedPicture
+    from ollm_tui.attachments.attachment import AttachedImage
     from ollm_tui.commands.complete import Suggestions
 
 MOST_ROWS: Final = 8
@@ -76,7 +76,7 @@ class Composer(DraftEditor, inherit_bindings=False):
     class PicturesChanged(Message):
         """Other pictures go with the draft than before."""
 
-        def __init__(self, pictures: "list[tuple[int, AttachedPicture]]") -> None:
+        def __init__(self, pictures: "list[tuple[int, AttachedImage]]") -> None:
             self.pictures = pictures
             super().__init__()
 

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     # the vocabulary of files is loaded with the first of them
     from collections.abc import Sequence
 
-    from ollm_tui.attachments.attachment import AttachedPicture
+    from ollm_tui.attachments.attachment import AttachedImage
     from ollm_tui.protocol.blocks import Content
 
 _TOKEN: Final = re.compile(r"\[Image #(?P<number>[1-9][0-9]{0,5})\]")
@@ -24,8 +24,8 @@ class PictureShelf:
     """
 
     def __init__(self) -> None:
-        self._open: dict[int, AttachedPicture] = {}
-        self._sent: dict[int, AttachedPicture] = {}
+        self._open: dict[int, AttachedImage] = {}
+        self._sent: dict[int, AttachedImage] = {}
         self._beside: list[int] = []
         self._newest = 0
 
@@ -33,13 +33,13 @@ class PictureShelf:
         """Whether any token means a picture."""
         return bool(self._open)
 
-    def add(self, picture: "AttachedPicture") -> str:
+    def add(self, picture: "AttachedImage") -> str:
         """Take a picture and give its token."""
         self._newest += 1
         self._open[self._newest] = picture
         return _token(self._newest)
 
-    def put_beside(self, picture: "AttachedPicture") -> str:
+    def put_beside(self, picture: "AttachedImage") -> str:
         """Take a picture that goes with the next prompt, whatever that says; gives its token."""
         token = self.add(picture)
         self._beside.append(self._newest)
@@ -49,14 +49,14 @@ class PictureShelf:
         """Say where in a line tokens stand that mean a picture."""
         return [m.span() for m in _TOKEN.finditer(line) if int(m["number"]) in self._open]
 
-    def attached(self, draft: str) -> "list[tuple[int, AttachedPicture]]":
+    def attached(self, draft: str) -> "list[tuple[int, AttachedImage]]":
         """Give what would be sent with a draft, by number, in the order of the draft."""
         numbers = [int(match["number"]) for match in _TOKEN.finditer(draft)]
         wanted = dict.fromkeys([*numbers, *self._beside])
         return [(number, self._open[number]) for number in wanted if number in self._open]
 
     @property
-    def beside(self) -> "list[tuple[int, AttachedPicture]]":
+    def beside(self) -> "list[tuple[int, AttachedImage]]":
         """What waits beside the draft."""
         return [(number, self._open[number]) for number in self._beside]
 
@@ -86,7 +86,7 @@ class PictureShelf:
 
     def content(self, prompt: str) -> "Content":
         """Give a prompt as it is sent: each picture in the place of its token, once."""
-        parts: list[str | AttachedPicture] = []
+        parts: list[str | AttachedImage] = []
         end = 0
         for match in _TOKEN.finditer(prompt):
             number = int(match["number"])
@@ -97,7 +97,7 @@ class PictureShelf:
                 self._keep(number, picture)
         return _blocks([*parts, prompt[end:]]) if parts else prompt
 
-    def _keep(self, number: int, picture: "AttachedPicture") -> None:
+    def _keep(self, number: int, picture: "AttachedImage") -> None:
         self._sent[number] = picture
         while sum(one.size for one in self._sent.values()) > _MOST_KEPT_BYTES:
             del self._sent[next(iter(self._sent))]
@@ -107,7 +107,7 @@ def _token(number: int) -> str:
     return f"[Image #{number}]"
 
 
-def _blocks(parts: "Sequence[str | AttachedPicture]") -> "Content":
+def _blocks(parts: "Sequence[str | AttachedImage]") -> "Content":
     # Only a prompt with a picture needs the vocabulary here.
     from ollm_tui.protocol.blocks import Block, TextContent
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from rich.segment import Segment
 
@@ -150,6 +150,10 @@ class BlockKind(StrEnum):
     ERROR = "error"
     STATS = "stats"
     STOPPED = "stopped"
+
+
+NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
+"""The kinds of blocks that are remarks of the program, not part of the conversation."""
 
 
 @dataclass(slots=True, eq=False)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.decode.picture_data import PictureData, picture_data
-from ollm_tui.decode.picture_header import PictureHeader, read_header
+from ollm_tui.decode.images import ImageData, ImageHeader, image_data, read_image_header
 from ollm_tui.protocol.blocks import MediaData
 from ollm_tui.tui.figures import size as written_size
 from ollm_tui.tui.transcript.painters.picture import Look, PicturePainter, picture_rows
@@ -46,10 +45,10 @@ class PictureSource:
         ask: Callable[["PictureSource"], None],
     ) -> None:
         """Take a picture; `request` is called when `decode` has something to do."""
-        self._data: PictureData | None = picture_data(data, url)
-        self._header: PictureHeader | None = None
+        self._data: ImageData | None = image_data(data, url)
+        self._header: ImageHeader | None = None
         if self._data is not None:
-            self._header = read_header(self._data.head())
+            self._header = read_image_header(self._data.head())
         self._link = None if self._data else clean_name((url or "")[:_LONGEST_LINK])
         self._type = clean_name((mime_type or "")[:_LONGEST_LABEL])
         self._label = cut(clean_name(label[:_LONGEST_LINK]), _LONGEST_LABEL)
@@ -99,7 +98,7 @@ class PictureSource:
             parts.append(written_size(self._data.size))
         return " · ".join(part for part in parts if part)
 
-    def _is_too_large(self, header: PictureHeader) -> bool:
+    def _is_too_large(self, header: ImageHeader) -> bool:
         return header.width * header.height > MOST_PIXELS
 
     def look(self, size: ThumbnailSize, background: Rgb) -> Look:

@@ -9,8 +9,7 @@ from io import BytesIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ollm_tui.decode.exif_orientation import TURNED
-from ollm_tui.decode.picture_header import PictureHeader
+from ollm_tui.decode.images import TURNED, ImageHeader
 
 if TYPE_CHECKING:
     from PIL.Image import Image, Transpose
@@ -58,7 +57,7 @@ class Thumbnail:
     pixels: bytes
 
 
-def fitted(header: PictureHeader, width: int) -> ThumbnailSize:
+def fitted(header: ImageHeader, width: int) -> ThumbnailSize:
     """Return the size at which a picture fits `width` cells; a small one keeps its own pixels."""
     scale = min(1.0, width / header.width, MOST_ROWS * 2 / header.height)
     columns, lines = round(header.width * scale), round(header.height * scale)
@@ -75,7 +74,7 @@ def can_decode() -> bool:
 
 
 def make_thumbnail(
-    data: bytes, header: PictureHeader, size: ThumbnailSize, background: Rgb
+    data: bytes, header: ImageHeader, size: ThumbnailSize, background: Rgb
 ) -> Thumbnail | None:
     """Decode a picture's first frame; None if that fails.
 
@@ -89,7 +88,7 @@ def make_thumbnail(
         return None
 
 
-def _pixels(data: bytes, header: PictureHeader, size: ThumbnailSize, background: Rgb) -> bytes:
+def _pixels(data: bytes, header: ImageHeader, size: ThumbnailSize, background: Rgb) -> bytes:
     # Imported with the first picture that is looked at, in its thread: Pillow costs 40 ms.
     from PIL import Image, WebPImagePlugin
 

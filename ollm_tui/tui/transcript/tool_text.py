@@ -3,10 +3,9 @@
 import json
 from typing import Final
 
-from ollm_tui.chat.prompt import STOPPED
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.tools import ToolOutcome
+from ollm_tui.protocol.tools import STOPPED, ToolOutcome
 
 _NOT_ALLOWED: Final = "Not run: it was not allowed."
 """Beginning of the result of a refused call."""

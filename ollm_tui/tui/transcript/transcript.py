@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual import events
@@ -11,7 +11,14 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind, TextSource, ToolSource
+from ollm_tui.tui.transcript.block import (
+    MARGIN,
+    Block,
+    BlockKind,
+    NoteKind,
+    TextSource,
+    ToolSource,
+)
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.folding import Folding
 from ollm_tui.tui.transcript.messages import LinkClicked
@@ -30,8 +37,6 @@ from ollm_tui.tui.transcript.styles import COMPONENTS, CSS, palette_from
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
     from ollm_tui.protocol.tools import ToolOutcome
-
-NoteKind = Literal["info", "warning", "error", "stats", "stopped"]
 
 WIDEST = 100
 """The text measure on a wide screen."""

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.tools.builtin.arithmetic import evaluate, spell
-from ollm_tui.tools.builtin.calculator import calculate
-from ollm_tui.tools.builtin.number import ArithmeticFault
+from ollm_tui.tools.builtin.calculator import calculate, evaluate, spell
+from ollm_tui.tools.builtin.numbers import ArithmeticFault
 from tests.support.tools import runner_for, tool_call
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tools.builtin import lines, reading
-from ollm_tui.tools.builtin.lines import read_window
+from ollm_tui.tools.builtin import reading
+from ollm_tui.tools.builtin.reading import read_window
 from tests.tools.builtin.files import fail, use
 
 
@@ -162,7 +162,7 @@ def test_a_window_is_the_same_however_the_file_is_read(
     all_lines = data.splitlines(keepends=True) if b"\r" not in data else None
     fd = os.open(path, os.O_RDONLY)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "CHUNK_BYTES", chunk)
+        patch.setattr(reading, "CHUNK_BYTES", chunk)
         window = read_window(fd, len(data), first, count, 10_000)
     os.close(fd)
     parts = data.split(b"\n")

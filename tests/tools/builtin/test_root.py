@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.builtin.root import open_child, resolve_in_root
-from ollm_tui.tools.failure import ToolFailure
+from ollm_tui.tools.define import ToolFailure
 
 SECRET = b"the secret outside"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.tools.builtin import searching, tree
+from ollm_tui.tools.builtin import searching
 from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.builtin.searching import searching_tool
 from tests.support.tools import runner_for, tool_call
@@ -151,7 +151,7 @@ async def test_only_the_beginning_of_a_huge_file_is_searched(tmp_path: Path) -> 
 async def test_folders_are_walked_to_a_depth_and_unreadable_ones_passed_over(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "DEEPEST", 1)
+    monkeypatch.setattr(searching, "DEEPEST", 1)
     told = await use(root, "search_files", pattern="needle", glob="*.py")
     assert "sub/c.py" in told
     assert "sub/deep" not in told

@@ -9,7 +9,7 @@ import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.prompt_run import ChatParts
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.provider_events import (
@@ -23,8 +23,7 @@ from ollm_tui.protocol.tools import Approval, ToolCall
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.tools.registry import ToolRegistry
-from ollm_tui.tools.runner import ToolRunner
+from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.chat.test_tools_in_chat import Turns
 from tests.support.screens import Stage, staged

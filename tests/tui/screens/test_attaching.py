@@ -7,9 +7,9 @@ import anyio
 import pytest
 from textual import events
 
-from ollm_tui.attachments.attachment import AttachedPicture, picture_of
+from ollm_tui.attachments.attachment import AttachedImage, image_of
 from ollm_tui.attachments.reading import FileBytes
-from ollm_tui.decode.picture_data import picture_data
+from ollm_tui.decode.images import image_data
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.message import Message
 from tests.support.picture_bytes import bmp, jpeg, png
@@ -48,7 +48,7 @@ async def read(stage: Stage) -> None:
 
 def bytes_of(block: Block) -> bytes | None:
     assert isinstance(block, ImageContent)
-    data = picture_data(block.data, block.url)
+    data = image_data(block.data, block.url)
     return None if data is None else data.whole()
 
 
@@ -124,8 +124,8 @@ async def test_enter_waits_for_the_file_and_a_further_key_takes_it_back(
         assert composer.text == "cat.pnga"
 
 
-def _cat() -> AttachedPicture:
-    return picture_of(FileBytes("cat.png", png()))
+def _cat() -> AttachedImage:
+    return image_of(FileBytes("cat.png", png()))
 
 
 async def test_a_token_is_one_unit_and_without_it_nothing_is_sent(

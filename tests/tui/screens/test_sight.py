@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.attachments.attachment import picture_of
+from ollm_tui.attachments.attachment import image_of
 from ollm_tui.attachments.reading import FileBytes
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.chat_events import PicturesLeftOut
@@ -32,7 +32,7 @@ class BlindRuntime(ScriptedRuntime):
 
 
 def attach(stage: Stage) -> None:
-    picture = picture_of(FileBytes("cat.png", png()))
+    picture = image_of(FileBytes("cat.png", png()))
     stage.chat.composer.insert(f"{stage.chat.composer.pictures.add(picture)} ")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ollm_tui.attachments.attachment import AttachedPicture, picture_of
+from ollm_tui.attachments.attachment import AttachedImage, image_of
 from ollm_tui.attachments.reading import FileBytes
 from ollm_tui.protocol.blocks import ImageContent, TextContent, normalize_content
 from ollm_tui.tui.chat.prompt_words import drafted, prompt_words
@@ -10,8 +10,8 @@ from ollm_tui.tui.composer.pictures import PictureShelf
 from tests.support.picture_bytes import png
 
 
-def picture(width: int = 3) -> AttachedPicture:
-    return picture_of(FileBytes("a.png", png(width)))
+def picture(width: int = 3) -> AttachedImage:
+    return image_of(FileBytes("a.png", png(width)))
 
 
 def shelf_of(count: int) -> PictureShelf:

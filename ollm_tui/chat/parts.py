@@ -1,0 +1,50 @@
+"""What a chat works with, and the limits of one prompt."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import anyio
+
+from ollm_tui.chat.model_support import ToolModes, VisionSupport
+from ollm_tui.chat.tool_loop import OffersTools
+from ollm_tui.chat.turn import Sleep
+from ollm_tui.config.foreign import Redact
+from ollm_tui.providers.router import Router
+from ollm_tui.tokens.count import TokenCounter
+from ollm_tui.tokens.encodings import Encodings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatLimits:
+    """Limits of one prompt."""
+
+    max_turns: int = 10
+    """Requests for one prompt, each followed by its tool calls."""
+    calls_per_turn: int = 64
+    """Calls beyond it get an error result."""
+    prompt_s: float | None = 1800.0
+    """Time limit of a prompt, tools included; None is no limit."""
+    corrections: int = 2
+    """How often a malformed call written as text is sent back for correction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatParts:
+    """What a chat works with; everything but the router has a default."""
+
+    router: Router
+    tools: OffersTools | None = None
+    modes: ToolModes = field(default_factory=ToolModes)
+    limits: ChatLimits = field(default_factory=ChatLimits)
+    encodings: Encodings = field(default_factory=Encodings)
+    """Tokenizers, shared by all chats."""
+    counter: TokenCounter | None = None
+    """Shared by all chats, so that their figures agree; None gives each chat its own."""
+    windows: Mapping[str, int] = field(default_factory=dict)
+    """Context windows set by the user, by model address or name."""
+    vision: VisionSupport = field(default_factory=VisionSupport)
+    """Which models have vision; may be shared by all chats."""
+    sleep: Sleep = anyio.sleep
+    """Waits before a retry."""
+    redact: Redact = str
+    """Redacts secrets from the errors of adapters."""

@@ -1,0 +1,1 @@
+"""Tool calls that a model printed as text in its answer."""

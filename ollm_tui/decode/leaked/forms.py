@@ -1,0 +1,193 @@
+"""How the calls that models print as text begin and end, and how they are read.
+
+Forms: a JSON object with a name and arguments, also inside ``function``; several in a row or in an
+array; ``name[ARGS]{...}``; ``<function=name>`` and ``<invoke name="name">`` with JSON or with one
+``<parameter=key>`` element for each argument.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ollm_tui.decode.json_guard import BadJson, parse_json
+from ollm_tui.decode.json_span import JsonSpan
+from ollm_tui.decode.stream_search import Part, PrefixMatcher, Run, Words
+from ollm_tui.decode.tool_calls import parse_arguments
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.tools import ToolSchema
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTag:
+    """A tag before a call, and the tags after it; the end of the answer ends a call too."""
+
+    start: str
+    ends: tuple[str, ...]
+    in_call: bool = False
+    """Whether the tags are part of the call's own text."""
+
+
+FENCE: Final = "```"
+TOOL_TAGS: Final = (
+    ToolTag("<tool_call>", ("</tool_call>",)),
+    ToolTag("<tools>", ("</tools>",)),
+    ToolTag("<function_call>", ("</function_call>",)),
+    ToolTag("<function_calls>", ("</function_calls>",)),
+    ToolTag("<|tool_call|>", ("</|tool_call|>", "<|/tool_call|>")),
+    ToolTag("<|python_tag|>", ("<|eom_id|>", "<|eot_id|>")),
+    ToolTag("[TOOL_REQUEST]", ("[END_TOOL_REQUEST]",)),
+    ToolTag("[TOOL_CALLS]", ("[/TOOL_CALLS]", "</s>")),
+    ToolTag("<function=", ("</function>",), in_call=True),
+    ToolTag('<invoke name="', ("</invoke>",), in_call=True),
+)
+_BLANKS: Final = Run(r"\s", 40)
+_COLON: Final = (_BLANKS, Words((":",)), _BLANKS)
+
+
+def json_beginnings(names: Iterable[str]) -> PrefixMatcher:
+    """Return how an answer begins that is only a JSON call of one of these tools."""
+    fence = (Words(("", FENCE, "```json", "```tool_call", "```xml")), _BLANKS)
+    return PrefixMatcher((*fence, *form) for form in _json_forms(tuple(names)))
+
+
+def body_beginnings(names: Iterable[str]) -> PrefixMatcher:
+    """Return how a call of one of these tools begins inside a tool tag."""
+    listed = tuple(names)
+    elements = Words(
+        tuple(f"<function={name}>" for name in listed)
+        + tuple(f'<invoke name="{name}">' for name in listed)
+        + tuple(name + MISTRAL_MARK for name in listed)
+    )
+    return PrefixMatcher([(_BLANKS, elements), *((_BLANKS, *form) for form in _json_forms(listed))])
+
+
+def _json_forms(names: tuple[str, ...]) -> list[tuple[Part, ...]]:
+    quoted = Words(tuple(f'"{name}"' for name in names))
+    start = (Words(("", "[")), _BLANKS, Words(("{",)), _BLANKS)
+    name_first = (_keys(NAME_KEYS), *_COLON, quoted)
+    others = (_keys((*ARGUMENT_KEYS, "id")), *_COLON)
+    typed = (_keys(("type",)), *_COLON, Words(('"function"',)))
+    wrapped = (_keys(("function",)), *_COLON, Words(("{",)))
+    return [(*start, *rest) for rest in (name_first, others, typed, wrapped)]
+
+
+def _keys(keys: tuple[str, ...]) -> Words:
+    return Words(tuple(f'"{key}"' for key in keys))
+
+
+NAME_KEYS: Final = ("name", "tool", "tool_name", "function_name", "function")
+ARGUMENT_KEYS: Final = ("arguments", "parameters", "args")
+OTHER_KEYS: Final = ("type", "id")
+MISTRAL_MARK: Final = "[ARGS]"
+_KNOWN_KEYS: Final = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS))
+_PARAMETER_END: Final = "</parameter>"
+_WORD = re.compile(r"\S")
+_FUNCTION = re.compile(r"<(function=|invoke name=\")([^\s<>\"]+)\"?>")
+_PARAMETER = re.compile(r"<(parameter=|parameter name=\")([^\s<>\"]+)\"?>")
+
+Read: TypeAlias = tuple[str, JsonObject]
+"""A name and arguments."""
+
+
+def read_calls(
+    text: str, offered: Mapping[str, ToolSchema], *, arguments_needed: bool
+) -> list[Read] | None:
+    """Return the calls that make up this text, or None if it is anything else."""
+    body = text.strip()
+    try:
+        if body.startswith(("{", "[")):
+            return _read_json(body, arguments_needed)
+        if body.startswith("<"):
+            return _read_elements(body, offered)
+    except BadJson:
+        return None
+    name, mark, arguments = body.partition(MISTRAL_MARK)
+    args = parse_arguments(arguments) if mark else None
+    return None if args is None else [(name.strip(), args)]
+
+
+def _read_json(text: str, arguments_needed: bool) -> list[Read] | None:
+    calls: list[Read] = []
+    at = 0
+    while at < len(text):
+        span = JsonSpan()
+        end = span.feed(text, at)
+        if not span.closed:
+            return None
+        value = parse_json(text[at:end], unique_keys=True)
+        for entry in value if isinstance(value, list) else [value]:
+            if (call := _read_object(entry, arguments_needed)) is None:
+                return None
+            calls.append(call)
+        at = _skip_blanks(text, end)
+    return calls or None
+
+
+def _read_object(value: JsonValue, arguments_needed: bool) -> Read | None:
+    if not isinstance(value, dict) or not value.keys() <= _KNOWN_KEYS:
+        return None
+    if isinstance(inner := value.get("function"), dict):
+        return _read_object(inner, arguments_needed)
+    names = [value[key] for key in NAME_KEYS if key in value]
+    written = [value[key] for key in ARGUMENT_KEYS if key in value]
+    if len(names) != 1 or len(written) > 1 or not isinstance(names[0], str):
+        return None
+    if not written and arguments_needed:
+        return None
+    args = written[0] if written else None
+    if args is None or isinstance(args, str):
+        args = parse_arguments(args or "")
+    return (names[0], args) if isinstance(args, dict) else None
+
+
+def _read_elements(text: str, offered: Mapping[str, ToolSchema]) -> list[Read] | None:
+    calls: list[Read] = []
+    at = 0
+    while at < len(text):
+        begin = _FUNCTION.match(text, at)
+        if begin is None:
+            return None
+        closing = "</function>" if begin[1] == "function=" else "</invoke>"
+        end = text.find(closing, begin.end())
+        body = text[begin.end() : end if end >= 0 else len(text)]
+        args = _read_parameters(body, offered.get(begin[2]))
+        if args is None:
+            return None
+        calls.append((begin[2], args))
+        at = _skip_blanks(text, end + len(closing)) if end >= 0 else len(text)
+    return calls
+
+
+def _read_parameters(text: str, schema: ToolSchema | None) -> JsonObject | None:
+    at = _skip_blanks(text, 0)
+    if text.startswith("{", at):
+        return parse_arguments(text)
+    args: JsonObject = {}
+    while at < len(text):
+        begin = _PARAMETER.match(text, at)
+        end = text.find(_PARAMETER_END, begin.end()) if begin else -1
+        if begin is None or end < 0 or begin[2] in args:
+            return None
+        args[begin[2]] = _read_value(text[begin.end() : end], schema, begin[2])
+        at = _skip_blanks(text, end + len(_PARAMETER_END))
+    return args
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    word = _WORD.search(text, at)
+    return word.start() if word else len(text)
+
+
+def _read_value(text: str, schema: ToolSchema | None, key: str) -> JsonValue:
+    """Return the value of an element; a string by the schema stays as it was written."""
+    written = text.removeprefix("\n").removesuffix("\n")
+    properties = (schema.parameters or {}).get("properties") if schema else None
+    wanted = properties.get(key) if isinstance(properties, dict) else None
+    kind = wanted.get("type") if isinstance(wanted, dict) else None
+    if kind is None or kind == "string":
+        return written
+    try:
+        return parse_json(written.strip(), unique_keys=True)
+    except BadJson:
+        return written

@@ -1,0 +1,1 @@
+"""ReAct: thoughts, one tool call or the answer, written as labelled text."""
