@@ -16,7 +16,7 @@ from ollm_tui.providers.embedded.failures import not_installed
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.foreign import show_model, translated
 from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.router import Router
+from ollm_tui.providers.router import Router, same_model
 from ollm_tui.runtime.deeds import reasons
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelAction, ModelDetails
@@ -29,7 +29,8 @@ from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, ModelLookup
 class Manager:
     """Inspects, loads, unloads, copies and deletes models of any provider.
 
-    What a deed changes is asked for anew: the provider's list is forgotten, however it ended.
+    One action at a time runs on a model, whichever front end asks. The provider's list is forgotten
+    after every action, however it ended.
     """
 
     def __init__(
@@ -51,6 +52,8 @@ class Manager:
         self._router = router
         self._scout = scout
         self._finder = ModelLookup(loaded, registry, catalog, router, scout)
+        self._ongoing: list[tuple[str, str]] = []
+        """Provider and model of each action that runs."""
 
     async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         """Tell for each deed why it cannot be done with this model; asks no server.
@@ -118,10 +121,10 @@ class Manager:
         """Remove a model for good.
 
         Raises:
-            AIError: it is still there.
+            AIError: it is still there; CONFLICT while another action on it runs.
         """
         adapter = await self._router.provider(ref.provider)
-        with self._changing(adapter):
+        with self._changing(adapter, ref.model):
             await operations.deleter(adapter).delete_model(ref.model)
         if self.on_deleted is not None:
             await self.on_deleted(f"{adapter.name}://{ref.model}")
@@ -130,7 +133,8 @@ class Manager:
         """Give a model a second name on its server; `name` may be an address there.
 
         Raises:
-            AIError: it has none; CONFLICT when the address is that of another provider.
+            AIError: it has none; CONFLICT when the address is that of another provider, or while
+                another action on the model runs.
         """
         adapter = await self._router.provider(ref.provider)
         wanted = ModelRef.parse(name.strip())
@@ -141,7 +145,7 @@ class Manager:
                 hint=f"{ref.model} is at {self._finder.place_of(adapter)}.",
             )
         copied = wanted.model if wanted is not None else name.strip()
-        with self._changing(adapter):
+        with self._changing(adapter, ref.model):
             await operations.copier(adapter).copy_model(ref.model, copied)
         return ModelRef(adapter.name, copied)
 
@@ -149,10 +153,11 @@ class Manager:
         """Bring a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
 
         Raises:
-            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep.
+            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep,
+                CONFLICT while another action on it runs.
         """
         adapter = await self._router.provider(ref.provider)
-        with self._changing(adapter):
+        with self._changing(adapter, ref.model):
             if keep_alive is None:
                 await operations.loader(adapter).load_model(ref.model)
             else:
@@ -163,10 +168,10 @@ class Manager:
         """Drop a model from memory.
 
         Raises:
-            AIError: it is still there.
+            AIError: it is still there; CONFLICT while another action on it runs.
         """
         adapter = await self._router.provider(ref.provider)
-        with self._changing(adapter):
+        with self._changing(adapter, ref.model):
             await operations.unloader(adapter).unload_model(ref.model)
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
@@ -193,11 +198,19 @@ class Manager:
         return adapter
 
     @contextmanager
-    def _changing(self, adapter: ProviderAdapter) -> Iterator[None]:
+    def _changing(self, adapter: ProviderAdapter, model: str) -> Iterator[None]:
+        if any(adapter.name == at and same_model(model, name) for at, name in self._ongoing):
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"Another action on {model} is in progress.",
+                provider=adapter.name,
+            )
+        self._ongoing.append(action := (adapter.name, model))
         try:
             with translated(adapter, "change its models", self._registry.redact):
                 yield
         finally:
+            self._ongoing.remove(action)
             self._catalog.forget(adapter.name)
 
     async def _asked(self, found: FoundModel) -> tuple[ModelInfo, ModelInfo]:

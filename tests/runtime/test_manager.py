@@ -1,6 +1,6 @@
 """The models of several providers, inspected, loaded, copied and deleted from one place."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -316,6 +316,26 @@ async def test_what_changed_is_asked_for_anew(paths: AppPaths) -> None:
         assert runtime.catalog.find(TINY) is None, "a failure may have changed something too"
 
 
+async def test_one_action_at_a_time_runs_on_a_model_whoever_asks(paths: AppPaths) -> None:
+    async with managed(paths) as (runtime, ollama, _):
+        manager = runtime.manager
+        slow = Loader("slow", models=[ModelInfo(name="m:latest"), ModelInfo(name="n")])
+        runtime.registry.register(slow)
+        async with anyio.create_task_group() as group:
+            group.start_soon(manager.load, ModelRef("slow", "m"))
+            await slow.began.wait()
+            for second in (manager.unload, manager.load):
+                with pytest.raises(AIError, match="Another action on m:latest is in") as caught:
+                    await second(ModelRef("slow", "m:latest"))
+                assert caught.value.code == ErrorCode.CONFLICT
+            await manager.unload(ModelRef("slow", "n"))
+            await manager.unload(TINY)
+            slow.goes_on.set()
+        await manager.unload(ModelRef("slow", "m"))
+    assert slow.done == ["load m", "unload n", "unload m"]
+    assert ollama.kept["tiny:latest"] == 0, "another model, at another server"
+
+
 async def test_what_a_provider_cannot_do_is_its_sentence(paths: AppPaths) -> None:
     async with managed(paths, lab=("lmstudio", FakeLMStudio())) as (runtime, _, _):
         manager, ref = runtime.manager, ModelRef("lab", "big")
@@ -357,3 +377,20 @@ class Stuck(ScriptedProvider):
     async def list_running(self) -> list[ModelInfo]:
         await anyio.sleep_forever()
         return []
+
+
+class Loader(ScriptedProvider):
+    """Loads a model when the test lets it."""
+
+    def __init__(self, name: str, models: Sequence[ModelInfo]) -> None:
+        super().__init__(name, models=models)
+        self.began, self.goes_on = anyio.Event(), anyio.Event()
+        self.done: list[str] = []
+
+    async def load_model(self, name: str) -> None:
+        self.done.append(f"load {name}")
+        self.began.set()
+        await self.goes_on.wait()
+
+    async def unload_model(self, name: str) -> None:
+        self.done.append(f"unload {name}")
