@@ -10,7 +10,7 @@ from ollm_tui.cli.output import OK, Output
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.in_memory import gpu_share_of, memory_of
+from ollm_tui.runtime.model_lookup import gpu_share_of, memory_of
 from ollm_tui.tui.figures import time_left
 
 _HEAD = ("MODEL", "MEMORY", "ON GPU", "CONTEXT", "UNTIL", "PLACE")

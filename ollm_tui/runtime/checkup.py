@@ -36,7 +36,7 @@ from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.first_model import can_chat
 from ollm_tui.runtime.other_models import OtherFolders
-from ollm_tui.runtime.presets import is_service
+from ollm_tui.runtime.provider_set import is_service
 
 PATIENCE_S = 1.6
 """What all servers together may take to list their models."""

@@ -50,12 +50,18 @@ from ollm_tui.runtime.first_model import (
     silent_labels,
     without_model,
 )
-from ollm_tui.runtime.manager import Manager
+from ollm_tui.runtime.manager import ModelManager
 from ollm_tui.runtime.measure import ContextFigures, take_way_out
-from ollm_tui.runtime.presets import ports_of, services_of, usable_services
 from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
-from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
-from ollm_tui.runtime.specs import settings_error
+from ollm_tui.runtime.provider_set import (
+    EmbeddedFactory,
+    embedded_factory,
+    make_providers,
+    ports_of,
+    services_of,
+    settings_error,
+    usable_services,
+)
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.tokens.budget import ContextRemedy
 
@@ -103,7 +109,9 @@ class Runtime(FetchesModels):
             is_local_here=LOCAL not in self.named.moved,
         )
         self.scout = scout
-        self.manager = Manager(loaded, registry, catalog, self.router, scout, machine=self.machine)
+        self.manager = ModelManager(
+            loaded, registry, catalog, self.router, scout, machine=self.machine
+        )
         self.manager.on_deleted = self.forget_download
         self.places = PlaceFinder(registry, catalog, self.config, paths.models_dir)
         """Gives where models can be fetched to."""

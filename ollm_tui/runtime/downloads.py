@@ -44,7 +44,6 @@ _LOADED_LATE: Final = (
     "ollm_tui.library.downloads.queue",
     "ollm_tui.providers.fetcher",
     "ollm_tui.runtime.hub",
-    "ollm_tui.runtime.model_registry",
     "ollm_tui.runtime.download_factory",
 )
 
@@ -90,7 +89,7 @@ class FetchesModels:
     def model_registry(self) -> "ModelRegistry":
         """The models that are known, here or not; nothing is read before it is asked."""
         # loaded when it is asked: a first screen does not need it
-        from ollm_tui.runtime.model_registry import make_registry
+        from ollm_tui.runtime.hub import make_registry
 
         return make_registry(self.paths, self.hub)
 

@@ -33,8 +33,7 @@ from ollm_tui.providers.discovery import Discovery, ProbeResult, Way
 from ollm_tui.providers.fingerprint import LABELS, ROUTER, Engine
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.runtime.presets import has_key, is_service
-from ollm_tui.runtime.specs import PRESET_LABELS, provider_spec
+from ollm_tui.runtime.provider_set import PRESET_LABELS, has_key, is_service, provider_spec
 
 BACKENDS = frozenset(get_args(Backend))
 _OLLAMA = "ollama"

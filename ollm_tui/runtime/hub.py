@@ -1,16 +1,18 @@
-"""The hub that the settings name, or the reason why none is asked."""
+"""Where models are looked up: the hub that the settings name, and the registry of models."""
 
 from collections.abc import Sequence
 from typing import NoReturn
 
 from ollm_tui.config.hosts import shown_url
 from ollm_tui.config.hub_settings import HubSettings
+from ollm_tui.config.paths import AppPaths
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubModel, HubRepo
+from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.fetch import Fetcher
-from ollm_tui.runtime.specs import settings_error
+from ollm_tui.runtime.provider_set import settings_error
 
 
 def make_hub(settings: HubSettings, fetcher: Fetcher) -> Hub:
@@ -42,3 +44,12 @@ class _ClosedHub:
 
     def _refuse(self) -> NoReturn:
         raise self._problem
+
+
+def make_registry(paths: AppPaths, hub: Hub | None = None) -> ModelRegistry:
+    """Make it; nothing is read before it is asked."""
+    return ModelRegistry(
+        opinions_file=paths.data_dir / "registry.json",
+        hub_file=paths.cache_dir / "hub.json",
+        hub=hub,
+    )

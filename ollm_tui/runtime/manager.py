@@ -1,5 +1,6 @@
-"""`Manager`: what the command line and the screens ask of the models that are there."""
+"""`ModelManager`: what the command line and the screens ask of the models that are there."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,12 +22,10 @@ from ollm_tui.runtime.deeds import reasons
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelAction, ModelDetails
 from ollm_tui.runtime.engines import EngineScout
-from ollm_tui.runtime.in_memory import InMemory, ask_all
-from ollm_tui.runtime.keep_alive import read_keep_alive
-from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, ModelLookup
+from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, ModelLookup, ask_all
 
 
-class Manager:
+class ModelManager:
     """Inspects, loads, unloads, copies and deletes models of any provider.
 
     One action at a time runs on a model, whichever front end asks. The provider's list is forgotten
@@ -239,3 +238,36 @@ class Manager:
         hint = "`ollm models list` lists all models."
         message = f"{found.place} has no model named {found.ref.model!r}."
         return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint=hint)
+
+
+_TEXT = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|s|m|h))+")
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
+
+
+def read_keep_alive(text: str) -> str | float:
+    """Give a length of time as engines take it: text like `1h30m`, else seconds.
+
+    Below zero is forever.
+
+    Raises:
+        AIError: BAD_REQUEST when it is none, or no time at all.
+    """
+    said = text.strip().lower()
+    if _NUMBER.fullmatch(said):
+        seconds = float(said)
+        if seconds == 0:
+            raise _refused("A time of 0 would unload the model at once.")
+        return int(seconds) if seconds.is_integer() else seconds
+    if _TEXT.fullmatch(said):
+        if not any(digit in "123456789" for digit in said):
+            raise _refused("A time of 0 would unload the model at once.")
+        return said
+    if said in {"for ever", "forever", "always"}:
+        return -1
+    raise _refused(f"{text[:40]!r} is not a valid duration.")
+
+
+def _refused(message: str) -> AIError:
+    return AIError(
+        ErrorCode.BAD_REQUEST, message, hint="Give seconds, text like 10m, or -1 forever."
+    )

@@ -1,22 +1,121 @@
-"""The providers that the settings ask for, made but not yet connected."""
+"""From what a person configured to the adapters of providers, made but not yet connected."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.hosts import url_origin
+from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.paths import AppPaths, expanded
-from ollm_tui.config.schema import AppConfig, ProviderSettings
+from ollm_tui.config.presets import SERVICES
+from ollm_tui.config.schema import AppConfig, EmbeddedConfig, ProviderSettings
 from ollm_tui.library.files import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import PROVIDERS, create_provider, plugin_of
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unusable import UnusableProvider
-from ollm_tui.runtime.presets import has_key, is_service
-from ollm_tui.runtime.specs import embedded_settings, provider_spec
+
+PRESET_LABELS = {
+    "local": "Ollama",
+    "embedded": "Built-in",
+    "vllm": "vLLM",
+    "lmstudio": "LM Studio",
+    "localai": "LocalAI",
+    "kobold": "KoboldCpp",
+    "llamacpp": "llama.cpp",
+    "openai-compatible": "OpenAI-compatible server",
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+}
+
+
+def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
+    """Give the spec of one configured provider; this is where its secrets are opened."""
+    addresses = settings.addresses
+    return ProviderSpec(
+        name=name,
+        kind=settings.kind,
+        label=settings.label or _usual_label(name, settings),
+        base_url=addresses[0] if addresses else SERVICES.get(settings.kind),
+        base_urls=addresses if len(addresses) > 1 else (),
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        headers={key: value.get_secret_value() for key, value in settings.headers.items()},
+        backend=settings.backend,
+        extra_body=settings.extra_body,
+        ca_file=settings.ca_file,
+        proxy=settings.proxy,
+        connect_timeout_s=settings.connect_timeout_s,
+        first_byte_timeout_s=settings.first_byte_timeout_s,
+        idle_timeout_s=settings.idle_timeout_s,
+        problem=settings_error(settings.problem, name) if settings.problem else None,
+    )
+
+
+def _usual_label(name: str, settings: ProviderSettings) -> str:
+    """Give what a provider is called; a server of one's own is not called like the service."""
+    if name in SERVICES and not is_service(settings):
+        return name
+    return PRESET_LABELS.get(name, name)
+
+
+def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIError:
+    """Give a problem of the settings as an error for the one who runs into it."""
+    place = "" if problem.origin.kind == "default" else f" ({problem.origin})"
+    return AIError(
+        ErrorCode.BAD_REQUEST,
+        f"{problem.message.rstrip('.')}{place}.",
+        hint=problem.advice or "Fix the settings: `ollm config check` lists what is wrong.",
+        provider=provider,
+    )
+
+
+def embedded_settings(config: EmbeddedConfig) -> EmbeddedSettings:
+    """Give the engine's settings."""
+    return EmbeddedSettings(
+        context=config.context,
+        threads=config.threads,
+        idle_unload_s=config.idle_unload_s or None,
+    )
+
+
+def is_service(settings: ProviderSettings) -> bool:
+    """Whether this is a service on the internet, not a server that speaks like one."""
+    address = SERVICES.get(settings.kind)
+    if address is None:
+        return False
+    origins = {url_origin(url) for url in settings.addresses or (address,)}
+    return url_origin(address) in origins
+
+
+def has_key(settings: ProviderSettings) -> bool:
+    """Whether a service can know who asks: by a key, or by headers of one's own."""
+    return settings.api_key is not None or bool(settings.headers)
+
+
+def services_of(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
+    """Give the names of the services on the internet: they are asked when a person wants it."""
+    return frozenset(name for name, settings in providers.items() if is_service(settings))
+
+
+def usable_services(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
+    """Give the names of the services that there is a key for."""
+    return frozenset(name for name in services_of(providers) if has_key(providers[name]))
+
+
+def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:
+    """Give the port that each provider with an address is looked for at."""
+    found = {}
+    for name, settings in providers.items():
+        if settings.addresses and (port := urlsplit(settings.addresses[0]).port):
+            found[name] = port
+    return found
+
 
 EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[ProviderAdapter]]
 

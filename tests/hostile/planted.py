@@ -24,7 +24,7 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 from ollm_tui.runtime.engines import EngineScout
-from ollm_tui.runtime.specs import provider_spec
+from ollm_tui.runtime.provider_set import provider_spec
 from tests.support.canaries import Ear
 from tests.support.certificates import make_authority
 from tests.support.fake_anthropic import fake_anthropic

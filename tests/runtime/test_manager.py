@@ -14,9 +14,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.runtime.compose import Runtime, load_runtime
-from ollm_tui.runtime.details import ModelDetails
-from ollm_tui.runtime.effective import in_chat
-from ollm_tui.runtime.in_memory import gpu_share_of
+from ollm_tui.runtime.details import ModelDetails, in_chat
+from ollm_tui.runtime.model_lookup import gpu_share_of
 from tests.support.fake_llamacpp import FakeLlamaCpp
 from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_localai import FakeLocalAI
@@ -27,7 +26,7 @@ from tests.support.hub_samples import scripted_model
 from tests.support.providers import ScriptedProvider
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.manager import ModelManager
 
 TINY = ModelRef("local", "tiny:latest")
 

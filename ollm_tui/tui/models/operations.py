@@ -13,7 +13,7 @@ from ollm_tui.tui.capabilities import ManagesModels
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.details import ModelAction, ModelDetails
-    from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.manager import ModelManager
     from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.models.details import ModelDetailsScreen

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.runtime.details import ModelAction, ModelDetails
-from ollm_tui.runtime.effective import in_chat
+from ollm_tui.runtime.details import ModelAction, ModelDetails, in_chat
 from ollm_tui.tui.capabilities import ManagesModels
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ollm_tui.protocol.model import ModelRef
-    from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.manager import ModelManager
     from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.models.details import DetailsAnswer, ModelDetailsScreen
