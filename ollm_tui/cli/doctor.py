@@ -4,62 +4,83 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.doctor_plugins import look_at_plugins
-from ollm_tui.cli.doctor_private import private_checkup, private_surroundings
+from ollm_tui.cli.doctor_report import Folder, SystemReport, private_checkup, private_surroundings
 from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.registry import plugin_commands
 from ollm_tui.config.environment import ENGINE_VARIABLES
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths, home_folder
+from ollm_tui.config.plugins import Group, Plugin, find_plugins, load_plugins, plugin_folder
 from ollm_tui.config.regular_file import is_folder, is_there, real_path
+from ollm_tui.config.values import BUILT_IN_KINDS
 from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers import provider_factory
+from ollm_tui.runtime.chats import plugin_tools
 from ollm_tui.runtime.checkup import Checkup, check_up
 from ollm_tui.runtime.compose import open_runtime
 from ollm_tui.store.conversations import FILE_NAME, look_through
 
+_PLUGIN_WORDS: Mapping[Group, str] = MappingProxyType(
+    {"providers": "provider kind", "tools": "tool", "commands": "command", "themes": "theme"}
+)
+
+
+def look_at_plugins() -> Iterator[tuple[bool, str]]:
+    """Give a line for each package that brings something, and one for each plugin that fails.
+
+    True stands before what is in order.
+    """
+    brought: dict[str, list[str]] = {}
+    for group, word in _PLUGIN_WORDS.items():
+        for plugin in find_plugins(group):
+            name = f"/{plugin.name}" if group == "commands" else plugin.name
+            brought.setdefault(plugin.title, []).append(f"{word} {name}")
+    problems = tuple(dict.fromkeys(_plugin_problems())) if brought else ()
+    for title, things in brought.items():
+        has_problem = any(problem.startswith(f"The plugin {title}") for problem in problems)
+        yield not has_problem, f"{title}: {', '.join(things)}"
+    yield from ((False, problem) for problem in problems)
+
+
+def _plugin_problems() -> Iterator[str]:
+    yield from load_plugins("providers", object, provider_factory, BUILT_IN_KINDS)
+    yield from plugin_tools()[1]
+    yield from plugin_commands(COMMANDS)[1]
+    for plugin in find_plugins("themes"):
+        if (problem := _theme_problem(plugin)) is not None:
+            yield problem
+
+
+def _theme_problem(plugin: Plugin) -> str | None:
+    # Loads Textual, which nothing else of this report needs.
+    from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
+
+    folder = plugin_folder(plugin)
+    if folder is None:
+        return str(plugin.problem(f"names no package that could hold {plugin.name}.toml"))
+    try:
+        read_theme(folder / f"{plugin.name}.toml")
+    except ThemeProblem as problem:
+        return f"The plugin {plugin.title}: {problem}"
+    return None
+
+
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
-    """A place the app keeps things in."""
-
-    name: str
-    path: str
-    is_writable: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemReport:
-    """What surrounds the program: settings, folders, terminal."""
-
-    version: str
-    system: str
-    settings_file: str
-    settings_there: bool
-    problems: tuple[tuple[str, str], ...]
-    """Severity and sentence."""
-    keys: tuple[tuple[str, bool], ...]
-    """Variables that hold keys, and whether they are set."""
-    folders: tuple[Folder, ...]
-    terminal: tuple[tuple[str, str], ...]
-    chats: tuple[bool, str]
-    """Whether the saved chats are in order, and a sentence about them."""
-    plugins: tuple[tuple[bool, str], ...] = ()
-    """What installed packages bring: whether it is in order, and a sentence."""
 
 
 def run_doctor(arguments: Arguments, output: Output) -> int:

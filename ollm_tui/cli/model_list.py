@@ -1,40 +1,42 @@
-"""`ollm models list`: every model of every provider that answers, or those that are looked for."""
+"""`ollm models list` and `ps`: the models of every provider, and those that are in memory."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.model_cells import can_text
-from ollm_tui.cli.model_json import info_to_json
-from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.model_format import can_text, info_to_json
+from ollm_tui.cli.model_runtime import in_runtime
+from ollm_tui.cli.output import ERROR, OK, Output, size_text
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.paths import default_paths
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.compose import Runtime, load_runtime
-from ollm_tui.runtime.model_lookup import PATIENCE_S
+from ollm_tui.runtime.model_lookup import PATIENCE_S, gpu_share_of, memory_of
+from ollm_tui.tui.figures import time_left
 
-_HEAD = ("MODEL", "SIZE", "QUANT", "CONTEXT", "CAN", "LOADED", "MODIFIED")
+_LIST_HEAD = ("MODEL", "SIZE", "QUANT", "CONTEXT", "CAN", "LOADED", "MODIFIED")
 Entry = tuple[ModelRef, ModelInfo]
 
 
 def run_list(arguments: Arguments, output: Output) -> int:
     """List what there is."""
     load_for(default_paths(), os.environ, arguments.flags, output)
-    return anyio.run(partial(_list, arguments, output))
+    return anyio.run(partial(_run_list, arguments, output))
 
 
-async def _list(arguments: Arguments, output: Output) -> int:
+async def _run_list(arguments: Arguments, output: Output) -> int:
     with stopping() as stop:
         async with load_runtime(arguments.flags, imports_tools=False)() as runtime:
             listings = await _asked(arguments, runtime)
-        return _show(listings, output, arguments, runtime.catalog.shown_address)
+        return _show_list(listings, output, arguments, runtime.catalog.shown_address)
     return stop.exit_code
 
 
@@ -46,7 +48,7 @@ async def _asked(arguments: Arguments, runtime: Runtime) -> Sequence[Listing]:
     return [await runtime.catalog.listing(adapter.name, within_s=PATIENCE_S)]
 
 
-def _show(
+def _show_list(
     listings: Sequence[Listing],
     output: Output,
     arguments: Arguments,
@@ -65,7 +67,7 @@ def _show(
     if arguments.as_json:
         output.json([info_to_json(ref, info) for ref, info in shown], indent=2)
     elif shown:
-        output.table(_HEAD, [_row(address(ref), info) for ref, info in shown])
+        output.table(_LIST_HEAD, [_list_row(address(ref), info) for ref, info in shown])
     if not shown:
         words = " ".join(options.filter)
         output.note(f"No model fits {words!r}." if found else "No models found.")
@@ -106,7 +108,7 @@ _KEYS: Mapping[str, tuple[Callable[[Entry], Any], bool]] = {
 }
 
 
-def _row(address: str, info: ModelInfo) -> tuple[str, ...]:
+def _list_row(address: str, info: ModelInfo) -> tuple[str, ...]:
     quantization = info.details.get("quantization")
     return (
         address,
@@ -117,3 +119,82 @@ def _row(address: str, info: ModelInfo) -> tuple[str, ...]:
         {True: "yes", False: "no", None: ""}[info.loaded],
         (info.modified_at or "")[:10],
     )
+
+
+_PS_HEAD = ("MODEL", "MEMORY", "ON GPU", "CONTEXT", "UNTIL", "PLACE")
+_FOR_EVER_S = 10 * 365 * 86_400
+_Loaded = list[tuple[ModelRef, ModelInfo, str]]
+
+
+def run_ps(arguments: Arguments, output: Output) -> int:
+    """List the models in memory."""
+    found, untold, addresses = in_runtime(arguments, output, partial(_loaded, output))
+    now = datetime.now(UTC)
+    if arguments.as_json:
+        output.json([_as_json(*one) for one in found], indent=2)
+    elif found:
+        output.table(
+            _PS_HEAD, [_ps_row(addresses[ref], info, place, now) for ref, info, place in found]
+        )
+    for label in () if found else untold:
+        output.note(f"{label} does not list its loaded models.")
+    if not found and not untold:
+        output.note("No model is loaded.")
+    return OK
+
+
+async def _loaded(
+    output: Output, runtime: Runtime
+) -> tuple[_Loaded, list[str], dict[ModelRef, str]]:
+    """Ask everybody; the place of each model is what `models rm` asks about too."""
+    manager = runtime.manager
+    found = await manager.in_memory()
+    for problem in found.problems:
+        output.error(problem.message, problem.hint)
+    addresses = {ref: runtime.catalog.shown_address(ref) for ref, _ in found.models}
+    loaded = [(ref, info, manager.place(ref)) for ref, info in found.models]
+    return loaded, found.untold, addresses
+
+
+def _as_json(ref: ModelRef, info: ModelInfo, place: str) -> JsonObject:
+    return {
+        "model": str(ref),
+        "provider": ref.provider,
+        "name": info.name,
+        "place": place,
+        "memory_bytes": memory_of(info),
+        "gpu_share": gpu_share_of(info),
+        "gpu_bytes": info.details.get("size_vram"),
+        "context": info.context,
+        "expires_at": info.details.get("expires_at"),
+    }
+
+
+def _ps_row(address: str, info: ModelInfo, place: str, now: datetime) -> tuple[str, ...]:
+    return (
+        address,
+        size_text(memory_of(info)),
+        gpu_share_text(info),
+        str(info.context or ""),
+        until_text(info.details.get("expires_at"), now),
+        place,
+    )
+
+
+def gpu_share_text(info: ModelInfo) -> str:
+    """Give how much of a model is in the memory of a graphics card."""
+    share = gpu_share_of(info)
+    return "" if share is None else f"{round(100 * share)} %"
+
+
+def until_text(expires_at: object, now: datetime | None = None) -> str:
+    """Give how long a model stays when nobody asks it."""
+    if not isinstance(expires_at, str):
+        return ""
+    try:
+        left = (datetime.fromisoformat(expires_at) - (now or datetime.now(UTC))).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return ""
+    if left > _FOR_EVER_S:
+        return "forever"
+    return f"in {time_left(left)}" if left > 0 else "now"

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.model_cells import abilities_text, fit_text, modalities_text
-from ollm_tui.cli.model_json import details_to_json
-from ollm_tui.cli.model_ps import until_text
+from ollm_tui.cli.model_format import abilities_text, details_to_json, fit_text, modalities_text
+from ollm_tui.cli.model_list import until_text
 from ollm_tui.cli.model_runtime import find_model, in_runtime
-from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.output import ERROR, OK, Output, size_text
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.runtime.compose import Runtime

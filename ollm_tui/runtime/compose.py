@@ -110,13 +110,12 @@ class Runtime(FetchesModels):
         )
         self.scout = scout
         self.manager = ModelManager(
-            loaded, registry, catalog, self.router, scout, machine=self.machine
+            loaded, registry, catalog, self.router, scout, self.forget_download
         )
-        self.manager.on_deleted = self.forget_download
         self.places = PlaceFinder(registry, catalog, self.config, paths.models_dir)
         """Gives where models can be fetched to."""
         self._choices_file = paths.state_dir / "choices.json"
-        self._choices: Choices = load_choices(self._choices_file)
+        self._choices = load_choices(self._choices_file)
         self._maker = ChatMaker(
             self.config,
             self.router,
@@ -126,7 +125,6 @@ class Runtime(FetchesModels):
             remember_mode=self._remember_tool_mode,
         )
         self.tools = self._maker.tools
-        """All tools; which of them a chat offers is the conversation's business."""
         self.reads_only_text = self._maker.reads_only_text
         """Tells whether a model is known not to see pictures; its server is asked once."""
         self.branches = ChatBranches(store, self._maker.open)

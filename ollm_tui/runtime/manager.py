@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ollm_tui.config.load import LoadedConfig
-from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsShow, SupportsWindow
@@ -39,12 +38,10 @@ class ModelManager:
         catalog: ModelCatalog,
         router: Router,
         scout: EngineScout,
-        machine: Callable[[], Awaitable[Machine]] | None = None,
+        on_deleted: Callable[[str], Awaitable[None]],
     ) -> None:
-        """Work on what a runtime has; `machine` looks at this one, without it nothing is judged."""
-        self.on_deleted: Callable[[str], Awaitable[None]] | None = None
-        """Is told the address of each model that was deleted."""
-        self._machine = machine
+        """Work on the parts of a runtime; `on_deleted` gets the address of each deleted model."""
+        self._on_deleted = on_deleted
         self._loaded = loaded
         self._registry = registry
         self._catalog = catalog
@@ -109,12 +106,13 @@ class ModelManager:
             loads_with_window=isinstance(found.adapter, SupportsWindow),
         )
         is_ours = self._is_embedded(found.adapter)
-        if self._machine is None or not (is_ours or self._is_here(found.adapter)):
+        if not (is_ours or self._is_here(found.adapter)):
             return details
         # Judging a model takes more modules than all else here.
+        from ollm_tui.library.machine_probe import find_machine
         from ollm_tui.runtime.model_fit import with_fit
 
-        return await with_fit(details, self._machine, owns_path=is_ours)
+        return await with_fit(details, find_machine, owns_path=is_ours)
 
     async def delete(self, ref: ModelRef) -> None:
         """Remove a model for good.
@@ -125,8 +123,7 @@ class ModelManager:
         adapter = await self._router.provider(ref.provider)
         with self._changing(adapter, ref.model):
             await operations.deleter(adapter).delete_model(ref.model)
-        if self.on_deleted is not None:
-            await self.on_deleted(f"{adapter.name}://{ref.model}")
+        await self._on_deleted(f"{adapter.name}://{ref.model}")
 
     async def copy(self, ref: ModelRef, name: str) -> ModelRef:
         """Give a model a second name on its server; `name` may be an address there.

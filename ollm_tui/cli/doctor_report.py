@@ -1,20 +1,45 @@
-"""What came from servers, settings and the environment, without keys: value by value.
+"""What surrounds the program, and findings without keys: value by value.
 
 A key may be an ordinary word. So only what came from outside is searched for it, and a sentence
 that may quote something is searched whole; what the program always says stays as it is.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.runtime.checkup import Checkup, ProviderCheck
 
-if TYPE_CHECKING:
-    from ollm_tui.cli.doctor import SystemReport
-
 Private = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A place the app keeps things in."""
+
+    name: str
+    path: str
+    is_writable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemReport:
+    """What surrounds the program: settings, folders, terminal."""
+
+    version: str
+    system: str
+    settings_file: str
+    settings_there: bool
+    problems: tuple[tuple[str, str], ...]
+    """Severity and sentence."""
+    keys: tuple[tuple[str, bool], ...]
+    """Variables that hold keys, and whether they are set."""
+    folders: tuple[Folder, ...]
+    terminal: tuple[tuple[str, str], ...]
+    chats: tuple[bool, str]
+    """Whether the saved chats are in order, and a sentence about them."""
+    plugins: tuple[tuple[bool, str], ...] = ()
+    """What installed packages bring: whether it is in order, and a sentence."""
 
 
 def private_checkup(found: Checkup, private: Private) -> Checkup:
@@ -36,7 +61,7 @@ def private_checkup(found: Checkup, private: Private) -> Checkup:
     )
 
 
-def private_surroundings(around: "SystemReport", private: Private) -> "SystemReport":
+def private_surroundings(around: SystemReport, private: Private) -> SystemReport:
     """Take keys out of what surrounds the program."""
     return replace(
         around,

@@ -1,18 +1,22 @@
-"""Fetching files into the library by the queue of downloads, watched and stopped."""
+"""Downloads of the queue: having one made, watching it, and `ollm models downloads`."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.job_report import JobReport, JsonJob, LiveJob, PlainJob
-from ollm_tui.cli.output import Output
+from ollm_tui.cli.model_runtime import in_runtime_heard
+from ollm_tui.cli.output import ERROR, OK, Output, UsageError, size_text
+from ollm_tui.cli.pull_report import JobReport, JsonJob, LiveJob, PlainJob, job_to_json
+from ollm_tui.cli.stop import Stop
 from ollm_tui.library.downloads.job import ENDED, Job, Origin
 from ollm_tui.library.downloads.queue import DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.runtime.compose import Runtime
+from ollm_tui.tui.figures import time_left
 
 GO_ON = "Paused. Repeat the command to resume, or resume it in the app (F3)."
 ELSEWHERE = "Another program is downloading it; showing its progress."
@@ -120,3 +124,95 @@ def _ended(job: Job, report: JobReport) -> Job:
         message = trouble.message if trouble else f"{job.title} could not be downloaded."
         raise AIError(ErrorCode.ENGINE_ERROR, message, hint=trouble.hint if trouble else None)
     return job
+
+
+def code_of(job: Job, stop: Stop) -> int:
+    """Give the exit code of a download's end."""
+    if job.state == "done":
+        return OK
+    return stop.exit_code if stop.number is not None else ERROR
+
+
+_HEAD = ("ID", "STATE", "MODEL", "SO FAR", "OF", "NOTE")
+
+
+def run_downloads(arguments: Arguments, output: Output) -> int:
+    """List the downloads, or do something with one."""
+    return in_runtime_heard(arguments, output, partial(_run_action, arguments, output))
+
+
+async def _run_action(arguments: Arguments, output: Output, runtime: Runtime, stop: Stop) -> int:
+    queue, deed, wanted = runtime.downloads, arguments.models.deed, arguments.models.job
+    jobs = await queue.known()
+    if deed is None:
+        _listed(jobs, output, as_json=arguments.as_json)
+        return OK
+    if wanted is None:
+        raise UsageError("Which download?", "`ollm models downloads` lists them with their ids.")
+    job = _matching_job(jobs, wanted)
+    if deed == "resume":
+        stop.answering = True  # from now on a signal pauses the download
+        report = report_for(arguments, output, runtime)
+        return code_of(await go_on(queue, job.id, stop.signal, report), stop)
+    await _put(queue, deed, job)
+    state = "paused" if deed == "pause" else "cancelled"
+    if arguments.as_json:
+        output.json({"id": job.id, "title": job.title, "state": state})
+    else:
+        output.note(f"{job.title} is {state}.")
+    return OK
+
+
+async def _put(queue: DownloadQueue, deed: str, job: Job) -> None:
+    if deed == "pause":
+        await queue.pause(job.id)
+    else:
+        await queue.cancel(job.id)
+
+
+def _listed(jobs: Sequence[Job], output: Output, *, as_json: bool) -> None:
+    if as_json:
+        output.json([job_to_json(job) for job in jobs], indent=2)
+    elif jobs:
+        output.table(_HEAD, [_row_of(job) for job in jobs])
+    else:
+        output.note("No downloads.")
+
+
+def _row_of(job: Job) -> tuple[str, ...]:
+    return (
+        job.id,
+        job.state,
+        job.title,
+        size_text(job.completed),
+        size_text(job.total),
+        _note_of(job),
+    )
+
+
+def _note_of(job: Job) -> str:
+    if job.trouble is not None:
+        return job.trouble.message
+    left = f"{time_left(job.seconds_left)} left" if job.seconds_left is not None else ""
+    elsewhere = "another program is downloading it" if job.is_elsewhere else ""
+    return ", ".join(part for part in (job.note, left, elsewhere) if part)
+
+
+def _matching_job(jobs: Sequence[Job], wanted: str) -> Job:
+    """Find a download by its id, or any part of its id or title that only one has.
+
+    Raises:
+        AIError: there is none, or there are several.
+    """
+    exact = [job for job in jobs if job.id == wanted]
+    found = exact or [job for job in jobs if wanted in job.id or wanted in job.title]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(job.id for job in found)
+        raise AIError(ErrorCode.CONFLICT, f"Several downloads match: {names}.")
+    raise AIError(
+        ErrorCode.BAD_REQUEST,
+        f"There is no download {wanted!r}.",
+        hint="`ollm models downloads` lists them with their ids.",
+    )

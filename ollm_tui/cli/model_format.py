@@ -1,11 +1,59 @@
-"""Models as JSON, in the names of the vocabulary; what is unknown is null."""
+"""What is known of a model, as cells of a table and as JSON, where what is unknown is null."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 
+from ollm_tui.cli.output import size_text
+from ollm_tui.library.fit import Fit
+from ollm_tui.library.fit_words import fit_words
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.runtime.details import EffectiveValue, ModelDetails
+
+_YES_NO = {True: "yes", False: "no"}
+_KINDS = ("audio", "image", "video")
+
+
+def abilities_text(info: ModelInfo) -> str:
+    """Give each ability that something is known of, and how where it is not the engine's word."""
+    held = capabilities_of(info)
+    parts = []
+    for name in ABILITIES:
+        fact = held.ability(name)
+        if fact.value is not None:
+            source = "" if fact.source == "known" else f" ({fact.source})"
+            parts.append(f"{name} {_YES_NO[fact.value]}{source}")
+    return ", ".join(parts)
+
+
+def can_text(info: ModelInfo) -> str:
+    """Give what a model can do in a few words: `?` is assumed, `!` is set by a person."""
+    if info.details.get("problem"):
+        return "unusable"
+    held, can = capabilities_of(info), info.capability
+    words = ["chat"] if can is not None and "text" in can.output else []
+    for name in ABILITIES:
+        fact = held.ability(name)
+        if fact.value:
+            words.append(name + {"known": "", "assumed": "?", "set": "!"}[fact.source])
+    if can is not None:
+        words += [kind for kind in _KINDS if kind in can.output]
+        words += ["hears"] if "audio" in can.input else []
+    return " ".join(words)
+
+
+def modalities_text(kinds: Collection[str]) -> str:
+    """Give what goes in or comes out."""
+    return ", ".join(sorted(kinds))
+
+
+def fit_text(fit: Fit | None) -> str:
+    """Give the verdict with its numbers, and what takes the memory."""
+    if fit is None:
+        return ""
+    parts = f"{size_text(fit.weights)} model, {size_text(fit.cache)} context of {fit.context}"
+    return f"{fit_words(fit)}; {parts} tokens"
 
 
 def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
@@ -28,7 +76,7 @@ def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
         "modified_at": info.modified_at,
         "quantization": info.details.get("quantization"),
         "capability": capability,
-        "abilities": _abilities(info),
+        "abilities": _abilities_json(info),
         "context": info.context,
         "loaded": info.loaded,
         "details": {k: v for k, v in info.details.items() if k not in LONG_DETAILS},
@@ -49,9 +97,9 @@ def details_to_json(details: ModelDetails) -> JsonObject:
     return told | {
         "details": inner,
         "place": details.place,
-        "settings": [_setting(value) for value in details.settings],
+        "settings": [_setting_json(value) for value in details.settings],
         "windows": None if details.context is None else asdict(details.context),
-        "fit": _fit(details),
+        "fit": _fit_json(details),
         "expires_at": details.until,
         "gpu_share": details.gpu_share,
         "licence": details.licence,
@@ -61,7 +109,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
     }
 
 
-def _setting(value: EffectiveValue) -> JsonObject:
+def _setting_json(value: EffectiveValue) -> JsonObject:
     """Give one setting; null stands for a value that only the engine knows."""
     told: JsonObject = {
         "name": value.name,
@@ -75,7 +123,7 @@ def _setting(value: EffectiveValue) -> JsonObject:
     return told
 
 
-def _fit(details: ModelDetails) -> JsonObject | None:
+def _fit_json(details: ModelDetails) -> JsonObject | None:
     fit = details.fit
     if fit is None:
         return None
@@ -92,7 +140,7 @@ def _fit(details: ModelDetails) -> JsonObject | None:
     }
 
 
-def _abilities(info: ModelInfo) -> JsonObject:
+def _abilities_json(info: ModelInfo) -> JsonObject:
     """Give each ability and how it is known: set, known or assumed; null while nobody knows."""
     held = capabilities_of(info)
     facts = {name: held.ability(name) for name in ABILITIES}

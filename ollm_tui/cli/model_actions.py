@@ -1,0 +1,147 @@
+"""`ollm models cp`, `load`, `unload` and `rm`: one request each, and a sentence when it is done."""
+
+import sys
+from functools import partial
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.model_runtime import find_model, in_runtime
+from ollm_tui.cli.output import ERROR, OK, NeedsApproval, Output, UsageError, size_text
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.ports import SupportsShow
+from ollm_tui.providers.foreign import show_model
+from ollm_tui.providers.operations import deleter, loader
+from ollm_tui.runtime.compose import Runtime
+from ollm_tui.runtime.model_lookup import FoundModel
+
+
+def run_copy(arguments: Arguments, output: Output) -> int:
+    """Give a model a second name."""
+    source, copied = in_runtime(arguments, output, partial(_copy, arguments))
+    if arguments.as_json:
+        output.json({"model": str(source), "copy": str(copied)})
+    else:
+        output.note(f"Copied {source.model} to {copied.model}.")
+    return OK
+
+
+def run_load(arguments: Arguments, output: Output) -> int:
+    """Bring a model into memory."""
+    found = in_runtime(arguments, output, partial(_load, arguments, output))
+    return _say(found, output, arguments, is_loaded=True)
+
+
+def run_unload(arguments: Arguments, output: Output) -> int:
+    """Drop a model from memory."""
+    found = in_runtime(arguments, output, partial(_unload, arguments.name))
+    return _say(found, output, arguments, is_loaded=False)
+
+
+async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, ModelRef]:
+    if not arguments.copy.strip():
+        raise UsageError("The new name is empty.")
+    found = await find_model(runtime, arguments.name)
+    try:
+        return found.ref, await runtime.manager.copy(found.ref, arguments.copy)
+    except AIError as error:
+        if error.code == ErrorCode.CONFLICT and error.status is None:
+            raise UsageError(error.message, error.hint) from error
+        raise
+
+
+async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> FoundModel:
+    found = await find_model(runtime, arguments.name)
+    loader(found.adapter)
+    settings = runtime.config.providers.get(found.adapter.name)
+    if settings is not None and settings.kind == "embedded":
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"{found.adapter.label} cannot keep a model loaded after this command ends.",
+            hint="It loads a model when a chat needs it, and keeps it for a while.",
+            provider=found.adapter.name,
+        )
+    if output.is_watched:
+        output.note(f"Loading {found.ref.model} ({found.place}) …")
+    await runtime.manager.load(found.ref, keep_alive=arguments.models.keep_alive)
+    return found
+
+
+async def _unload(name: str, runtime: Runtime) -> FoundModel:
+    found = await find_model(runtime, name)
+    await runtime.manager.unload(found.ref)
+    return found
+
+
+def _say(found: FoundModel, output: Output, arguments: Arguments, *, is_loaded: bool) -> int:
+    if arguments.as_json:
+        output.json({"model": str(found.ref), "loaded": is_loaded})
+    else:
+        output.note(f"{'Loaded' if is_loaded else 'Unloaded'} {found.ref.model}.")
+    return OK
+
+
+def run_delete(arguments: Arguments, output: Output) -> int:
+    """Delete a model, with a person's consent."""
+    # Nothing is open while the question stands: whoever thinks about it holds no connection.
+    found = in_runtime(arguments, output, partial(_find, arguments.name))
+    if not arguments.yes and not confirm(_question(found), output):
+        output.note("Nothing was deleted.")
+        return ERROR
+    in_runtime(arguments, output, partial(_delete, found))
+    if arguments.as_json:
+        output.json({"model": str(found.ref), "deleted": True})
+    else:
+        output.note(f"Deleted {found.ref.model} from {found.place}.")
+    return OK
+
+
+async def _find(name: str, runtime: Runtime) -> FoundModel:
+    """Find the model; one that no list knows must be known by name."""
+    found = await find_model(runtime, name)
+    deleter(found.adapter)
+    kept = found.info.details.get("why_kept") if found.info else None
+    if isinstance(kept, str):
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"{found.ref.model} cannot be deleted from here.",
+            hint=kept,
+        )
+    if found.info is None and isinstance(found.adapter, SupportsShow):
+        await show_model(found.adapter, found.ref.model, runtime.registry.redact)
+    return found
+
+
+async def _delete(found: FoundModel, runtime: Runtime) -> None:
+    await runtime.router.provider(found.ref.provider)  # looks who answers there
+    if runtime.manager.place(found.ref) != found.place:  # another engine does by now
+        raise AIError(ErrorCode.CONFLICT, f"{found.place} no longer exists.")
+    await runtime.manager.delete(found.ref)
+
+
+def _question(found: FoundModel) -> str:
+    size = size_text(found.info.size_bytes if found.info else None) or "size unknown"
+    # Two names must not look alike here, so what draws nothing is spelled out.
+    return f"Delete {clean_name(found.ref.model)} ({size}) from {found.place} permanently?"
+
+
+_YES = frozenset({"y", "yes"})
+_LONGEST = 100
+
+
+def confirm(question: str, output: Output) -> bool:
+    """Ask; anything but a clear yes is a no.
+
+    Raises:
+        NeedsApproval: nobody is here to be asked.
+    """
+    if not (output.is_watched and sys.stdin is not None and sys.stdin.isatty()):
+        raise NeedsApproval(
+            "There is no terminal for confirmation.", "Use --yes to skip the question."
+        )
+    output.question(f"{question} [y/N]")
+    try:
+        return sys.stdin.readline(_LONGEST).strip().lower() in _YES
+    except KeyboardInterrupt:
+        output.end_line()
+        raise
