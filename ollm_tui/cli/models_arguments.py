@@ -1,12 +1,13 @@
 """The actions of `ollm models` as the command line takes them."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.runtime.actions import ACTIONS, ModelAction
 
 NO_STARS = "none"
 STARS = ("1", "2", "3", "4", "5", NO_STARS)
@@ -60,45 +61,10 @@ SECTIONS: Mapping[str, str] = {
     "system": "its system prompt",
     "modelfile": "its Modelfile",
 }
-_NAMED = "a model's name, or provider://name"
 _FETCHED = (
     "owner/name of Hugging Face with or without :QUANT, a link, a URL, a path, `starter`; or a "
     "name for --provider (default: Ollama), or provider://name"
 )
-_Names = tuple[tuple[str, str, str], ...]
-_ACTIONS: tuple[tuple[str, str, _Names], ...] = (
-    ("list", "list the models of all providers", ()),
-    ("search", "search for models to download, best first", ()),
-    (
-        "rate",
-        "rate a model; higher-rated models come first",
-        (("name", "NAME", "a name or address that `search` shows"),),
-    ),
-    (
-        "show",
-        "show a model's details and the settings in effect for it",
-        (("name", "NAME", _NAMED),),
-    ),
-    (
-        "pull",
-        "download a model to the library or on its server; repeat to resume",
-        (("name", "NAME", _FETCHED),),
-    ),
-    ("downloads", "list and control downloads", ()),
-    ("rm", "delete a model (asks first)", (("name", "NAME", _NAMED),)),
-    (
-        "cp",
-        "copy a model to a new name",
-        (("name", "NAME", _NAMED), ("copy", "COPY", "the new name")),
-    ),
-    ("ps", "list the models in memory", ()),
-    ("load", "load a model into memory", (("name", "NAME", _NAMED),)),
-    ("unload", "unload a model from memory", (("name", "NAME", _NAMED),)),
-    ("starter", "download the small starter model of the built-in engine", ()),
-)
-_ALIASES: Mapping[str, tuple[str, ...]] = {"list": ("ls",), "unload": ("stop",)}
-AS_OLLAMA = ("list", "show", "pull", "rm", "cp", "ps", "unload")
-"""The actions that are commands of their own too, because `ollama` has them as such."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,31 +86,30 @@ def add_models(
     """Add `models` and its actions, and those that `ollama` has as commands of their own."""
     models = commands.add_parser("models", help=ABOUT, description=ABOUT, allow_abbrev=False)
     actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, text, names in _ACTIONS:
-        _add_action(actions, shared, name, text, names)
-        if name in AS_OLLAMA:
-            _add_action(commands, shared, name, text, names)
+    for command in _COMMANDS:
+        _add_command(actions, shared, command)
+        if command.is_top_level:
+            _add_command(commands, shared, command)
 
 
-def _add_action(
+def _add_command(
     commands: "argparse._SubParsersAction[Any]",
     shared: argparse.ArgumentParser,
-    name: str,
-    text: str,
-    names: _Names,
+    command: "_Command",
 ) -> None:
-    action = commands.add_parser(
-        name,
-        help=text,
-        description=text,
+    parser = commands.add_parser(
+        command.name,
+        help=command.help,
+        description=command.help,
         parents=[shared],
         allow_abbrev=False,
-        aliases=_ALIASES.get(name, ()),
+        aliases=command.aliases,
     )
-    for key, shown, meaning in names:
-        action.add_argument(key, metavar=shown, help=meaning)
-    _MORE.get(name, _add_nothing)(action)
-    action.set_defaults(command="models", action=name)
+    for key, shown, meaning in command.values:
+        parser.add_argument(key, metavar=shown, help=meaning)
+    if command.add_options is not None:
+        command.add_options(parser)
+    parser.set_defaults(command="models", action=command.name)
 
 
 def model_options(said: Mapping[str, Any]) -> ModelOptions:
@@ -159,10 +124,6 @@ def model_options(said: Mapping[str, Any]) -> ModelOptions:
 def section_option(name: str) -> str:
     """Give the option that asks for one section: `--system` is what a chat's model is told."""
     return "--system-prompt" if name == "system" else f"--{name}"
-
-
-def _add_nothing(_action: argparse.ArgumentParser) -> None:
-    return
 
 
 def _add_list(action: argparse.ArgumentParser) -> None:
@@ -214,14 +175,76 @@ def _add_starter(action: argparse.ArgumentParser) -> None:
     )
 
 
-_MORE = {
-    "search": _add_search,
-    "rate": _add_rate,
-    "pull": _add_pull,
-    "downloads": _add_downloads,
-    "list": _add_list,
-    "show": _add_show,
-    "rm": _add_rm,
-    "load": _add_load,
-    "starter": _add_starter,
-}
+_Values = tuple[tuple[str, str, str], ...]
+_NAME: _Values = (("name", "NAME", "a model's name, or provider://name"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Command:
+    """One subcommand of `ollm models`."""
+
+    name: str
+    help: str
+    values: _Values = ()
+    """Attribute, name in the help, and meaning of each value that stands alone."""
+    aliases: tuple[str, ...] = ()
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    is_top_level: bool = False
+    """Whether it is a command of its own too, because `ollama` has it as such."""
+
+
+def _for_action(
+    action: ModelAction,
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None,
+    *,
+    values: _Values = _NAME,
+    is_top_level: bool = True,
+) -> _Command:
+    known = ACTIONS[action]
+    return _Command(
+        name=known.command,
+        help=known.help,
+        values=values,
+        aliases=known.aliases,
+        add_options=add_options,
+        is_top_level=is_top_level,
+    )
+
+
+_COMMANDS: Final = (
+    _Command(
+        name="list",
+        help="list the models of all providers",
+        aliases=("ls",),
+        add_options=_add_list,
+        is_top_level=True,
+    ),
+    _Command(
+        name="search", help="search for models to download, best first", add_options=_add_search
+    ),
+    _Command(
+        name="rate",
+        help="rate a model; higher-rated models come first",
+        values=(("name", "NAME", "a name or address that `search` shows"),),
+        add_options=_add_rate,
+    ),
+    _for_action("show", _add_show),
+    _Command(
+        name="pull",
+        help="download a model to the library or on its server; repeat to resume",
+        values=(("name", "NAME", _FETCHED),),
+        add_options=_add_pull,
+        is_top_level=True,
+    ),
+    _Command(name="downloads", help="list and control downloads", add_options=_add_downloads),
+    _for_action("delete", _add_rm),
+    _for_action("copy", values=(*_NAME, ("copy", "COPY", "the new name"))),
+    _Command(name="ps", help="list the models in memory", is_top_level=True),
+    _for_action("load", _add_load, is_top_level=False),
+    _for_action("unload"),
+    _Command(
+        name="starter",
+        help="download the small starter model of the built-in engine",
+        add_options=_add_starter,
+    ),
+)

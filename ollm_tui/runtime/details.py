@@ -15,10 +15,6 @@ from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.request import GenerationOptions
 
-ModelAction: TypeAlias = Literal["show", "delete", "copy", "load", "unload", "keep"]
-MODEL_ACTIONS: tuple[ModelAction, ...] = ("show", "delete", "copy", "load", "unload", "keep")
-
-
 Layer: TypeAlias = Literal["chat", "settings", "provider", "model", "app", "engine"]
 """Who may say a value, what counts most in front."""
 

@@ -8,18 +8,24 @@ from dataclasses import replace
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import ProviderAdapter, SupportsShow, SupportsWindow
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    SupportsLoadFor,
+    SupportsShow,
+    SupportsWindow,
+)
 from ollm_tui.providers import operations
 from ollm_tui.providers.base_url import is_loopback
-from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.embedded.failures import not_installed
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.foreign import show_model, translated
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router, same_model
-from ollm_tui.runtime.deeds import reasons
+from ollm_tui.providers.unusable import UnusableProvider
+from ollm_tui.runtime.actions import ACTIONS, ModelAction
 from ollm_tui.runtime.describing import described
-from ollm_tui.runtime.details import ModelAction, ModelDetails
+from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.engines import EngineScout
 from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, ModelLookup, ask_all
 
@@ -51,8 +57,10 @@ class ModelManager:
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
-    async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
-        """Tell for each deed why it cannot be done with this model; asks no server.
+    async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
+        """Return why each action is unavailable for a model; None for those that are available.
+
+        Asks no server.
 
         Raises:
             AIError: there is no such provider.
@@ -61,10 +69,10 @@ class ModelManager:
         listings = self._catalog.cached()
         listing = next((one for one in listings if one.provider == adapter.name), None)
         info = self._catalog.find(ModelRef(adapter.name, ref.model))
-        found = reasons(adapter, self._finder.place_of(adapter), listing, info)
-        if self._is_embedded(adapter) and found["load"] is None:
-            return found | {"load": None if engine_available() else not_installed().message}
-        return found
+        reasons = unavailable_reasons(adapter, self._finder.place_of(adapter), listing, info)
+        if self._is_embedded(adapter) and reasons["load"] is None:
+            return reasons | {"load": None if engine_available() else not_installed().message}
+        return reasons
 
     def place(self, ref: ModelRef) -> str:
         """Name where a model is, without what is secret in an address.
@@ -268,3 +276,42 @@ def _refused(message: str) -> AIError:
     return AIError(
         ErrorCode.BAD_REQUEST, message, hint="Give seconds, text like 10m, or -1 forever."
     )
+
+
+def unavailable_reasons(
+    adapter: ProviderAdapter, place: str, listing: Listing | None, info: ModelInfo | None
+) -> dict[ModelAction, str | None]:
+    """Return why each action is unavailable, as far as is known without asking; else None.
+
+    `listing` is the newest list of the provider, however old; `info` its entry for the model.
+    """
+    is_usable = not isinstance(adapter, UnusableProvider)
+    down = _down(place, listing)
+    reasons: dict[ModelAction, str | None] = {}
+    for action, known in ACTIONS.items():
+        able = is_usable and any(hasattr(adapter, method) for method in known.methods)
+        lacking = None if able else operations.cannot(adapter, known.ability).message
+        reasons[action] = lacking or down or (_obstacle(action, adapter, info) if info else None)
+    return reasons
+
+
+def _down(place: str, listing: Listing | None) -> str | None:
+    if listing is None:
+        return None
+    if listing.problem is not None:
+        return listing.problem.message
+    return f"{place} does not answer." if listing.absent else None
+
+
+def _obstacle(action: ModelAction, adapter: ProviderAdapter, info: ModelInfo) -> str | None:
+    """Return what about the model itself stands in the way."""
+    kept, problem = info.details.get("why_kept"), info.details.get("problem")
+    if action == "delete" and isinstance(kept, str):
+        return kept
+    if action == "load" and isinstance(problem, str):
+        return f"{info.name} cannot be used: {problem}."
+    if action == "load" and info.loaded is True and not isinstance(adapter, SupportsLoadFor):
+        return f"{info.name} is already loaded."
+    if action == "unload" and info.loaded is False:
+        return f"{info.name} is not loaded."
+    return None

@@ -431,8 +431,8 @@ async def test_only_engines_that_keep_models_for_a_time_are_offered_times(
         ) as runtime,
     ):
         await runtime.catalog.refresh()
-        router = await runtime.manager.deeds(ModelRef("openai-compatible", "m0"))
-        local = await runtime.manager.deeds(ModelRef("local", "m"))
+        router = await runtime.manager.unavailable_reasons(ModelRef("openai-compatible", "m0"))
+        local = await runtime.manager.unavailable_reasons(ModelRef("local", "m"))
     assert (local["load"], local["keep"]) == (None, None)
     assert router["keep"] == "llama.cpp router cannot keep models loaded for a time."
 

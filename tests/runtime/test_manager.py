@@ -196,13 +196,13 @@ async def test_what_cannot_be_done_has_a_reason_without_asking_anybody(paths: Ap
         manager = runtime.manager
         await runtime.catalog.refresh(services=False)
         asked = {name: len(server.received) for name, server in servers.items()}
-        local = await manager.deeds(TINY)
-        asleep = await manager.deeds(ModelRef("local", "thinker:latest"))
-        fast = await manager.deeds(ModelRef("fast", "tiny"))
-        mine = await manager.deeds(ModelRef("mine", "tiny"))
+        local = await manager.unavailable_reasons(TINY)
+        asleep = await manager.unavailable_reasons(ModelRef("local", "thinker:latest"))
+        fast = await manager.unavailable_reasons(ModelRef("fast", "tiny"))
+        mine = await manager.unavailable_reasons(ModelRef("mine", "tiny"))
         assert {name: len(server.received) for name, server in servers.items()} == asked
         with pytest.raises(AIError, match="no provider named 'nowhere'"):
-            await manager.deeds(ModelRef("nowhere", "m"))
+            await manager.unavailable_reasons(ModelRef("nowhere", "m"))
     assert set(local.values()) == {None}
     assert asleep["unload"] == "thinker:latest is not loaded."
     assert fast == {
@@ -222,8 +222,8 @@ async def test_a_server_that_is_down_is_the_reason_for_everything(paths: AppPath
     settings += 'api_key = "${NOT_SET}"\n'
     async with managed(paths, settings=settings) as (runtime, _, _):
         problem = (await runtime.catalog.listing("gone")).problem
-        deeds = await runtime.manager.deeds(ModelRef("gone", "m"))
-        wrong = await runtime.manager.deeds(ModelRef("wrong", "m"))
+        deeds = await runtime.manager.unavailable_reasons(ModelRef("gone", "m"))
+        wrong = await runtime.manager.unavailable_reasons(ModelRef("wrong", "m"))
     assert problem is not None
     assert set(deeds.values()) == {problem.message}
     assert all("NOT_SET" in (reason or "") for reason in wrong.values())
@@ -236,7 +236,7 @@ async def test_a_pool_can_what_all_its_members_can(paths: AppPaths) -> None:
         async with managed(paths, settings=settings) as (runtime, _, _):
             manager, ref = runtime.manager, ModelRef("team", "tiny:latest")
             await runtime.catalog.listing("team")
-            assert set((await manager.deeds(ref)).values()) == {None}
+            assert set((await manager.unavailable_reasons(ref)).values()) == {None}
             assert manager.place(ref) == f"team at {one.url} and {two.url}"
             await manager.load(ModelRef("team", "thinker:latest"), keep_alive="10m")
             assert [fake.kept["thinker:latest"] for fake in fakes] == ["10m", "10m"]
@@ -272,8 +272,8 @@ async def test_a_file_of_another_program_is_kept_and_says_why(
         manager = runtime.manager
         await runtime.catalog.listing("embedded")
         own, other = ModelRef("embedded", "own"), ModelRef("embedded", "other")
-        assert (await manager.deeds(own))["delete"] is None
-        why = (await manager.deeds(other))["delete"]
+        assert (await manager.unavailable_reasons(own))["delete"] is None
+        why = (await manager.unavailable_reasons(other))["delete"]
         assert why
         with pytest.raises(AIError) as caught:
             await manager.delete(other)
