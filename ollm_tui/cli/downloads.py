@@ -6,9 +6,9 @@ from functools import partial
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_runtime import in_runtime_heard
+from ollm_tui.cli.model_runtime import in_stoppable_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError, size_text
-from ollm_tui.cli.pull_report import JobReport, JsonJob, LiveJob, PlainJob, job_to_json
+from ollm_tui.cli.pull_report import Address, JobReport, JsonJob, LiveJob, PlainJob, job_to_json
 from ollm_tui.cli.stop import Stop
 from ollm_tui.library.downloads.job import ENDED, Job, Origin
 from ollm_tui.library.downloads.queue import DownloadQueue
@@ -52,12 +52,12 @@ async def go_on(queue: DownloadQueue, job_id: str, signal: AbortSignal, report: 
         return await _followed(queue, job_id, changes, signal, report)
 
 
-def report_for(arguments: Arguments, output: Output, runtime: Runtime) -> JobReport:
-    """Give what tells how far a download is."""
+def report_for(arguments: Arguments, output: Output, address: Address) -> JobReport:
+    """Return what reports the progress of a download; `address` writes that of a model."""
     if arguments.as_json:
         return JsonJob(output)
     kind = LiveJob if output.is_watched else PlainJob
-    return kind(output, runtime.catalog.shown_address)
+    return kind(output, address)
 
 
 async def _followed(
@@ -138,36 +138,33 @@ _HEAD = ("ID", "STATE", "MODEL", "SO FAR", "OF", "NOTE")
 
 def run_downloads(arguments: Arguments, output: Output) -> int:
     """List the downloads, or do something with one."""
-    return in_runtime_heard(arguments, output, partial(_run_action, arguments, output))
+    return in_stoppable_runtime(arguments, output, partial(_run_action, arguments, output))
 
 
 async def _run_action(arguments: Arguments, output: Output, runtime: Runtime, stop: Stop) -> int:
-    queue, deed, wanted = runtime.downloads, arguments.models.deed, arguments.models.job
+    queue, options = runtime.downloads, arguments.models
+    action, wanted = options.job_action, options.job
     jobs = await queue.known()
-    if deed is None:
+    if action is None:
         _listed(jobs, output, as_json=arguments.as_json)
         return OK
     if wanted is None:
         raise UsageError("Which download?", "`ollm models downloads` lists them with their ids.")
     job = _matching_job(jobs, wanted)
-    if deed == "resume":
+    if action == "resume":
         stop.answering = True  # from now on a signal pauses the download
-        report = report_for(arguments, output, runtime)
+        report = report_for(arguments, output, runtime.catalog.shown_address)
         return code_of(await go_on(queue, job.id, stop.signal, report), stop)
-    await _put(queue, deed, job)
-    state = "paused" if deed == "pause" else "cancelled"
+    if action == "pause":
+        await queue.pause(job.id)
+    else:
+        await queue.cancel(job.id)
+    state = "paused" if action == "pause" else "cancelled"
     if arguments.as_json:
         output.json({"id": job.id, "title": job.title, "state": state})
     else:
         output.note(f"{job.title} is {state}.")
     return OK
-
-
-async def _put(queue: DownloadQueue, deed: str, job: Job) -> None:
-    if deed == "pause":
-        await queue.pause(job.id)
-    else:
-        await queue.cancel(job.id)
 
 
 def _listed(jobs: Sequence[Job], output: Output, *, as_json: bool) -> None:
@@ -205,11 +202,11 @@ def _matching_job(jobs: Sequence[Job], wanted: str) -> Job:
         AIError: there is none, or there are several.
     """
     exact = [job for job in jobs if job.id == wanted]
-    found = exact or [job for job in jobs if wanted in job.id or wanted in job.title]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(job.id for job in found)
+    matches = exact or [job for job in jobs if wanted in job.id or wanted in job.title]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(job.id for job in matches)
         raise AIError(ErrorCode.CONFLICT, f"Several downloads match: {names}.")
     raise AIError(
         ErrorCode.BAD_REQUEST,

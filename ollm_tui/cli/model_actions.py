@@ -12,6 +12,7 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsShow
 from ollm_tui.providers.foreign import show_model
 from ollm_tui.providers.operations import deleter, loader
+from ollm_tui.runtime.actions import ACTIONS
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.model_lookup import FoundModel
 
@@ -22,7 +23,7 @@ def run_copy(arguments: Arguments, output: Output) -> int:
     if arguments.as_json:
         output.json({"model": str(source), "copy": str(copied)})
     else:
-        output.note(f"Copied {source.model} to {copied.model}.")
+        output.note(ACTIONS["copy"].done.format(name=source.model, copy=copied.model))
     return OK
 
 
@@ -41,7 +42,7 @@ def run_unload(arguments: Arguments, output: Output) -> int:
 async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, ModelRef]:
     if not arguments.copy.strip():
         raise UsageError("The new name is empty.")
-    found = await find_model(runtime, arguments.name)
+    found = await find_model(runtime.manager, arguments.name)
     try:
         return found.ref, await runtime.manager.copy(found.ref, arguments.copy)
     except AIError as error:
@@ -51,7 +52,7 @@ async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, Model
 
 
 async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> FoundModel:
-    found = await find_model(runtime, arguments.name)
+    found = await find_model(runtime.manager, arguments.name)
     loader(found.adapter)
     settings = runtime.config.providers.get(found.adapter.name)
     if settings is not None and settings.kind == "embedded":
@@ -68,7 +69,7 @@ async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> Found
 
 
 async def _unload(name: str, runtime: Runtime) -> FoundModel:
-    found = await find_model(runtime, name)
+    found = await find_model(runtime.manager, name)
     await runtime.manager.unload(found.ref)
     return found
 
@@ -77,7 +78,8 @@ def _say(found: FoundModel, output: Output, arguments: Arguments, *, is_loaded: 
     if arguments.as_json:
         output.json({"model": str(found.ref), "loaded": is_loaded})
     else:
-        output.note(f"{'Loaded' if is_loaded else 'Unloaded'} {found.ref.model}.")
+        done = ACTIONS["load" if is_loaded else "unload"].done
+        output.note(done.format(name=found.ref.model))
     return OK
 
 
@@ -92,13 +94,13 @@ def run_delete(arguments: Arguments, output: Output) -> int:
     if arguments.as_json:
         output.json({"model": str(found.ref), "deleted": True})
     else:
-        output.note(f"Deleted {found.ref.model} from {found.place}.")
+        output.note(ACTIONS["delete"].done.format(name=found.ref.model, place=found.place))
     return OK
 
 
 async def _find(name: str, runtime: Runtime) -> FoundModel:
     """Find the model; one that no list knows must be known by name."""
-    found = await find_model(runtime, name)
+    found = await find_model(runtime.manager, name)
     deleter(found.adapter)
     kept = found.info.details.get("why_kept") if found.info else None
     if isinstance(kept, str):

@@ -17,7 +17,8 @@ from ollm_tui.cli.stop import stopping
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.catalog import Listing, ModelCatalog
+from ollm_tui.providers.router import Router
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from ollm_tui.runtime.model_lookup import PATIENCE_S, gpu_share_of, memory_of
 from ollm_tui.tui.figures import time_left
@@ -35,17 +36,19 @@ def run_list(arguments: Arguments, output: Output) -> int:
 async def _run_list(arguments: Arguments, output: Output) -> int:
     with stopping() as stop:
         async with load_runtime(arguments.flags, imports_tools=False)() as runtime:
-            listings = await _asked(arguments, runtime)
+            listings = await _listings(arguments.flags.provider, runtime.catalog, runtime.router)
         return _show_list(listings, output, arguments, runtime.catalog.shown_address)
     return stop.exit_code
 
 
-async def _asked(arguments: Arguments, runtime: Runtime) -> Sequence[Listing]:
-    """Ask everybody, or the one provider that was named."""
-    if arguments.flags.provider is None:
-        return await runtime.catalog.refresh(within_s=PATIENCE_S)
-    adapter = await runtime.router.provider(arguments.flags.provider)
-    return [await runtime.catalog.listing(adapter.name, within_s=PATIENCE_S)]
+async def _listings(
+    provider: str | None, catalog: ModelCatalog, router: Router
+) -> Sequence[Listing]:
+    """Ask all providers, or the one that is named."""
+    if provider is None:
+        return await catalog.refresh(within_s=PATIENCE_S)
+    adapter = await router.provider(provider)
+    return [await catalog.listing(adapter.name, within_s=PATIENCE_S)]
 
 
 def _show_list(

@@ -16,6 +16,7 @@ from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.model_lookup import PATIENCE_S
 
@@ -53,7 +54,7 @@ def run_rate(arguments: Arguments, output: Output) -> int:
 
 
 async def _search(
-    asked: RegistryOptions, output: Output, runtime: Runtime
+    options: RegistryOptions, output: Output, runtime: Runtime
 ) -> tuple[Sequence[RegistryEntry], Machine, Address]:
     registry = runtime.model_registry
     beyond: list[RegistryEntry] = []
@@ -61,7 +62,7 @@ async def _search(
 
     async def ask_hub() -> None:
         try:
-            beyond.extend(await registry.search_hub(asked.text))
+            beyond.extend(await registry.search_hub(options.text))
         except AIError as error:
             output.error(error.message, error.hint)
             output.note("Searched the built-in list, the cache and the installed models.")
@@ -71,15 +72,15 @@ async def _search(
         machine = await runtime.machine()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(_note_installed, runtime)
+        group.start_soon(_note_installed, runtime.catalog, registry)
         group.start_soon(look_at_machine)
-        if not asked.offline:
+        if not options.offline:
             group.start_soon(ask_hub)
-    found = registry.search(asked.text, purpose=asked.purpose, limit=MOST + 1)
+    found = registry.search(options.text, purpose=options.purpose, limit=MOST + 1)
     # What the hub finds by words that are in none of its facts comes last.
     known = {entry.id for entry in found}
     named = [registry.entry(entry.id) or entry for entry in beyond if entry.id not in known]
-    fitting = [one for one in named if asked.purpose in {None, *one.purposes}]
+    fitting = [one for one in named if options.purpose in {None, *one.purposes}]
     return [*found, *fitting], machine, runtime.catalog.shown_address
 
 
@@ -89,7 +90,7 @@ async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
     name = by_provider(arguments.name, runtime.config.aliases)
     found = registry.named(name)
     if not found:  # it may be one that only an engine knows
-        await _note_installed(runtime)
+        await _note_installed(runtime.catalog, registry)
         found = registry.named(name)
     entry = _the_one(registry, name, found, runtime.catalog.shown_address)
     return await registry.rate(entry.id, arguments.registry.stars)
@@ -113,10 +114,10 @@ def _the_one(
     )
 
 
-async def _note_installed(runtime: Runtime) -> None:
-    """Tell the registry what is here; a server that does not answer has nothing here."""
-    listings = await runtime.catalog.refresh(within_s=PATIENCE_S, services=False)
-    runtime.model_registry.note_installed(
+async def _note_installed(catalog: ModelCatalog, registry: ModelRegistry) -> None:
+    """Mark installed models; a server that does not answer has none."""
+    listings = await catalog.refresh(within_s=PATIENCE_S, services=False)
+    registry.note_installed(
         (ModelRef(listing.provider, info.name), info)
         for listing in listings
         for info in listing.models

@@ -38,7 +38,7 @@ def run_show(arguments: Arguments, output: Output) -> int:
 
 
 async def _shown(name: str, runtime: Runtime) -> tuple[ModelDetails, str]:
-    found = await find_model(runtime, name)
+    found = await find_model(runtime.manager, name)
     details = await runtime.manager.show(found.ref)
     return details, runtime.catalog.shown_address(details.ref)
 

