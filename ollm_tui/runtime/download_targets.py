@@ -30,8 +30,8 @@ class DownloadTarget:
     """Whether it also pulls `hf.co/owner/name:QUANT`."""
 
 
-class PlaceFinder:
-    """Looks where models can be fetched to; called, it looks anew."""
+class DownloadTargets:
+    """Finds where models can be downloaded to; every call looks anew."""
 
     def __init__(
         self, registry: ProviderRegistry, catalog: ModelCatalog, config: AppConfig, folder: Path
@@ -45,18 +45,18 @@ class PlaceFinder:
     async def __call__(self) -> Sequence[DownloadTarget]:
         """Give the library, then the servers that answer and can pull, in order of priority."""
         free = await anyio.to_thread.run_sync(room_in, self._folder)
-        found = [DownloadTarget(label="this machine", folder=self._folder, free=free)]
+        targets = [DownloadTarget(label="this machine", folder=self._folder, free=free)]
         for listing in await self._catalog.refresh(within_s=PATIENCE_S, services=False):
             adapter = self._registry.get(listing.provider)
             if listing.problem is None and not listing.absent and isinstance(adapter, SupportsPull):
-                found.append(
+                targets.append(
                     DownloadTarget(
                         label=listing.label,
                         provider=listing.provider,
                         takes_hub=self._is_ollama(listing.provider),
                     )
                 )
-        return found
+        return targets
 
     def _is_ollama(self, provider: str) -> bool:
         settings = self._config.providers.get(provider)

@@ -18,7 +18,6 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime import hub as hub_module
-from ollm_tui.runtime.downloads import FetchesModels
 from tests.hostile.payloads import PAYLOADS
 from tests.library.test_registry import ListedHub
 from tests.support.fake_ollama import OllamaServer
@@ -45,11 +44,11 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> ListedHub:
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run on a machine with a card of 24 GB, of which all is free."""
 
-    async def look(_self: object) -> Machine:
+    async def look() -> Machine:
         card = Gpu(name="card", total=24 * 10**9, free=24 * 10**9)
         return Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,))
 
-    monkeypatch.setattr(FetchesModels, "machine", look)
+    monkeypatch.setattr("ollm_tui.library.machine_probe.find_machine", look)
 
 
 @pytest.fixture
