@@ -232,47 +232,47 @@ def parse(argv: Sequence[str]) -> Arguments:
         SystemExit: help or version was asked for and printed.
     """
     typed = build_parser().parse_args(argv)
-    said = vars(typed)
-    if said["command"] == "run":
-        _read_run(said)
+    values = vars(typed)
+    if values["command"] == "run":
+        _read_run(values)
     return Arguments(
         flags=Flags(
-            model=said.get("model"),
-            provider=said.get("provider"),
-            host=said.get("host"),
-            api_key=said.get("api_key"),
-            system=said.get("system"),
-            theme=said.get("theme"),
-            config_path=said.get("config"),
-            tools=_names(said.get("tools")),
-            goes_on=said.get("goes_on", False),
+            model=values.get("model"),
+            provider=values.get("provider"),
+            host=values.get("host"),
+            api_key=values.get("api_key"),
+            system=values.get("system"),
+            theme=values.get("theme"),
+            config_path=values.get("config"),
+            tools=_names(values.get("tools")),
+            goes_on=values.get("goes_on", False),
         ),
-        command=said.get("command"),
-        action=said.get("action"),
-        prompt=said.get("prompt"),
-        images=tuple(said.get("image", ())),
-        as_json=said.get("json", False),
-        name=said.get("name", ""),
-        copy=said.get("copy", ""),
-        yes=said.get("yes", False),
-        wheel=said.get("wheel"),
-        place=said.get("of", "settings"),
-        shell=said.get("shell", ""),
-        registry=registry_options(said),
-        models=model_options(said),
+        command=values.get("command"),
+        action=values.get("action"),
+        prompt=values.get("prompt"),
+        images=tuple(values.get("image", ())),
+        as_json=values.get("json", False),
+        name=values.get("name", ""),
+        copy=values.get("copy", ""),
+        yes=values.get("yes", False),
+        wheel=values.get("wheel"),
+        place=values.get("of", "settings"),
+        shell=values.get("shell", ""),
+        registry=registry_options(values),
+        models=model_options(values),
     )
 
 
-def _read_run(said: dict[str, Any]) -> None:
+def _read_run(values: dict[str, Any]) -> None:
     """Turn `run NAME PROMPT` into what `--model NAME -p PROMPT` gives."""
-    name, words = said.pop("name"), said.pop("words")
-    if said.get("model", name) != name:
+    name, words = values.pop("name"), values.pop("words")
+    if values.get("model", name) != name:
         raise UsageError("`run` takes the model as NAME; leave --model out.")
-    if words and "prompt" in said:
+    if words and "prompt" in values:
         raise UsageError("The prompt was given twice: as PROMPT and with -p.")
-    said.update(command=None, model=name)
+    values.update(command=None, model=name)
     if words:
-        said["prompt"] = " ".join(words)
+        values["prompt"] = " ".join(words)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

@@ -94,23 +94,26 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
     with stopping() as stop:
         # The saved chats are looked through for themselves.
         async with open_runtime(loaded.without_saving(), paths, imports_tools=False) as runtime:
-            found = await check_up(runtime)
+            checkup = await check_up(runtime)
             private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
         plugins = await off_the_loop(lambda: tuple(look_at_plugins()))
-        around = surroundings(loaded, paths, await _chats(loaded, paths), plugins)
-        shown, its = private_checkup(found, private), private_surroundings(around, private)
+        report = surroundings(loaded, paths, await _chats(loaded, paths), plugins)
+        shown_checkup, shown_report = (
+            private_checkup(checkup, private),
+            private_surroundings(report, private),
+        )
         if arguments.as_json:
-            output.json(as_json(shown, its), indent=2)
+            output.json(as_json(shown_checkup, shown_report), indent=2)
         else:
-            for line in as_text(shown, its):
+            for line in as_text(shown_checkup, shown_report):
                 output.line(line)
-        return exit_code(found, around)
+        return exit_code(checkup, report)
     return stop.exit_code
 
 
-def exit_code(found: Checkup, around: SystemReport) -> int:
+def exit_code(checkup: Checkup, report: SystemReport) -> int:
     """Give 1 when no chat can begin, or none could be kept."""
-    return OK if found.model and all(place.is_writable for place in around.folders) else ERROR
+    return OK if checkup.model and all(place.is_writable for place in report.folders) else ERROR
 
 
 async def _chats(loaded: LoadedConfig, paths: AppPaths) -> tuple[bool, str]:

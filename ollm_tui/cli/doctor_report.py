@@ -42,36 +42,40 @@ class SystemReport:
     """What installed packages bring: whether it is in order, and a sentence."""
 
 
-def private_checkup(found: Checkup, private: Private) -> Checkup:
+def private_checkup(checkup: Checkup, private: Private) -> Checkup:
     """Take keys out of what was found."""
     return replace(
-        found,
-        providers=tuple(_private_provider(check, private) for check in found.providers),
-        quiet=tuple((_told(label, private), _told(place, private)) for label, place in found.quiet),
+        checkup,
+        providers=tuple(_private_provider(check, private) for check in checkup.providers),
+        quiet=tuple(
+            (_told(label, private), _told(place, private)) for label, place in checkup.quiet
+        ),
         others=replace(
-            found.others,
+            checkup.others,
             folders=tuple(
-                replace(one, path=_told(one.path, private)) for one in found.others.folders
+                replace(one, path=_told(one.path, private)) for one in checkup.others.folders
             ),
         ),
-        model=_maybe(found.model, private),
-        shown_model=_maybe(found.shown_model, private),
-        reason=_told(found.reason, private),
-        advice=found.advice if found.is_own_advice else _maybe(found.advice, private),
+        model=_maybe(checkup.model, private),
+        shown_model=_maybe(checkup.shown_model, private),
+        reason=_told(checkup.reason, private),
+        advice=checkup.advice if checkup.is_own_advice else _maybe(checkup.advice, private),
     )
 
 
-def private_surroundings(around: SystemReport, private: Private) -> SystemReport:
+def private_surroundings(report: SystemReport, private: Private) -> SystemReport:
     """Take keys out of what surrounds the program."""
     return replace(
-        around,
-        system=_told(around.system, private),
-        settings_file=_told(around.settings_file, private),
-        problems=tuple((severity, _told(said, private)) for severity, said in around.problems),
-        folders=tuple(replace(one, path=_told(one.path, private)) for one in around.folders),
-        chats=(around.chats[0], _told(around.chats[1], private)),
-        plugins=tuple((is_right, _told(words, private)) for is_right, words in around.plugins),
-        terminal=tuple((name, _told(value, private)) for name, value in around.terminal),
+        report,
+        system=_told(report.system, private),
+        settings_file=_told(report.settings_file, private),
+        problems=tuple(
+            (severity, _told(message, private)) for severity, message in report.problems
+        ),
+        folders=tuple(replace(one, path=_told(one.path, private)) for one in report.folders),
+        chats=(report.chats[0], _told(report.chats[1], private)),
+        plugins=tuple((is_right, _told(words, private)) for is_right, words in report.plugins),
+        terminal=tuple((name, _told(value, private)) for name, value in report.terminal),
     )
 
 

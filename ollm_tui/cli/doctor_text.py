@@ -15,21 +15,21 @@ LONGEST_LINE: Final = 300
 """Characters of one finding: a server may say much."""
 
 
-def as_text(found: Checkup, around: SystemReport) -> Iterator[str]:
+def as_text(checkup: Checkup, report: SystemReport) -> Iterator[str]:
     """Write the report, a line at a time."""
-    yield from _section(f"ollm {around.version} · {around.system}", ())
-    yield from _section("Models and servers", provider_lines(found))
-    yield from _section("Without a server", engine_lines(found))
-    yield from _section("Settings", _settings(around))
-    yield from _section("Folders", _folders(around))
-    is_right, words = around.chats
+    yield from _section(f"ollm {report.version} · {report.system}", ())
+    yield from _section("Models and servers", provider_lines(checkup))
+    yield from _section("Without a server", engine_lines(checkup))
+    yield from _section("Settings", _settings(report))
+    yield from _section("Folders", _folders(report))
+    is_right, words = report.chats
     yield from _section("Saved chats", [f"{'ok' if is_right else '!!'} {words}"])
-    if around.plugins:
-        marked = (f"{'ok' if is_right else '!!'} {words}" for is_right, words in around.plugins)
+    if report.plugins:
+        marked = (f"{'ok' if is_right else '!!'} {words}" for is_right, words in report.plugins)
         yield from _section("Plugins", marked)
-    terminal = (f"   {name}: {value}" for name, value in around.terminal if value)
+    terminal = (f"   {name}: {value}" for name, value in report.terminal if value)
     yield from _section("Terminal", terminal)
-    yield from _section("Result", result_lines(found))
+    yield from _section("Result", result_lines(checkup))
 
 
 def _section(head: str, lines: Iterable[str]) -> Iterator[str]:
@@ -46,38 +46,38 @@ def _wrapped(text: str, indent: str) -> list[str]:
     ) or [""]
 
 
-def _folders(around: SystemReport) -> Iterator[str]:
-    for place in around.folders:
-        yield f"{'ok' if place.is_writable else '!!'} {place.name}: {place.path}"
-        if not place.is_writable:
+def _folders(report: SystemReport) -> Iterator[str]:
+    for folder in report.folders:
+        yield f"{'ok' if folder.is_writable else '!!'} {folder.name}: {folder.path}"
+        if not folder.is_writable:
             yield "   -> It is not writable: check its permissions."
 
 
-def _settings(around: SystemReport) -> Iterator[str]:
-    there = "" if around.settings_there else " (no such file; using the defaults)"
-    is_right = not any(severity == "error" for severity, _ in around.problems)
-    yield f"{'ok' if is_right else '!!'} file: {around.settings_file}{there}"
-    for severity, sentence in around.problems:
+def _settings(report: SystemReport) -> Iterator[str]:
+    there = "" if report.settings_there else " (no such file; using the defaults)"
+    is_right = not any(severity == "error" for severity, _ in report.problems)
+    yield f"{'ok' if is_right else '!!'} file: {report.settings_file}{there}"
+    for severity, sentence in report.problems:
         yield f"{'!!' if severity == 'error' else '--'} {sentence}"
-    if around.problems:
+    if report.problems:
         yield "   -> `ollm config check` lists what is wrong."
-    keys = ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in around.keys)
+    keys = ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in report.keys)
     yield f"   keys: {keys}"
 
 
-def as_json(found: Checkup, around: SystemReport) -> JsonObject:
+def as_json(checkup: Checkup, report: SystemReport) -> JsonObject:
     """Write the report for a program; every text of a server is cleaned."""
     return {
-        "version": around.version,
-        "system": around.system,
-        "can_chat": found.model is not None,
-        "model": _clean(found.model),
-        "reason": clean_line(found.reason),
-        "advice": found.advice,
-        "providers": [_provider_json(check) for check in found.providers],
-        "not_found": [{"label": label, "address": place} for label, place in found.quiet],
-        "engine_installed": found.engine_installed,
-        "starter_fetched": found.starter_fetched,
+        "version": report.version,
+        "system": report.system,
+        "can_chat": checkup.model is not None,
+        "model": _clean(checkup.model),
+        "reason": clean_line(checkup.reason),
+        "advice": checkup.advice,
+        "providers": [_provider_json(check) for check in checkup.providers],
+        "not_found": [{"label": label, "address": place} for label, place in checkup.quiet],
+        "engine_installed": checkup.engine_installed,
+        "starter_fetched": checkup.starter_fetched,
         "other_folders": [
             {
                 "program": one.title,
@@ -85,26 +85,26 @@ def as_json(found: Checkup, around: SystemReport) -> JsonObject:
                 "models": one.models,
                 "listed": one.is_listed,
             }
-            for one in found.others.folders
+            for one in checkup.others.folders
         ],
-        "other_folders_setting": found.others.setting or None,
+        "other_folders_setting": checkup.others.setting or None,
         "settings": {
-            "file": around.settings_file,
-            "exists": around.settings_there,
+            "file": report.settings_file,
+            "exists": report.settings_there,
             "problems": [
-                {"severity": severity, "message": message} for severity, message in around.problems
+                {"severity": severity, "message": message} for severity, message in report.problems
             ],
         },
-        "keys": dict(around.keys),
+        "keys": dict(report.keys),
         "folders": [
             {"name": one.name, "path": one.path, "writable": one.is_writable}
-            for one in around.folders
+            for one in report.folders
         ],
-        "saved_chats": {"ok": around.chats[0], "message": around.chats[1]},
+        "saved_chats": {"ok": report.chats[0], "message": report.chats[1]},
         "plugins": [
-            {"ok": is_right, "message": clean_line(words)} for is_right, words in around.plugins
+            {"ok": is_right, "message": clean_line(words)} for is_right, words in report.plugins
         ],
-        "terminal": dict(around.terminal),
+        "terminal": dict(report.terminal),
     }
 
 
@@ -146,12 +146,12 @@ _ABILITIES: Final[Mapping[str, str]] = {
 }
 
 
-def provider_lines(found: Checkup) -> Iterator[str]:
+def provider_lines(checkup: Checkup) -> Iterator[str]:
     """Say who answers and what each can do, with text of servers as they sent it."""
-    for check in found.providers:
+    for check in checkup.providers:
         yield from _provider(check)
-    if found.quiet:
-        names = ", ".join(f"{label} ({address})" for label, address in found.quiet)
+    if checkup.quiet:
+        names = ", ".join(f"{label} ({address})" for label, address in checkup.quiet)
         yield f"   No answer for: {names}"
 
 
@@ -196,31 +196,31 @@ def _abilities_line(check: ProviderCheck) -> str:
     return ", ".join(parts)
 
 
-def engine_lines(found: Checkup) -> Iterator[str]:
+def engine_lines(checkup: Checkup) -> Iterator[str]:
     """Say whether models run without a server."""
-    if found.engine_installed:
+    if checkup.engine_installed:
         yield "ok engine: installed"
     else:
         yield "-- engine: not installed"
         yield "   -> `pip install xllamacpp` adds one that needs no server."
-    if found.starter_fetched:
+    if checkup.starter_fetched:
         yield "ok starter model: downloaded"
     else:
         yield "-- starter model: not downloaded"
         yield "   -> `ollm models starter` downloads a small one."
-    for folder in found.others.folders:
+    for folder in checkup.others.folders:
         listed = ", which are listed" if folder.is_listed and folder.models else ""
         sign = "ok" if listed or not folder.models else "--"
         yield f"{sign} {folder.title}: {folder.path} holds {count_of(folder.models)}{listed}"
-    if found.others.setting:
-        yield f"   -> `{found.others.setting}` below [embedded] has them listed."
+    if checkup.others.setting:
+        yield f"   -> `{checkup.others.setting}` below [embedded] has them listed."
 
 
-def result_lines(found: Checkup) -> Iterator[str]:
+def result_lines(checkup: Checkup) -> Iterator[str]:
     """Say whether one can chat."""
-    if found.model is None:
-        yield f"!! You cannot chat yet: {found.reason.rstrip('.')}."
+    if checkup.model is None:
+        yield f"!! You cannot chat yet: {checkup.reason.rstrip('.')}."
     else:
-        yield f"ok New chats use {found.shown_model}, {found.reason}."
-    if found.advice:
-        yield f"   -> {found.advice}"
+        yield f"ok New chats use {checkup.shown_model}, {checkup.reason}."
+    if checkup.advice:
+        yield f"   -> {checkup.advice}"

@@ -29,22 +29,22 @@ def run_copy(arguments: Arguments, output: Output) -> int:
 
 def run_load(arguments: Arguments, output: Output) -> int:
     """Bring a model into memory."""
-    found = in_runtime(arguments, output, partial(_load, arguments, output))
-    return _say(found, output, arguments, is_loaded=True)
+    model = in_runtime(arguments, output, partial(_load, arguments, output))
+    return _say(model, output, arguments, is_loaded=True)
 
 
 def run_unload(arguments: Arguments, output: Output) -> int:
     """Drop a model from memory."""
-    found = in_runtime(arguments, output, partial(_unload, arguments.name))
-    return _say(found, output, arguments, is_loaded=False)
+    model = in_runtime(arguments, output, partial(_unload, arguments.name))
+    return _say(model, output, arguments, is_loaded=False)
 
 
 async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, ModelRef]:
     if not arguments.copy.strip():
         raise UsageError("The new name is empty.")
-    found = await find_model(runtime.manager, arguments.name)
+    model = await find_model(runtime.manager, arguments.name)
     try:
-        return found.ref, await runtime.manager.copy(found.ref, arguments.copy)
+        return model.ref, await runtime.manager.copy(model.ref, arguments.copy)
     except AIError as error:
         if error.code == ErrorCode.CONFLICT and error.status is None:
             raise UsageError(error.message, error.hint) from error
@@ -52,79 +52,79 @@ async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, Model
 
 
 async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> FoundModel:
-    found = await find_model(runtime.manager, arguments.name)
-    loader(found.adapter)
-    settings = runtime.config.providers.get(found.adapter.name)
+    model = await find_model(runtime.manager, arguments.name)
+    loader(model.adapter)
+    settings = runtime.config.providers.get(model.adapter.name)
     if settings is not None and settings.kind == "embedded":
         raise AIError(
             ErrorCode.UNSUPPORTED_FEATURE,
-            f"{found.adapter.label} cannot keep a model loaded after this command ends.",
+            f"{model.adapter.label} cannot keep a model loaded after this command ends.",
             hint="It loads a model when a chat needs it, and keeps it for a while.",
-            provider=found.adapter.name,
+            provider=model.adapter.name,
         )
     if output.is_watched:
-        output.note(f"Loading {found.ref.model} ({found.place}) …")
-    await runtime.manager.load(found.ref, keep_alive=arguments.models.keep_alive)
-    return found
+        output.note(f"Loading {model.ref.model} ({model.place}) …")
+    await runtime.manager.load(model.ref, keep_alive=arguments.models.keep_alive)
+    return model
 
 
 async def _unload(name: str, runtime: Runtime) -> FoundModel:
-    found = await find_model(runtime.manager, name)
-    await runtime.manager.unload(found.ref)
-    return found
+    model = await find_model(runtime.manager, name)
+    await runtime.manager.unload(model.ref)
+    return model
 
 
-def _say(found: FoundModel, output: Output, arguments: Arguments, *, is_loaded: bool) -> int:
+def _say(model: FoundModel, output: Output, arguments: Arguments, *, is_loaded: bool) -> int:
     if arguments.as_json:
-        output.json({"model": str(found.ref), "loaded": is_loaded})
+        output.json({"model": str(model.ref), "loaded": is_loaded})
     else:
         done = ACTIONS["load" if is_loaded else "unload"].done
-        output.note(done.format(name=found.ref.model))
+        output.note(done.format(name=model.ref.model))
     return OK
 
 
 def run_delete(arguments: Arguments, output: Output) -> int:
     """Delete a model, with a person's consent."""
     # Nothing is open while the question stands: whoever thinks about it holds no connection.
-    found = in_runtime(arguments, output, partial(_find, arguments.name))
-    if not arguments.yes and not confirm(_question(found), output):
+    model = in_runtime(arguments, output, partial(_find, arguments.name))
+    if not arguments.yes and not confirm(_question(model), output):
         output.note("Nothing was deleted.")
         return ERROR
-    in_runtime(arguments, output, partial(_delete, found))
+    in_runtime(arguments, output, partial(_delete, model))
     if arguments.as_json:
-        output.json({"model": str(found.ref), "deleted": True})
+        output.json({"model": str(model.ref), "deleted": True})
     else:
-        output.note(ACTIONS["delete"].done.format(name=found.ref.model, place=found.place))
+        output.note(ACTIONS["delete"].done.format(name=model.ref.model, place=model.place))
     return OK
 
 
 async def _find(name: str, runtime: Runtime) -> FoundModel:
     """Find the model; one that no list knows must be known by name."""
-    found = await find_model(runtime.manager, name)
-    deleter(found.adapter)
-    kept = found.info.details.get("why_kept") if found.info else None
+    model = await find_model(runtime.manager, name)
+    deleter(model.adapter)
+    kept = model.info.details.get("why_kept") if model.info else None
     if isinstance(kept, str):
         raise AIError(
             ErrorCode.UNSUPPORTED_FEATURE,
-            f"{found.ref.model} cannot be deleted from here.",
+            f"{model.ref.model} cannot be deleted from here.",
             hint=kept,
         )
-    if found.info is None and isinstance(found.adapter, SupportsShow):
-        await show_model(found.adapter, found.ref.model, runtime.registry.redact)
-    return found
+    if model.info is None and isinstance(model.adapter, SupportsShow):
+        await show_model(model.adapter, model.ref.model, runtime.registry.redact)
+    return model
 
 
-async def _delete(found: FoundModel, runtime: Runtime) -> None:
-    await runtime.router.provider(found.ref.provider)  # looks who answers there
-    if runtime.manager.place(found.ref) != found.place:  # another engine does by now
-        raise AIError(ErrorCode.CONFLICT, f"{found.place} no longer exists.")
-    await runtime.manager.delete(found.ref)
+async def _delete(model: FoundModel, runtime: Runtime) -> None:
+    await runtime.router.provider(model.ref.provider)  # looks who answers there
+    if runtime.manager.place(model.ref) != model.place:  # another engine does by now
+        raise AIError(ErrorCode.CONFLICT, f"{model.place} no longer exists.")
+    await runtime.manager.delete(model.ref)
 
 
-def _question(found: FoundModel) -> str:
-    size = size_text(found.info.size_bytes if found.info else None) or "size unknown"
+def _question(model: FoundModel) -> str:
+    size = size_text(model.info.size_bytes if model.info else None) or "size unknown"
     # Two names must not look alike here, so what draws nothing is spelled out.
-    return f"Delete {clean_name(found.ref.model)} ({size}) from {found.place} permanently?"
+    return f"Delete {clean_name(model.ref.model)} ({size}) from {model.place} permanently?"
 
 
 _YES = frozenset({"y", "yes"})

@@ -85,7 +85,7 @@ def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
 
 def details_to_json(details: ModelDetails) -> JsonObject:
     """Give all that is known of one model."""
-    told = info_to_json(details.ref, details.info)
+    info_json = info_to_json(details.ref, details.info)
     parameters: dict[str, list[JsonValue]] = {}
     for name, value in details.parameters:
         parameters.setdefault(name, []).append(value)
@@ -94,7 +94,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
         inner["parameters"] = {**parameters}
     if details.path is not None:
         inner["path"] = details.path
-    return told | {
+    return info_json | {
         "details": inner,
         "place": details.place,
         "settings": [_setting_json(value) for value in details.settings],
@@ -111,16 +111,16 @@ def details_to_json(details: ModelDetails) -> JsonObject:
 
 def _setting_json(value: EffectiveValue) -> JsonObject:
     """Give one setting; null stands for a value that only the engine knows."""
-    told: JsonObject = {
+    setting: JsonObject = {
         "name": value.name,
         "value": value.value or None,
         "source": value.source,
     }
     if value.beneath:
-        told["instead_of"] = [
+        setting["instead_of"] = [
             {"value": below.value or None, "source": below.source} for below in value.beneath
         ]
-    return told
+    return setting
 
 
 def _fit_json(details: ModelDetails) -> JsonObject | None:

@@ -57,7 +57,7 @@ def _show_list(
     arguments: Arguments,
     address: Callable[[ModelRef], str],
 ) -> int:
-    found = [
+    entries = [
         (ModelRef(listing.provider, info.name), info)
         for listing in listings
         for info in listing.models
@@ -66,14 +66,14 @@ def _show_list(
         if listing.problem is not None:
             output.error(listing.problem.message, listing.problem.hint)
     options = arguments.models
-    shown = sorted_by(options.sort, [one for one in found if _fits(one, options.filter, address)])
+    shown = sorted_by(options.sort, [one for one in entries if _fits(one, options.filter, address)])
     if arguments.as_json:
         output.json([info_to_json(ref, info) for ref, info in shown], indent=2)
     elif shown:
         output.table(_LIST_HEAD, [_list_row(address(ref), info) for ref, info in shown])
     if not shown:
         words = " ".join(options.filter)
-        output.note(f"No model fits {words!r}." if found else "No models found.")
+        output.note(f"No model fits {words!r}." if entries else "No models found.")
     return OK if shown else ERROR
 
 
@@ -92,13 +92,13 @@ def _fits(entry: Entry, words: Sequence[str], address: Callable[[ModelRef], str]
     return all(word.casefold() in text for word in words)
 
 
-def sorted_by(column: str | None, found: Sequence[Entry]) -> list[Entry]:
+def sorted_by(column: str | None, entries: Sequence[Entry]) -> list[Entry]:
     """Sort by a column, the unknown last; without one the order of the providers stays."""
     if column is None:
-        return [*found]
+        return [*entries]
     key, is_descending = _KEYS[column]
-    known = [one for one in found if key(one) is not None]
-    unknown = [one for one in found if key(one) is None]
+    known = [one for one in entries if key(one) is not None]
+    unknown = [one for one in entries if key(one) is None]
     return [*sorted(known, key=key, reverse=is_descending), *unknown]
 
 
@@ -131,17 +131,17 @@ _Loaded = list[tuple[ModelRef, ModelInfo, str]]
 
 def run_ps(arguments: Arguments, output: Output) -> int:
     """List the models in memory."""
-    found, untold, addresses = in_runtime(arguments, output, partial(_loaded, output))
+    loaded, untold, addresses = in_runtime(arguments, output, partial(_loaded, output))
     now = datetime.now(UTC)
     if arguments.as_json:
-        output.json([_as_json(*one) for one in found], indent=2)
-    elif found:
+        output.json([_as_json(*one) for one in loaded], indent=2)
+    elif loaded:
         output.table(
-            _PS_HEAD, [_ps_row(addresses[ref], info, place, now) for ref, info, place in found]
+            _PS_HEAD, [_ps_row(addresses[ref], info, place, now) for ref, info, place in loaded]
         )
-    for label in () if found else untold:
+    for label in () if loaded else untold:
         output.note(f"{label} does not list its loaded models.")
-    if not found and not untold:
+    if not loaded and not untold:
         output.note("No model is loaded.")
     return OK
 
@@ -151,12 +151,12 @@ async def _loaded(
 ) -> tuple[_Loaded, list[str], dict[ModelRef, str]]:
     """Ask everybody; the place of each model is what `models rm` asks about too."""
     manager = runtime.manager
-    found = await manager.in_memory()
-    for problem in found.problems:
+    in_memory = await manager.in_memory()
+    for problem in in_memory.problems:
         output.error(problem.message, problem.hint)
-    addresses = {ref: runtime.catalog.shown_address(ref) for ref, _ in found.models}
-    loaded = [(ref, info, manager.place(ref)) for ref, info in found.models]
-    return loaded, found.untold, addresses
+    addresses = {ref: runtime.catalog.shown_address(ref) for ref, _ in in_memory.models}
+    loaded = [(ref, info, manager.place(ref)) for ref, info in in_memory.models]
+    return loaded, in_memory.untold, addresses
 
 
 def _as_json(ref: ModelRef, info: ModelInfo, place: str) -> JsonObject:

@@ -27,17 +27,17 @@ _NAMED = 5
 
 def run_search(arguments: Arguments, output: Output) -> int:
     """List what fits, the best first."""
-    found, machine, address = in_runtime(
+    entries, machine, address = in_runtime(
         arguments, output, partial(_search, arguments.registry, output)
     )
-    shown = found[:MOST]
+    shown = entries[:MOST]
     if arguments.as_json:
         output.json([entry_json(entry) for entry in shown], indent=2)
     elif shown:
         output.table(*table_of(shown, address, judge_of(machine)))
     if not shown:
         output.note("No models found. Try fewer words.")
-    elif len(found) > MOST:
+    elif len(entries) > MOST:
         output.note(f"These are the first {MOST}; add words to narrow the search.")
     return OK if shown else ERROR
 
@@ -76,34 +76,34 @@ async def _search(
         group.start_soon(look_at_machine)
         if not options.offline:
             group.start_soon(ask_hub)
-    found = registry.search(options.text, purpose=options.purpose, limit=MOST + 1)
+    entries = registry.search(options.text, purpose=options.purpose, limit=MOST + 1)
     # What the hub finds by words that are in none of its facts comes last.
-    known = {entry.id for entry in found}
+    known = {entry.id for entry in entries}
     named = [registry.entry(entry.id) or entry for entry in beyond if entry.id not in known]
     fitting = [one for one in named if options.purpose in {None, *one.purposes}]
-    return [*found, *fitting], machine, runtime.catalog.shown_address
+    return [*entries, *fitting], machine, runtime.catalog.shown_address
 
 
 async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
     registry = runtime.model_registry
     await registry.prepare()
     name = by_provider(arguments.name, runtime.config.aliases)
-    found = registry.named(name)
-    if not found:  # it may be one that only an engine knows
+    matches = registry.named(name)
+    if not matches:  # it may be one that only an engine knows
         await _note_installed(runtime.catalog, registry)
-        found = registry.named(name)
-    entry = _the_one(registry, name, found, runtime.catalog.shown_address)
+        matches = registry.named(name)
+    entry = _the_one(registry, name, matches, runtime.catalog.shown_address)
     return await registry.rate(entry.id, arguments.registry.stars)
 
 
 def _the_one(
-    registry: ModelRegistry, name: str, found: Sequence[RegistryEntry], address: Address
+    registry: ModelRegistry, name: str, matches: Sequence[RegistryEntry], address: Address
 ) -> RegistryEntry:
-    if len(found) > 1:
-        ids = ", ".join(shown_id(entry, address) for entry in found[:_NAMED])
+    if len(matches) > 1:
+        ids = ", ".join(shown_id(entry, address) for entry in matches[:_NAMED])
         raise UsageError(f"{name!r} is the name of several models.", f"Use one of: {ids}")
-    if found:
-        return found[0]
+    if matches:
+        return matches[0]
     near = [shown_id(entry, address) for entry in registry.search(name, limit=_NAMED)]
     raise AIError(
         ErrorCode.MODEL_NOT_FOUND,

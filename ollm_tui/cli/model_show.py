@@ -38,8 +38,8 @@ def run_show(arguments: Arguments, output: Output) -> int:
 
 
 async def _shown(name: str, runtime: Runtime) -> tuple[ModelDetails, str]:
-    found = await find_model(runtime.manager, name)
-    details = await runtime.manager.show(found.ref)
+    model = await find_model(runtime.manager, name)
+    details = await runtime.manager.show(model.ref)
     return details, runtime.catalog.shown_address(details.ref)
 
 
@@ -63,8 +63,8 @@ def text_of(section: str, details: ModelDetails) -> str | None:
 def _only(section: str, details: ModelDetails, output: Output, *, as_json: bool) -> int:
     text = text_of(section, details)
     if as_json:
-        told: JsonObject = {"model": str(details.ref), section: text}
-        output.json(told, indent=2)
+        document: JsonObject = {"model": str(details.ref), section: text}
+        output.json(document, indent=2)
     elif text is not None:
         output.line(text.rstrip("\n"))
     if text is None:
@@ -135,7 +135,7 @@ _ELSEWHERE = frozenset({"size_vram", "memory_bytes", "expires_at", "shape"})
 def _rows(key: str, value: JsonValue) -> Sequence[tuple[str, str]]:
     name = key.replace("_", " ").upper()
     if isinstance(value, dict):
-        return [(f"{name}: {inner}", _text(said)) for inner, said in value.items()]
+        return [(f"{name}: {inner}", _text(item)) for inner, item in value.items()]
     return [(name, _text(value))]
 
 

@@ -40,13 +40,13 @@ def _add_rate(action: argparse.ArgumentParser) -> None:
     action.add_argument("stars", metavar="STARS", choices=STARS, help=about)
 
 
-def registry_options(said: Mapping[str, Any]) -> RegistryOptions:
+def registry_options(values: Mapping[str, Any]) -> RegistryOptions:
     """Give what was typed."""
-    stars = said.get("stars", NO_STARS)
+    stars = values.get("stars", NO_STARS)
     return RegistryOptions(
-        text=" ".join(said.get("text", ())),
-        purpose=said.get("purpose"),
-        offline=said.get("offline", False),
+        text=" ".join(values.get("text", ())),
+        purpose=values.get("purpose"),
+        offline=values.get("offline", False),
         stars=None if stars == NO_STARS else int(stars),
     )
 
@@ -112,10 +112,10 @@ def _add_command(
     parser.set_defaults(command="models", action=command.name)
 
 
-def model_options(said: Mapping[str, Any]) -> ModelOptions:
+def model_options(values: Mapping[str, Any]) -> ModelOptions:
     """Give the options that were typed."""
     names = {field.name for field in fields(ModelOptions)}
-    typed = {key: value for key, value in said.items() if key in names and value is not None}
+    typed = {key: value for key, value in values.items() if key in names and value is not None}
     if "filter" in typed:
         typed["filter"] = tuple(typed["filter"])
     return ModelOptions(**typed)

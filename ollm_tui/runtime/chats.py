@@ -288,8 +288,8 @@ def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool],
     without_files = (clock_tool(), calculate)
     if config.tools.root is not None:  # the settings say it, with the place
         return without_files, ()
-    gone = "The folder in which ollm was started is gone, so the tools for files are off."
-    return without_files, (gone,)
+    problem = "The folder in which ollm was started is gone, so the tools for files are off."
+    return without_files, (problem,)
 
 
 def plugin_tools() -> tuple[list[Tool], list[str]]:

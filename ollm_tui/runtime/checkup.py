@@ -328,8 +328,8 @@ def _advice(
             f"[providers.{check.name}], or start the server there."
         )
     if settings is not None and settings.backend and engine is not None and engine.backend:
-        told = {settings.backend, settings.kind}
-        if engine.backend not in told and listing.label != engine.label:
+        configured = {settings.backend, settings.kind}
+        if engine.backend not in configured and listing.label != engine.label:
             return (
                 f"The settings say {settings.backend}, and {engine.label} answers: "
                 f"take `backend` out of [providers.{check.name}]."

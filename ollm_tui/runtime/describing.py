@@ -25,7 +25,7 @@ from ollm_tui.tokens.limits import choose_window
 
 
 def described(
-    found: FoundModel,
+    model: FoundModel,
     raw: ModelInfo,
     corrected: ModelInfo,
     loaded: LoadedConfig,
@@ -37,23 +37,23 @@ def described(
     `raw` is what its provider says, with the long texts; `corrected` the same as a person sets it
     right.
     """
-    settings = loaded.config.providers.get(found.ref.provider)
+    settings = loaded.config.providers.get(model.ref.provider)
     kind = settings.kind if settings else None
-    said = SettingSources(loaded, found.ref, raw, kind, found.adapter.label)
-    effective = stacked(said.values(), f"the default of {found.adapter.label}")
-    asked = next((value for value in effective if value.name == "num_ctx" and value.value), None)
+    sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label)
+    effective = stacked(sources.values(), f"the default of {model.adapter.label}")
+    num_ctx = next((value for value in effective if value.name == "num_ctx" and value.value), None)
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}
     return ModelDetails(
-        ref=found.ref,
+        ref=model.ref,
         info=replace(corrected, details=kept),
-        place=found.place,
+        place=model.place,
         licence=_text(raw, "licence"),
         template=_text(raw, "template"),
         system=_text(raw, "system"),
         modelfile=_text(raw, "modelfile"),
         parameters=_parameter_pairs(raw),
         settings=effective,
-        context=context_facts(raw, asked, said.window(), requested=loads_with_window),
+        context=context_facts(raw, num_ctx, sources.window(), requested=loads_with_window),
         until=until_of(raw),
         gpu_share=gpu_share_of(raw) if raw.loaded is not False else None,
         path=_text(raw, "path"),
@@ -71,9 +71,9 @@ def _text(info: ModelInfo, key: str) -> str | None:
 
 
 def _parameter_pairs(info: ModelInfo) -> tuple[tuple[str, str], ...]:
-    told = info.details.get("parameters")
+    parameters = info.details.get("parameters")
     pairs: list[tuple[str, str]] = []
-    for name, value in (told if isinstance(told, dict) else {}).items():
+    for name, value in (parameters if isinstance(parameters, dict) else {}).items():
         pairs += [(name, shown(one)) for one in (value if isinstance(value, list) else [value])]
     return tuple(pairs)
 
@@ -82,23 +82,31 @@ ASSUMED = "assumed: not reported"
 
 
 def context_facts(
-    info: ModelInfo, asked: EffectiveValue | None, said: EffectiveValue | None, *, requested: bool
+    info: ModelInfo,
+    num_ctx: EffectiveValue | None,
+    override: EffectiveValue | None,
+    *,
+    requested: bool,
 ) -> ContextFacts:
     """Tell the windows of a model.
 
-    `info` is what the engine says, uncorrected; `asked` the `num_ctx` that counts of the settings
-    and the model file; `said` what a person said of this model; `requested` whether the engine
+    `info` is what the engine says, uncorrected; `num_ctx` the `num_ctx` that counts of the settings
+    and the model file; `override` what a person said of this model; `requested` whether the engine
     loads a model with the window that a request asks for.
     """
-    wish = _tokens_of(asked)
-    by_request = wish if asked and asked.layer in ("chat", "settings") and requested else None
-    window = choose_window(settings=_tokens_of(said), num_ctx=by_request, engine=info.context)
+    requested_tokens = _tokens_of(num_ctx)
+    by_request = (
+        requested_tokens
+        if num_ctx and num_ctx.layer in ("chat", "settings") and requested
+        else None
+    )
+    window = choose_window(settings=_tokens_of(override), num_ctx=by_request, engine=info.context)
     trained = info.details.get("context_trained")
-    configured = said or asked
+    configured = override or num_ctx
     sources = {
-        "settings": said.source if said else "",
-        "request": asked.source if asked else "",
-        "engine": _engines_word(info, asked),
+        "settings": override.source if override else "",
+        "request": num_ctx.source if num_ctx else "",
+        "engine": _engines_word(info, num_ctx),
         "assumed": ASSUMED,
     }
     return ContextFacts(
@@ -114,15 +122,15 @@ def context_facts(
     )
 
 
-def _engines_word(info: ModelInfo, asked: EffectiveValue | None) -> str:
+def _engines_word(info: ModelInfo, num_ctx: EffectiveValue | None) -> str:
     if info.loaded:
         return "as loaded"
     if (
-        asked is not None
-        and asked.layer in ("model", "engine")
-        and _tokens_of(asked) == info.context
+        num_ctx is not None
+        and num_ctx.layer in ("model", "engine")
+        and _tokens_of(num_ctx) == info.context
     ):
-        return asked.source
+        return num_ctx.source
     return "as reported by the server"
 
 
@@ -225,8 +233,8 @@ class SettingSources:
         """Give what `[models."provider://name"]` says, or `[models."name"]`."""
         models = self._loaded.config.models
         for name in (str(self._ref), self._ref.model):
-            said: ModelSettings | None = models.get(name)
-            value = getattr(said, key, None)
+            settings: ModelSettings | None = models.get(name)
+            value = getattr(settings, key, None)
             if value is not None:
                 named = "num_ctx" if key == "context" else key
                 return self._configured(named, str(value), ("models", name, key))
@@ -261,17 +269,17 @@ _SHARED = frozenset({"temperature", "top_p", "top_k", "min_p", "seed", "max_toke
 
 def _parameters_of(details: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Give what a model file sets, by name: a single value as itself, several as a list."""
-    told = details.get("parameters")
-    found: dict[str, JsonValue] = {}
-    for name, value in (told if isinstance(told, dict) else {}).items():
+    parameters = details.get("parameters")
+    values: dict[str, JsonValue] = {}
+    for name, value in (parameters if isinstance(parameters, dict) else {}).items():
         is_single = isinstance(value, list) and len(value) == 1 and name != "stop"
-        found[name] = value[0] if is_single and isinstance(value, list) else value
-    return found
+        values[name] = value[0] if is_single and isinstance(value, list) else value
+    return values
 
 
 def _table(details: Mapping[str, JsonValue], key: str) -> Iterator[tuple[str, JsonValue]]:
-    told = details.get(key)
-    yield from (told if isinstance(told, dict) else {}).items()
+    table = details.get(key)
+    yield from (table if isinstance(table, dict) else {}).items()
 
 
 def _value(name: str, value: JsonValue, source: str, layer: Layer) -> EffectiveValue:

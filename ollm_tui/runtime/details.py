@@ -106,25 +106,25 @@ def stacked(values: Iterable[EffectiveValue], default: str) -> tuple[EffectiveVa
     by_name: dict[str, list[EffectiveValue]] = {name: [] for name in OPTIONS}
     for value in values:
         by_name.setdefault(value.name, []).append(value)
-    found = []
-    for name, said in by_name.items():
-        if said:
-            found.append(replace(said[0], beneath=tuple(said[1:])))
+    effective = []
+    for name, candidates in by_name.items():
+        if candidates:
+            effective.append(replace(candidates[0], beneath=tuple(candidates[1:])))
         else:
-            found.append(EffectiveValue(name=name, value="", source=default))
-    return tuple(found)
+            effective.append(EffectiveValue(name=name, value="", source=default))
+    return tuple(effective)
 
 
 def option_values(options: GenerationOptions) -> dict[str, str]:
     """Give the options that are set, as text; those of `extra_body` under its name."""
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for field in fields(options):
         value = getattr(options, field.name)
         if value is not None and field.name in OPTIONS:
-            said[field.name] = shown(list(value) if isinstance(value, tuple) else value)
+            texts[field.name] = shown(list(value) if isinstance(value, tuple) else value)
     for key, value in (options.extra_body or {}).items():
-        said[f"extra_body.{key}"] = shown(value)
-    return said
+        texts[f"extra_body.{key}"] = shown(value)
+    return texts
 
 
 def shown(value: JsonValue) -> str:
@@ -140,27 +140,27 @@ def shown(value: JsonValue) -> str:
 
 def in_chat(details: ModelDetails, options: GenerationOptions) -> ModelDetails:
     """Give the details as they count in a chat with these options."""
-    said = option_values(options)
+    chosen = option_values(options)
     names = {value.name for value in details.settings}
-    settings = [_as_chatted(value, said.get(value.name)) for value in details.settings]
-    for name, text in said.items():
+    settings = [_as_chatted(value, chosen.get(value.name)) for value in details.settings]
+    for name, text in chosen.items():
         if name not in names:
             settings.append(_chats(name, text))
     changed = replace(details, settings=tuple(value for value in settings if value is not None))
     return _with_window(changed, options.num_ctx) if details.loads_with_window else changed
 
 
-def _as_chatted(value: EffectiveValue, said: str | None) -> EffectiveValue | None:
+def _as_chatted(value: EffectiveValue, chosen: str | None) -> EffectiveValue | None:
     if value.layer in ("chat", "settings"):
-        if said == value.value:
+        if chosen == value.value:
             return value
         below = value.beneath
-        if said is None:  # taken back in this chat
+        if chosen is None:  # taken back in this chat
             return replace(below[0], beneath=below[1:]) if below else _unsaid(value)
-    elif said is None:
+    elif chosen is None:
         return value
     beneath: Sequence[EffectiveValue] = (replace(value, beneath=()), *value.beneath)
-    return replace(_chats(value.name, said), beneath=tuple(v for v in beneath if v.value))
+    return replace(_chats(value.name, chosen), beneath=tuple(v for v in beneath if v.value))
 
 
 def _unsaid(value: EffectiveValue) -> EffectiveValue | None:
@@ -179,6 +179,6 @@ def _with_window(details: ModelDetails, num_ctx: int | None) -> ModelDetails:
     if context is None or context.is_set or row is None:
         return details
     if num_ctx is not None and num_ctx > 0:
-        asked = replace(context, tokens=num_ctx, source=row.source, is_assumed=False)
-        return replace(details, context=asked)
+        changed = replace(context, tokens=num_ctx, source=row.source, is_assumed=False)
+        return replace(details, context=changed)
     return details

@@ -174,7 +174,7 @@ class EngineScout:
 
     async def _engine_at(self, settings: ProviderSettings) -> Engine | None:
         """Ask all addresses of a provider; the first that tells its backend speaks for a pool."""
-        found: list[Engine] = []
+        engines: list[Engine] = []
 
         async def ask(address: str) -> None:
             try:
@@ -182,12 +182,12 @@ class EngineScout:
             except AIError:
                 return  # the adapter says it when it is used
             if engine is not None:
-                found.append(engine)
+                engines.append(engine)
 
         async with anyio.create_task_group() as group:
             for address in settings.addresses:
                 group.start_soon(ask, address)
-        return next((engine for engine in found if engine.backend), next(iter(found), None))
+        return next((engine for engine in engines if engine.backend), next(iter(engines), None))
 
     async def find_strays(self) -> Sequence[str]:
         """Look at all usual ports and give the names of engines that no provider stands for."""
@@ -207,21 +207,21 @@ class EngineScout:
         async with anyio.create_task_group() as group:
             for address in usual:
                 group.start_soon(self.discovery.look, address)
-        found = [self._take_in(address) for address in dict.fromkeys(usual)]
-        return [name for name in found if name is not None]
+        names = [self._take_in(address) for address in dict.fromkeys(usual)]
+        return [name for name in names if name is not None]
 
     def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
         """Give what a server says of a model as `[models."provider://name"]` corrects it."""
-        said = self._models.get(str(ref)) or self._models.get(ref.model)
-        if said is None:
+        override = self._models.get(str(ref)) or self._models.get(ref.model)
+        if override is None:
             return info
         return with_said(
             info,
             Said(
-                vision=said.vision,
-                tools=said.tools,
-                thinking=said.thinking,
-                context=said.context,
+                vision=override.vision,
+                tools=override.tools,
+                thinking=override.thinking,
+                context=override.context,
             ),
         )
 

@@ -70,8 +70,8 @@ class FirstModel:
         if self.problem is not None:
             raise self.problem
         if self.ref is None:
-            asked = f" No answer from: {', '.join(self.silent)}." if self.silent else ""
-            raise AIError(ErrorCode.MODEL_NOT_FOUND, f"No models found.{asked}", hint=self.advice)
+            silent = f" No answer from: {', '.join(self.silent)}." if self.silent else ""
+            raise AIError(ErrorCode.MODEL_NOT_FOUND, f"No models found.{silent}", hint=self.advice)
         return self.ref
 
 
@@ -89,10 +89,10 @@ def choose_first(
     The model used last is taken without a listing if it is of one of the `unasked` providers.
     """
     ports = ports or {}
-    asked = [listing for listing in listings if listing.provider not in unasked]
+    candidates = [listing for listing in listings if listing.provider not in unasked]
     entries = [
         CatalogEntry(ModelRef(listing.provider, info.name), info)
-        for listing in asked
+        for listing in candidates
         for info in listing.models
         if can_chat(info)
     ]
@@ -103,9 +103,9 @@ def choose_first(
     return FirstModel(
         ref=ref,
         reason=reason,
-        found=tuple(listing.label for listing in asked if listing.models),
+        found=tuple(listing.label for listing in candidates if listing.models),
         engine_installed=engine_installed,
-        silent=tuple(_with_port(listing, ports) for listing in asked if listing.problem),
+        silent=tuple(_with_port(listing, ports) for listing in candidates if listing.problem),
     )
 
 
@@ -117,11 +117,11 @@ def without_model(problem: AIError, silent: tuple[str, ...] = ()) -> FirstModel:
 
 def silent_labels(listings: Sequence[Listing], ports: Mapping[str, int]) -> tuple[str, ...]:
     """Give the labels and ports of those where nobody answers, whatever else may be wrong."""
-    gone = (ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT)
+    codes = (ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT)
     return tuple(
         _with_port(one, ports)
         for one in listings
-        if one.absent or (one.problem is not None and one.problem.code in gone)
+        if one.absent or (one.problem is not None and one.problem.code in codes)
     )
 
 

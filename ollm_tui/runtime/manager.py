@@ -104,17 +104,17 @@ class ModelManager:
         Raises:
             AIError: it is not there, or its server cannot be asked.
         """
-        found = await self._finder.at(ref)
-        raw, corrected = await self._asked(found)
+        model = await self._finder.at(ref)
+        raw, corrected = await self._asked(model)
         details = described(
-            found,
+            model,
             raw,
             corrected,
             self._loaded,
-            loads_with_window=isinstance(found.adapter, SupportsWindow),
+            loads_with_window=isinstance(model.adapter, SupportsWindow),
         )
-        is_ours = self._is_embedded(found.adapter)
-        if not (is_ours or self._is_here(found.adapter)):
+        is_ours = self._is_embedded(model.adapter)
+        if not (is_ours or self._is_here(model.adapter)):
             return details
         # Judging a model takes more modules than all else here.
         from ollm_tui.library.machine_probe import find_machine
@@ -217,31 +217,31 @@ class ModelManager:
             self._ongoing.remove(action)
             self._catalog.forget(adapter.name)
 
-    async def _asked(self, found: FoundModel) -> tuple[ModelInfo, ModelInfo]:
+    async def _asked(self, model: FoundModel) -> tuple[ModelInfo, ModelInfo]:
         """Give what a provider says of a model, and the same as a person corrects it."""
-        listed = found.info
-        if not isinstance(found.adapter, SupportsShow):
+        listed = model.info
+        if not isinstance(model.adapter, SupportsShow):
             if listed is None:
-                raise await self._unlisted(found)
+                raise await self._unlisted(model)
             is_set = "context" in listed.chosen
             return replace(listed, context=None) if is_set else listed, listed
-        info = await show_model(found.adapter, found.ref.model, self._registry.redact)
+        info = await show_model(model.adapter, model.ref.model, self._registry.redact)
         if info.size_bytes is None and listed is not None:
             info = replace(info, size_bytes=listed.size_bytes)
-        return info, self._scout.corrected(found.ref, info)
+        return info, self._scout.corrected(model.ref, info)
 
-    async def _unlisted(self, found: FoundModel) -> AIError:
+    async def _unlisted(self, model: FoundModel) -> AIError:
         """Say why a list has no such model: it has none, or there is no list."""
-        listing = await self._catalog.listing(found.adapter.name, within_s=PATIENCE_S)
+        listing = await self._catalog.listing(model.adapter.name, within_s=PATIENCE_S)
         if listing.problem is not None:
             return listing.problem
         if listing.absent:
             hint = "Start the server, or choose another one with --host."
             return AIError(
-                ErrorCode.SERVICE_UNAVAILABLE, f"{found.place} does not answer.", hint=hint
+                ErrorCode.SERVICE_UNAVAILABLE, f"{model.place} does not answer.", hint=hint
             )
         hint = "`ollm models list` lists all models."
-        message = f"{found.place} has no model named {found.ref.model!r}."
+        message = f"{model.place} has no model named {model.ref.model!r}."
         return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint=hint)
 
 
@@ -257,17 +257,17 @@ def read_keep_alive(text: str) -> str | float:
     Raises:
         AIError: BAD_REQUEST when it is none, or no time at all.
     """
-    said = text.strip().lower()
-    if _NUMBER.fullmatch(said):
-        seconds = float(said)
+    duration = text.strip().lower()
+    if _NUMBER.fullmatch(duration):
+        seconds = float(duration)
         if seconds == 0:
             raise _refused("A time of 0 would unload the model at once.")
         return int(seconds) if seconds.is_integer() else seconds
-    if _TEXT.fullmatch(said):
-        if not any(digit in "123456789" for digit in said):
+    if _TEXT.fullmatch(duration):
+        if not any(digit in "123456789" for digit in duration):
             raise _refused("A time of 0 would unload the model at once.")
-        return said
-    if said in {"for ever", "forever", "always"}:
+        return duration
+    if duration in {"for ever", "forever", "always"}:
         return -1
     raise _refused(f"{text[:40]!r} is not a valid duration.")
 

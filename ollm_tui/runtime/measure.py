@@ -49,31 +49,33 @@ class ContextRoom:
     is_assumed: bool
 
 
-async def measure(talk: Conversation, parts: ChatParts) -> ContextFigures:
+async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigures:
     """Count the next request as it stands.
 
     Raises:
         AIError: there is no model, or it cannot be found.
     """
-    ref, router = ModelRef.parse(talk.model or ""), parts.router
-    named = await (router.at(ref) if ref else router.resolve(talk.model or ""))
-    found = await router.informed(named)
-    maker = _maker(talk, parts, found)
-    if not talk.drops_attachments and count_pictures(talk.messages, talk.turns_left_out):
-        maker.sends_pictures = not await parts.sight.reads_only_text(found)
+    ref, router = ModelRef.parse(conversation.model or ""), parts.router
+    named = await (router.at(ref) if ref else router.resolve(conversation.model or ""))
+    resolved = await router.informed(named)
+    maker = _maker(conversation, parts, resolved)
+    if not conversation.drops_attachments and count_pictures(
+        conversation.messages, conversation.turns_left_out
+    ):
+        maker.sends_pictures = not await parts.sight.reads_only_text(resolved)
     request = maker.next_request()
-    messages = request.conversation if talk.messages else ()
+    messages = request.conversation if conversation.messages else ()
     counter = _counter(parts)
     guard = ContextGuard(counter, parts.windows)
-    await guard.check(maker.as_sent(request), found)
+    await guard.check(maker.as_sent(request), resolved)
     assert guard.state is not None
     counted, window = guard.state.counted, guard.state.window
-    talk.counted = guard.state.base
+    conversation.counted = guard.state.base
     # an empty chat is counted with a message that it does not have
     sizes = await counter.sizes(request, counted) if messages else Sizes(counted.tokens, ())
-    trained = found.info.details.get("context_trained") if found.info else None
+    trained = resolved.info.details.get("context_trained") if resolved.info else None
     # A window that the settings give counts more than what a request asks for.
-    can_raise = isinstance(found.provider, SupportsWindow) and window.source != "settings"
+    can_raise = isinstance(resolved.provider, SupportsWindow) and window.source != "settings"
     return ContextFigures(
         used=counted.tokens,
         limit=window.tokens,
@@ -87,33 +89,42 @@ async def measure(talk: Conversation, parts: ChatParts) -> ContextFigures:
                 window.tokens,
                 largest_window=trained if isinstance(trained, int) and can_raise else None,
             ),
-            *((SendEverything(),) if talk.turns_left_out or talk.drops_attachments else ()),
+            *(
+                (SendEverything(),)
+                if conversation.turns_left_out or conversation.drops_attachments
+                else ()
+            ),
         ),
     )
 
 
-def room_of(talk: Conversation, parts: ChatParts) -> ContextRoom | None:
+def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
     """Tell the same without asking anybody: from the newest count and what is known by now."""
-    ref = ModelRef.parse(talk.model or "")
-    found = parts.router.known(ref) if ref else None
-    if found is None:
+    ref = ModelRef.parse(conversation.model or "")
+    resolved = parts.router.known(ref) if ref else None
+    if resolved is None:
         return None
     guard = ContextGuard(_counter(parts), parts.windows)
-    maker = _maker(talk, parts, found)
-    maker.sends_pictures = not parts.sight.known(found)
+    maker = _maker(conversation, parts, resolved)
+    maker.sends_pictures = not parts.sight.known(resolved)
     request = maker.as_sent(maker.next_request())
-    is_empty = not (talk.messages or talk.system_prompt or maker.offer.schemas or talk.counted)
-    window = guard.window_of(request, found)
+    is_empty = not (
+        conversation.messages
+        or conversation.system_prompt
+        or maker.offer.schemas
+        or conversation.counted
+    )
+    window = guard.window_of(request, resolved)
     return ContextRoom(
-        used=0 if is_empty else guard.used_by(request, str(found.ref), talk.counted),
+        used=0 if is_empty else guard.used_by(request, str(resolved.ref), conversation.counted),
         limit=window.tokens,
         is_assumed=window.assumed,
     )
 
 
-def _maker(talk: Conversation, parts: ChatParts, found: ResolvedModel) -> RequestMaker:
+def _maker(conversation: Conversation, parts: ChatParts, resolved: ResolvedModel) -> RequestMaker:
     """Give what makes the requests of a chat, so that what is counted is what is sent."""
-    return RequestMaker(parts, talk, ChatOptions(), AbortSignal(), found)
+    return RequestMaker(parts, conversation, ChatOptions(), AbortSignal(), resolved)
 
 
 def _counter(parts: ChatParts) -> TokenCounter:

@@ -57,8 +57,8 @@ class ModelLookup:
         """
         name, provider = text.strip(), self._config.provider
         address = name if "://" in name or not provider else f"{provider}://{name}"
-        found = await self._router.resolve(address)
-        return await self._listed(found.provider, found.ref, found.info)
+        resolved = await self._router.resolve(address)
+        return await self._listed(resolved.provider, resolved.ref, resolved.info)
 
     async def at(self, ref: ModelRef) -> FoundModel:
         """Find a model where its address says.

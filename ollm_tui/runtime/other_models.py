@@ -64,9 +64,9 @@ async def look_for_folders(listed: Sequence[str]) -> OtherFolders:
     return OtherFolders()
 
 
-def told(found: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
+def told(folders: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
     """Put what was found into words."""
-    more = {one.program for one in found if one.models} - set(listed)
+    more = {one.program for one in folders if one.models} - set(listed)
     named = [*dict.fromkeys(listed), *(program for program in TITLES if program in more)]
     return OtherFolders(
         folders=tuple(
@@ -76,7 +76,7 @@ def told(found: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
                 models=one.models,
                 is_listed=one.program in listed,
             )
-            for one in found
+            for one in folders
         ),
         setting=f"other_folders = {json.dumps(named)}" if more else "",
     )

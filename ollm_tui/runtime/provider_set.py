@@ -110,11 +110,11 @@ def usable_services(providers: Mapping[str, ProviderSettings]) -> frozenset[str]
 
 def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:
     """Give the port that each provider with an address is looked for at."""
-    found = {}
+    ports = {}
     for name, settings in providers.items():
         if settings.addresses and (port := urlsplit(settings.addresses[0]).port):
-            found[name] = port
-    return found
+            ports[name] = port
+    return ports
 
 
 EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[ProviderAdapter]]
