@@ -13,7 +13,7 @@ from ollm_tui.decode.redact import environment_secrets
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code."""
+    """Run one command and return its exit code."""
     open_missing_streams()
     output = Output()
     typed = sys.argv[1:] if argv is None else argv

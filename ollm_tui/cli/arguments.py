@@ -58,7 +58,7 @@ _EPILOG = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """What was typed."""
+    """The parsed command line."""
 
     flags: Flags
     command: str | None = None
@@ -80,7 +80,7 @@ class Arguments:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises instead of exiting, with sentences that name what was probably meant."""
+    """Raises instead of exiting, with a suggestion of the nearest valid word."""
 
     _is_intermixing = False
 
@@ -229,7 +229,7 @@ def parse(argv: Sequence[str]) -> Arguments:
 
     Raises:
         UsageError: it makes no sense.
-        SystemExit: help or version was asked for and printed.
+        SystemExit: help or the version was printed.
     """
     typed = build_parser().parse_args(argv)
     values = vars(typed)
@@ -285,10 +285,10 @@ LARGEST_PROMPT_BYTES = 16_000_000
 
 
 def read_prompt(typed: str | None) -> str | None:
-    """Give the prompt; None when nothing was typed and nothing is piped.
+    """Return the prompt; None when nothing was typed and nothing is piped.
 
     Raises:
-        UsageError: a prompt was asked for and is empty, or is too large.
+        UsageError: the prompt is empty or too large.
     """
     piped = _piped_text()
     if typed == "-":
@@ -304,7 +304,7 @@ def read_prompt(typed: str | None) -> str | None:
 
 
 def _piped_text() -> str | None:
-    """Give what a pipe or file holds; a terminal and `/dev/null` hold nothing."""
+    """Return what a pipe or file holds; a terminal and `/dev/null` hold nothing."""
     try:
         kind = os.fstat(sys.stdin.fileno()).st_mode
     except (OSError, ValueError, AttributeError):  # closed, or none at all

@@ -41,7 +41,7 @@ _PLUGIN_WORDS: Mapping[Group, str] = MappingProxyType(
 
 
 def look_at_plugins() -> Iterator[tuple[bool, str]]:
-    """Give a line for each package that brings something, and one for each plugin that fails.
+    """Yield a line for each package that brings something, and one for each plugin that fails.
 
     True stands before what is in order.
     """
@@ -84,7 +84,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 
 
 def run_doctor(arguments: Arguments, output: Output) -> int:
-    """Look around and tell; 1 means that something keeps one from chatting."""
+    """Write the report; 1 means that something keeps one from chatting."""
     paths = default_paths()
     loaded = load_private(paths, os.environ, arguments.flags, output)
     return anyio.run(partial(_run, arguments, loaded, paths, output))
@@ -112,7 +112,7 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
 
 
 def exit_code(checkup: Checkup, report: SystemReport) -> int:
-    """Give 1 when no chat can begin, or none could be kept."""
+    """Return 1 if no chat can begin or be saved."""
     return OK if checkup.model and all(place.is_writable for place in report.folders) else ERROR
 
 
@@ -132,7 +132,7 @@ def surroundings(
     chats: tuple[bool, str],
     plugins: tuple[tuple[bool, str], ...],
 ) -> SystemReport:
-    """Look at settings, folders and terminal; nothing is changed."""
+    """Inspect settings, folders and terminal; nothing is changed."""
     return SystemReport(
         version=__version__,
         system=f"Python {platform.python_version()} · {platform.system()} {platform.release()}"
@@ -156,7 +156,7 @@ def surroundings(
 
 
 def _is_writable(path: Path) -> bool:
-    """Whether a folder can be written to, or made."""
+    """Return whether a folder can be written to, or made."""
     for place in (path, *path.parents):
         if is_there(place):
             return is_folder(place) and os.access(place, os.W_OK | os.X_OK)

@@ -15,7 +15,7 @@ Private = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A place the app keeps things in."""
+    """A folder of the app."""
 
     name: str
     path: str
@@ -24,7 +24,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemReport:
-    """What surrounds the program: settings, folders, terminal."""
+    """The environment of the program: settings, folders, terminal."""
 
     version: str
     system: str
@@ -43,7 +43,7 @@ class SystemReport:
 
 
 def private_checkup(checkup: Checkup, private: Private) -> Checkup:
-    """Take keys out of what was found."""
+    """Redact a checkup."""
     return replace(
         checkup,
         providers=tuple(_private_provider(check, private) for check in checkup.providers),
@@ -64,7 +64,7 @@ def private_checkup(checkup: Checkup, private: Private) -> Checkup:
 
 
 def private_surroundings(report: SystemReport, private: Private) -> SystemReport:
-    """Take keys out of what surrounds the program."""
+    """Redact a system report."""
     return replace(
         report,
         system=_told(report.system, private),

@@ -147,7 +147,7 @@ _ABILITIES: Final[Mapping[str, str]] = {
 
 
 def provider_lines(checkup: Checkup) -> Iterator[str]:
-    """Say who answers and what each can do, with text of servers as they sent it."""
+    """Yield the providers that answer and what each can do; text of servers is not cleaned."""
     for check in checkup.providers:
         yield from _provider(check)
     if checkup.quiet:
@@ -179,7 +179,7 @@ def _provider(check: ProviderCheck) -> Iterator[str]:
 
 
 def _place(check: ProviderCheck) -> str:
-    """Say where it answers, or how many servers of a pool do."""
+    """Return where it answers, or how many servers of a pool do."""
     size = len(check.answering) + len(check.silent)
     if size:
         return f", {len(check.answering)} of {size} servers answer"
@@ -197,7 +197,7 @@ def _abilities_line(check: ProviderCheck) -> str:
 
 
 def engine_lines(checkup: Checkup) -> Iterator[str]:
-    """Say whether models run without a server."""
+    """Yield whether models run without a server."""
     if checkup.engine_installed:
         yield "ok engine: installed"
     else:
@@ -217,7 +217,7 @@ def engine_lines(checkup: Checkup) -> Iterator[str]:
 
 
 def result_lines(checkup: Checkup) -> Iterator[str]:
-    """Say whether one can chat."""
+    """Yield whether one can chat."""
     if checkup.model is None:
         yield f"!! You cannot chat yet: {checkup.reason.rstrip('.')}."
     else:

@@ -29,7 +29,7 @@ async def fetch(
     signal: AbortSignal,
     report: JobReport,
 ) -> Job:
-    """Have something fetched and give how it ended; the signal pauses it.
+    """Download something and return its job at the end; the signal pauses it.
 
     Raises:
         AIError: it cannot be downloaded, or fetching it failed.
@@ -42,7 +42,7 @@ async def fetch(
 
 
 async def go_on(queue: DownloadQueue, job_id: str, signal: AbortSignal, report: JobReport) -> Job:
-    """Let a paused or failed download go on, and give how it ended.
+    """Resume a paused or failed download, and return its job at the end.
 
     Raises:
         AIError: another program has it, or it failed again.
@@ -112,7 +112,7 @@ def _newest(queue: DownloadQueue, job_id: str) -> Job:
 
 
 def _ended(job: Job, report: JobReport) -> Job:
-    """Tell how it ended.
+    """Report the end.
 
     Raises:
         AIError: it failed.
@@ -127,7 +127,7 @@ def _ended(job: Job, report: JobReport) -> Job:
 
 
 def code_of(job: Job, stop: Stop) -> int:
-    """Give the exit code of a download's end."""
+    """Return the exit code of a download's end."""
     if job.state == "done":
         return OK
     return stop.exit_code if stop.number is not None else ERROR

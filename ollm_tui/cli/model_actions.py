@@ -18,7 +18,7 @@ from ollm_tui.runtime.model_lookup import FoundModel
 
 
 def run_copy(arguments: Arguments, output: Output) -> int:
-    """Give a model a second name."""
+    """Copy a model to a second name."""
     source, copied = in_runtime(arguments, output, partial(_copy, arguments))
     if arguments.as_json:
         output.json({"model": str(source), "copy": str(copied)})
@@ -28,13 +28,13 @@ def run_copy(arguments: Arguments, output: Output) -> int:
 
 
 def run_load(arguments: Arguments, output: Output) -> int:
-    """Bring a model into memory."""
+    """Load a model into memory."""
     model = in_runtime(arguments, output, partial(_load, arguments, output))
     return _say(model, output, arguments, is_loaded=True)
 
 
 def run_unload(arguments: Arguments, output: Output) -> int:
-    """Drop a model from memory."""
+    """Unload a model from memory."""
     model = in_runtime(arguments, output, partial(_unload, arguments.name))
     return _say(model, output, arguments, is_loaded=False)
 
@@ -84,7 +84,7 @@ def _say(model: FoundModel, output: Output, arguments: Arguments, *, is_loaded: 
 
 
 def run_delete(arguments: Arguments, output: Output) -> int:
-    """Delete a model, with a person's consent."""
+    """Delete a model after confirmation."""
     # Nothing is open while the question stands: whoever thinks about it holds no connection.
     model = in_runtime(arguments, output, partial(_find, arguments.name))
     if not arguments.yes and not confirm(_question(model), output):
@@ -132,10 +132,10 @@ _LONGEST = 100
 
 
 def confirm(question: str, output: Output) -> bool:
-    """Ask; anything but a clear yes is a no.
+    """Ask for confirmation; anything but a clear yes is a no.
 
     Raises:
-        NeedsApproval: nobody is here to be asked.
+        NeedsApproval: there is no terminal to ask in.
     """
     if not (output.is_watched and sys.stdin is not None and sys.stdin.isatty()):
         raise NeedsApproval(

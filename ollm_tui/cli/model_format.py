@@ -16,7 +16,7 @@ _KINDS = ("audio", "image", "video")
 
 
 def abilities_text(info: ModelInfo) -> str:
-    """Give each ability that something is known of, and how where it is not the engine's word."""
+    """Return each ability that something is known of, and how where it is not the engine's word."""
     held = capabilities_of(info)
     parts = []
     for name in ABILITIES:
@@ -28,7 +28,7 @@ def abilities_text(info: ModelInfo) -> str:
 
 
 def can_text(info: ModelInfo) -> str:
-    """Give what a model can do in a few words: `?` is assumed, `!` is set by a person."""
+    """Return what a model can do in a few words: `?` is assumed, `!` is set by a person."""
     if info.details.get("problem"):
         return "unusable"
     held, can = capabilities_of(info), info.capability
@@ -44,12 +44,12 @@ def can_text(info: ModelInfo) -> str:
 
 
 def modalities_text(kinds: Collection[str]) -> str:
-    """Give what goes in or comes out."""
+    """Return what goes in or comes out."""
     return ", ".join(sorted(kinds))
 
 
 def fit_text(fit: Fit | None) -> str:
-    """Give the verdict with its numbers, and what takes the memory."""
+    """Return the verdict with its numbers, and what takes the memory."""
     if fit is None:
         return ""
     parts = f"{size_text(fit.weights)} model, {size_text(fit.cache)} context of {fit.context}"
@@ -57,7 +57,7 @@ def fit_text(fit: Fit | None) -> str:
 
 
 def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
-    """Give all of a model but its long texts."""
+    """Return all of a model but its long texts."""
     can = info.capability
     capability: JsonObject | None = None
     if can is not None:
@@ -84,7 +84,7 @@ def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
 
 
 def details_to_json(details: ModelDetails) -> JsonObject:
-    """Give all that is known of one model."""
+    """Return all that is known of one model."""
     info_json = info_to_json(details.ref, details.info)
     parameters: dict[str, list[JsonValue]] = {}
     for name, value in details.parameters:
@@ -110,7 +110,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
 
 
 def _setting_json(value: EffectiveValue) -> JsonObject:
-    """Give one setting; null stands for a value that only the engine knows."""
+    """Return one setting; null stands for a value that only the engine knows."""
     setting: JsonObject = {
         "name": value.name,
         "value": value.value or None,
@@ -141,7 +141,7 @@ def _fit_json(details: ModelDetails) -> JsonObject | None:
 
 
 def _abilities_json(info: ModelInfo) -> JsonObject:
-    """Give each ability and how it is known: set, known or assumed; null while nobody knows."""
+    """Return each ability and its source: set, known or assumed; null if unknown."""
     held = capabilities_of(info)
     facts = {name: held.ability(name) for name in ABILITIES}
     return {name: {"value": fact.value, "source": fact.source} for name, fact in facts.items()}

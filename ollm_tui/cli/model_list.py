@@ -28,7 +28,7 @@ Entry = tuple[ModelRef, ModelInfo]
 
 
 def run_list(arguments: Arguments, output: Output) -> int:
-    """List what there is."""
+    """List the models."""
     load_for(default_paths(), os.environ, arguments.flags, output)
     return anyio.run(partial(_run_list, arguments, output))
 
@@ -78,7 +78,7 @@ def _show_list(
 
 
 def _fits(entry: Entry, words: Sequence[str], address: Callable[[ModelRef], str]) -> bool:
-    """Whether all words stand in what is shown of a model."""
+    """Return whether all words stand in what is shown of a model."""
     ref, info = entry
     more = [info.details.get(key) for key in ("quantization", "family", "parameter_size")]
     known = [
@@ -149,7 +149,7 @@ def run_ps(arguments: Arguments, output: Output) -> int:
 async def _loaded(
     output: Output, runtime: Runtime
 ) -> tuple[_Loaded, list[str], dict[ModelRef, str]]:
-    """Ask everybody; the place of each model is what `models rm` asks about too."""
+    """List the loaded models of all providers, each with its place as `models rm` names it."""
     manager = runtime.manager
     in_memory = await manager.in_memory()
     for problem in in_memory.problems:
@@ -185,13 +185,13 @@ def _ps_row(address: str, info: ModelInfo, place: str, now: datetime) -> tuple[s
 
 
 def gpu_share_text(info: ModelInfo) -> str:
-    """Give how much of a model is in the memory of a graphics card."""
+    """Return how much of a model is in the memory of a graphics card."""
     share = gpu_share_of(info)
     return "" if share is None else f"{round(100 * share)} %"
 
 
 def until_text(expires_at: object, now: datetime | None = None) -> str:
-    """Give how long a model stays when nobody asks it."""
+    """Return how long a model stays loaded without requests."""
     if not isinstance(expires_at, str):
         return ""
     try:

@@ -24,7 +24,7 @@ StoppableRuntimeTask = Callable[[Runtime, Stop], Awaitable[T]]
 
 
 class Stopped(Exception):
-    """A signal ended the action; everything it had open is closed."""
+    """A signal ended the action; all that it had open is closed."""
 
     def __init__(self, exit_code: int) -> None:
         super().__init__(exit_code)

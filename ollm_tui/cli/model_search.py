@@ -26,7 +26,7 @@ _NAMED = 5
 
 
 def run_search(arguments: Arguments, output: Output) -> int:
-    """List what fits, the best first."""
+    """List matching models, the best first."""
     entries, machine, address = in_runtime(
         arguments, output, partial(_search, arguments.registry, output)
     )
@@ -43,7 +43,7 @@ def run_search(arguments: Arguments, output: Output) -> int:
 
 
 def run_rate(arguments: Arguments, output: Output) -> int:
-    """Keep a rating."""
+    """Save a rating."""
     entry = in_runtime(arguments, output, partial(_rate, arguments))
     if arguments.as_json:
         output.json(entry_json(entry), indent=2)

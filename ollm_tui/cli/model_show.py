@@ -25,7 +25,7 @@ _SHOWN_LINES = 8
 
 
 def run_show(arguments: Arguments, output: Output) -> int:
-    """Describe one model."""
+    """Show one model."""
     details, address = in_runtime(arguments, output, partial(_shown, arguments.name))
     section = arguments.models.section
     if section is not None:
@@ -44,7 +44,7 @@ async def _shown(name: str, runtime: Runtime) -> tuple[ModelDetails, str]:
 
 
 def text_of(section: str, details: ModelDetails) -> str | None:
-    """Give one text of a model as it is; None for one that it does not have."""
+    """Return one text of a model as it is; None for one that it does not have."""
     match section:
         case "license":
             return details.licence
@@ -140,7 +140,7 @@ def _rows(key: str, value: JsonValue) -> Sequence[tuple[str, str]]:
 
 
 def _windows(context: ContextFacts) -> list[tuple[str, str]]:
-    """Tell the window that counts and why, and then the others that are known."""
+    """Return the window that counts with its source, and the others that are known."""
     others = {
         "trained": context.trained,
         "configured": context.configured,

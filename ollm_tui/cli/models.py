@@ -18,7 +18,7 @@ from ollm_tui.protocol.errors import AIError
 
 
 def run_models(arguments: Arguments, output: Output) -> int:
-    """Carry out one action."""
+    """Run one action."""
     try:
         return _ACTIONS[arguments.action or "list"](arguments, output)
     except Stopped as stopped:

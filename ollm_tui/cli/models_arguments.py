@@ -41,7 +41,7 @@ def _add_rate(action: argparse.ArgumentParser) -> None:
 
 
 def registry_options(values: Mapping[str, Any]) -> RegistryOptions:
-    """Give what was typed."""
+    """Return what was typed."""
     stars = values.get("stars", NO_STARS)
     return RegistryOptions(
         text=" ".join(values.get("text", ())),
@@ -113,7 +113,7 @@ def _add_command(
 
 
 def model_options(values: Mapping[str, Any]) -> ModelOptions:
-    """Give the options that were typed."""
+    """Return the options that were typed."""
     names = {field.name for field in fields(ModelOptions)}
     typed = {key: value for key, value in values.items() if key in names and value is not None}
     if "filter" in typed:
@@ -122,7 +122,7 @@ def model_options(values: Mapping[str, Any]) -> ModelOptions:
 
 
 def section_option(name: str) -> str:
-    """Give the option that asks for one section: `--system` is what a chat's model is told."""
+    """Return the option for one section; `--system` is taken by the system prompt of a chat."""
     return "--system-prompt" if name == "system" else f"--{name}"
 
 

@@ -45,7 +45,7 @@ class UsageError(Exception):
 
 
 class NeedsApproval(Exception):
-    """Something that a person would have to allow, where none can be asked."""
+    """Something needs a person's approval, and there is no terminal to ask in."""
 
     def __init__(
         self, message: str, hint: str = "Use the full-screen app for that: `ollm`."
@@ -76,7 +76,7 @@ class Output:
             self._finder = SecretFinder(self._secrets)
 
     def redacted(self, text: str) -> str:
-        """Give a text without the keys that are known."""
+        """Return a text without the keys that are known."""
         return self._finder.redact(text)
 
     @property
@@ -125,11 +125,11 @@ class Output:
             self.answer("  ".join(padded).rstrip() + "\n")
 
     def note(self, text: str) -> None:
-        """Say one sentence to the person."""
+        """Write one sentence to standard error."""
         self._say(f"ollm: {clean_line(self.redacted(text))}\n")
 
     def error(self, message: str, hint: str | None = None) -> None:
-        """Say what went wrong and what to do about it."""
+        """Write an error and what to do about it to standard error."""
         ended = message if message.endswith((".", "!", "?", ":", "…")) else f"{message}."
         self.note(f"{ended} {hint}" if hint else message)
 
@@ -275,7 +275,7 @@ def _about_output(error: NotWritten) -> tuple[str, str]:
 
 
 def _point_at_nothing(stream: TextIO) -> None:
-    """Let the interpreter flush into nothing what nobody takes any more."""
+    """Send what is left in the buffer to the null device."""
     with suppress(OSError, ValueError):
         descriptor = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -286,7 +286,7 @@ def _point_at_nothing(stream: TextIO) -> None:
 
 
 def _damaged_bytecode(error: Exception) -> str | None:
-    """Give the compiled file that Python was reading when it failed, if it was reading one.
+    """Return the compiled file that Python was reading when it failed, if it was reading one.
 
     What is left of one after a full disk has the right head and no end, and Python believes it.
     """
@@ -309,17 +309,17 @@ def _lenient(stream: TextIO) -> TextIO:
 
 
 def exit_code(error: AIError) -> int:
-    """Give the exit code of a failure."""
+    """Return the exit code of a failure."""
     return STOPPED if error.code == ErrorCode.ABORTED else ERROR
 
 
 def cell_width(text: str) -> int:
-    """Give the width of one line of cleaned text, in cells."""
+    """Return the width of one line of cleaned text, in cells."""
     return sum(_cells_of(character) for character in text)
 
 
 def truncated(text: str, room: int) -> str:
-    """Give as much of the beginning as fits into `room` cells, with `…` where more was."""
+    """Return as much of the beginning as fits into `room` cells, with `…` where more was."""
     if cell_width(text) <= room:
         return text
     kept, used = [], 1
@@ -338,7 +338,7 @@ def _cells_of(character: str) -> int:
 
 
 def size_text(size_bytes: float | None) -> str:
-    """Give a size; nothing for an unknown one."""
+    """Return a size; nothing for an unknown one."""
     if size_bytes is None:
         return ""
     size = float(size_bytes)

@@ -99,7 +99,7 @@ class ServerPull:
             self._report.done()
 
     def stopped(self) -> None:
-        """Say how to resume after a signal; a no-op if nothing was downloaded."""
+        """Report the signal and how to resume; a no-op if nothing was downloaded."""
         if self._report is not None:
             self._report.stopped(self._advice)
 

@@ -1,4 +1,4 @@
-"""Which quantization of a repository is fetched: the one named, chosen, or the best here."""
+"""Which quantization of a repository is downloaded: named, chosen, or the best for this machine."""
 
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -67,7 +67,7 @@ async def _repo(address: HubAddress, hub: Hub) -> HubRepo:
 
 
 def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[Variant]:
-    """Give what can be fetched of what is meant.
+    """Return the variants that match and can be downloaded.
 
     Raises:
         AIError: there is none, or what is meant cannot be downloaded.

@@ -15,11 +15,11 @@ REDRAW_S = 0.1
 STEP_PERCENT = 10
 GO_ON = "Stopped. Repeat the command to resume."
 LOOK_AGAIN = "Stopped watching; the server may continue. Repeat the command to see its progress."
-"""For servers that download whether somebody looks or not."""
+"""For servers that continue when the client disconnects."""
 
 
 class PullReport(Protocol):
-    """Tells somebody how far a download is, and how it ended: by one of the last three."""
+    """Reports the progress of a server's download; one of the last three methods ends it."""
 
     def progress(self, step: PullProgress) -> None:
         """Take one step."""
@@ -30,7 +30,7 @@ class PullReport(Protocol):
         ...
 
     def done(self) -> None:
-        """Say that the model is there."""
+        """Report that the model is installed."""
         ...
 
     def failed(self) -> None:
@@ -38,7 +38,7 @@ class PullReport(Protocol):
         ...
 
     def stopped(self, advice: str) -> None:
-        """Say that a person ended it, and how it goes on."""
+        """Report that it was stopped, and how to resume."""
         ...
 
 
@@ -54,7 +54,7 @@ class LiveReport:
         self._held: PullProgress | None = None
 
     def progress(self, step: PullProgress) -> None:
-        """Draw the line anew, at most ten times a second."""
+        """Redraw the line, at most ten times a second."""
         self._sum.add(step)
         self._held = step
         if self._clock() >= self._next:
@@ -77,7 +77,7 @@ class LiveReport:
         self._output.draw("")
 
     def stopped(self, advice: str) -> None:
-        """Say how it goes on."""
+        """Say how to resume."""
         self._output.draw("")
         self._output.note(advice)
 
@@ -93,7 +93,7 @@ class PlainReport:
         self._percent = 0
 
     def progress(self, step: PullProgress) -> None:
-        """Say what is new."""
+        """Write what is new."""
         self._sum.add(step)
         if not _has_sizes(step) and step.status not in {self._status, "success"}:
             self._status = step.status
@@ -109,14 +109,14 @@ class PlainReport:
         """Nothing is held back."""
 
     def done(self) -> None:
-        """Say that it is there."""
+        """Report that the model is installed."""
         _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
 
     def failed(self) -> None:
         """Nothing stands in the way of the sentence."""
 
     def stopped(self, advice: str) -> None:
-        """Say how it goes on."""
+        """Say how to resume."""
         self._output.note(advice)
 
 
@@ -179,14 +179,14 @@ BAR = 20
 
 
 class JobReport(Protocol):
-    """Tells somebody how far a download is, and how it ended."""
+    """Reports the progress and the end of a download of the queue."""
 
     def progress(self, job: Job) -> None:
         """Take its newest state."""
         ...
 
     def ended(self, job: Job, advice: str) -> None:
-        """Tell how it ended; `advice` says how one that was stopped goes on."""
+        """Report the end; `advice` says how to resume one that was stopped."""
         ...
 
 
@@ -198,7 +198,7 @@ class LiveJob:
         self._address = address
 
     def progress(self, job: Job) -> None:
-        """Draw the line anew."""
+        """Redraw the line."""
         self._output.draw(f"{job.title}  {_job_line(job)}")
 
     def ended(self, job: Job, advice: str) -> None:
@@ -217,7 +217,7 @@ class PlainJob:
         self._percent = 0
 
     def progress(self, job: Job) -> None:
-        """Say what is new."""
+        """Write what is new."""
         if job.note and job.note != self._note:
             self._output.note(f"{job.title}: {job.note}")
         self._note = job.note
@@ -227,7 +227,7 @@ class PlainJob:
             self._output.note(f"{job.title}: {_amounts(job)}")
 
     def ended(self, job: Job, advice: str) -> None:
-        """Say how it ended."""
+        """Report the end."""
         say_end(self._output, job, advice, self._address)
 
 
@@ -251,7 +251,7 @@ class JsonJob:
 
 
 def job_to_json(job: Job) -> JsonObject:
-    """Give a download in the names that `ollm models pull` has always had, and some more."""
+    """Return a download in the names that `ollm models pull` has always had, and some more."""
     trouble: JsonObject | None = None
     if job.trouble is not None:
         trouble = {"message": job.trouble.message, "hint": job.trouble.hint}
@@ -272,7 +272,7 @@ def job_to_json(job: Job) -> JsonObject:
 
 
 def say_end(output: Output, job: Job, advice: str, address: Address) -> None:
-    """Say that it is there, or how it goes on; why it failed is said for every action alike."""
+    """Report the end of a download that did not fail; errors are written in one place."""
     if job.state == "done":
         ref = ModelRef.parse(job.model or "")
         shown = address(ref) if ref else job.model or job.title

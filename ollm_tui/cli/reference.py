@@ -30,7 +30,7 @@ those of published files, without a vision model's picture encoder.
 
 
 def model_list_page(listed: CuratedList | None = None) -> str:
-    """Give the page, one table for each purpose."""
+    """Return the page, one table for each purpose."""
     known = listed or load_curated()
     lines = [_MODELS_HEAD.format(count=len(known.entries), date=known.date)]
     for purpose, meaning in PURPOSES.items():
@@ -72,7 +72,7 @@ The options of `ollm` may stand before or after an action such as `config show`.
 
 
 def pages() -> Mapping[str, str]:
-    """Give every page by its path in the repository."""
+    """Return every page by its path in the repository."""
     return {
         "config.example.toml": example_text(),
         "docs/reference/config.md": config_page(),
@@ -84,7 +84,7 @@ def pages() -> Mapping[str, str]:
 
 
 def cli_page() -> str:
-    """Give the reference page of the command line."""
+    """Return the reference page of the command line."""
     lines = [
         _CLI_HEAD,
         *_section(build_parser(), frozenset()),

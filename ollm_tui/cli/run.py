@@ -65,7 +65,7 @@ async def _attached(name: str) -> AttachedPicture:
 
 
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
-    """Ask and write the answer; the exit code says how it ended."""
+    """Send the prompt, write the answer, and return the exit code."""
     paths = default_paths()
     loaded = load_for(paths, os.environ, arguments.flags, output, chooses_model=True)
     if arguments.flags.tools is None:
@@ -169,7 +169,7 @@ def _allowed(
 def _left_out(
     enabled: Sequence[str], allowed: Sequence[str], offered: Sequence[OfferedTool]
 ) -> str | None:
-    """Say which tools of a chat are off here: in the app each call asks, and here nobody can."""
+    """Return a note on tools of a chat that are off here, where no call can be approved."""
     names = {tool.name for tool in offered}.difference(allowed)
     if left_out := [name for name in enabled if name in names]:
         return f"Tools are off: {', '.join(left_out)}. Use --tools to allow those that read."
@@ -177,7 +177,7 @@ def _left_out(
 
 
 def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple[str, ...]:
-    """Give the tools of these names, as long as they only read: nobody is there to be asked.
+    """Return the tools of these names, all of which must only read.
 
     Raises:
         UsageError: there is no such tool.
@@ -196,7 +196,7 @@ def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple
 
 
 async def _model(runtime: Runtime, output: Output) -> str:
-    """Choose what to ask, and say so where nobody chose.
+    """Choose the model, and note the choice unless it was named.
 
     Raises:
         AIError: MODEL_NOT_FOUND.

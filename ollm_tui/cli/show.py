@@ -43,7 +43,7 @@ class ShowText:
         self._media_told: set[str] = set()
 
     def asked(self, ref: ModelRef | None) -> None:
-        """Say nothing: standard output carries the answer alone."""
+        """A no-op: standard output carries the answer alone."""
 
     def event(self, event: chat.ChatEvent) -> None:
         """Write what of an event belongs on the screen."""
@@ -169,12 +169,12 @@ def pictures(count: int) -> str:
 
 
 def shown_arguments(call: ToolCall) -> str:
-    """Give what a call was given, as it will run."""
+    """Return what a call was given, as it will run."""
     return call.raw_args if call.args is None else json.dumps(call.args, ensure_ascii=False)
 
 
 def code_of(event: chat.ChatEvent) -> int:
-    """Give the exit code that an event means; the first other than 0 is that of the prompt."""
+    """Return the exit code that an event means; the first other than 0 is that of the prompt."""
     match event:
         case chat.ErrorEvent() | chat.NoAnswer() | chat.Finish(reason="error"):
             return ERROR

@@ -21,7 +21,7 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Stop:
-    """A run's wish to end: the number of the signal that asked for it."""
+    """A request to end the run: the number of its signal."""
 
     def __init__(self, scope: anyio.CancelScope) -> None:
         self.signal = AbortSignal()
@@ -33,7 +33,7 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """Give the code by which a shell knows the signal."""
+        """The code by which a shell knows the signal."""
         return 128 + (self.number or signal.SIGINT)
 
     def heard(self, number: int, _frame: FrameType | None) -> None:

@@ -48,7 +48,7 @@ GRACE_S = 0.3
 """For writing down who did not."""
 _SLOW = "It may be busy, or hang: check its log, or restart it."
 State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
-"""With models to chat with, without, not running and not asked for, or out of order."""
+"""With models to chat with, without any, not running and not configured, or failing."""
 _OFFERS: tuple[tuple[str, type], ...] = (
     ("list", SupportsList),
     ("show", SupportsShow),
@@ -100,7 +100,7 @@ class Checkup:
 
     providers: tuple[ProviderCheck, ...]
     quiet: tuple[tuple[str, str], ...]
-    """Engines nobody configured and nobody found: label and address."""
+    """Engines that were neither configured nor found: label and address."""
     engine_installed: bool
     starter_fetched: bool
     others: OtherFolders
@@ -268,7 +268,7 @@ def _check(
 
 
 def _is_start_hint(advice: str | None, problem: AIError | None) -> bool:
-    """Whether an advice is how to start one server, a fixed sentence of the program."""
+    """Return whether an advice is how to start one server, a fixed sentence of the program."""
     if problem is None or "tried" in problem.details:  # a pool names itself
         return False
     return problem.details.get("fault") == "refused" and advice == problem.hint
@@ -316,7 +316,7 @@ def _advice(
     settings: ProviderSettings | None,
     probe: ProbeResult | None,
 ) -> str | None:
-    """Say what to do next about one provider; None where all is well."""
+    """Return what to do next about a provider; None if nothing is wrong."""
     problem = listing.problem
     engine = probe.engine if probe else None
     if problem is not None and problem.code == ErrorCode.AUTH_FAILED and not check.has_key:

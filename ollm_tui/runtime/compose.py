@@ -89,7 +89,7 @@ class Providers:
     scout: EngineScout
     router: Router
     named: Named
-    """What the command line, the environment and the settings name to be asked."""
+    """The provider and model that the command line, the environment and the settings name."""
     lifecycle: AdapterLifecycle
     """Initializes adapters before their first use and disposes of them."""
 
@@ -183,25 +183,25 @@ class Runtime:
         return await look_for_folders(self.config.embedded.other_folders)
 
     def new_client(self, model: str | None = None, *, saved: bool = True) -> ChatClient:
-        """Begin a conversation with what the settings say; the first may be the last one's."""
+        """Begin a conversation; with `--continue` the first one is the last chat."""
         continued, self._continued = self._continued, None
         return continued or self._maker.new(model or self.named.address, saved=saved)
 
     def ask_before_tools(self, approver: Approver) -> None:
-        """Let somebody else than the rule "only reading" say what tools may do."""
+        """Set the approver of tool calls; the default allows only tools that read."""
         self._maker.approver = approver
 
     def tool_mode(self, model: str) -> ToolMode | None:
-        """Give how a model is given its tools: natively, or described in text."""
+        """Return how a model is given its tools: natively, or described in text."""
         ref = ModelRef.parse(model)
         return self._maker.tool_mode(model, self.catalog.find(ref) if ref else None)
 
     def secrets(self) -> Iterator[str]:
-        """Give the keys, headers and passwords of all places, to be kept out of reports."""
+        """Return the keys, headers and passwords of all places, to be kept out of reports."""
         return known_secrets(self.config)
 
     def recent_models(self) -> Sequence[str]:
-        """Give the addresses chatted with before, the latest first."""
+        """Return the addresses chatted with before, the latest first."""
         return self._choices.recent_models
 
     def remember_model(self, address: str) -> None:
@@ -221,9 +221,9 @@ class Runtime:
         save_choices(self._choices_file, self._choices)
 
     async def first_model(self, listings: Sequence[Listing] | None = None) -> FirstModel:
-        """Choose what to chat with: what was named, else as `choose_first` says.
+        """Choose the model of a new chat: the one that was named, else as `choose_first` does.
 
-        With `listings` nobody is asked again.
+        No request is sent if `listings` are given.
 
         Raises:
             AIError: the model that was named cannot be asked.
@@ -260,7 +260,7 @@ class Runtime:
         return (await self.router.find_in(provider, model)).ref
 
     async def _named_listings(self, known: Sequence[Listing] | None) -> Sequence[Listing]:
-        """Give the models of the providers that were named, which have to answer."""
+        """Return the models of the providers that were named, which have to answer."""
         by_name = {listing.provider: listing for listing in known or ()}
         listings = []
         for name in self.named.providers:
@@ -275,7 +275,7 @@ class Runtime:
         return listings
 
     def _last_model(self) -> str | None:
-        """Give the model used last, if it can still be asked: a service may have lost its key."""
+        """Return the model used last, unless it belongs to a service that has no key now."""
         last = self._choices.last_model
         ref = ModelRef.parse(last) if last else None
         services = services_of(self.config.providers) - self.catalog.services
@@ -296,7 +296,7 @@ def load_runtime(
     *,
     imports_tools: bool = True,
 ) -> Callable[[], AbstractAsyncContextManager[Runtime]]:
-    """Read the settings (blocking) and give what opens a runtime from them."""
+    """Read the settings (blocking) and return what opens a runtime with them."""
     where = paths or default_paths()
     loaded = load_config(where, os.environ if environ is None else environ, flags)
     return partial(open_runtime, loaded, where, goes_on=flags.goes_on, imports_tools=imports_tools)
@@ -311,7 +311,7 @@ async def open_runtime(
     goes_on: bool = False,
     imports_tools: bool = True,
 ) -> AsyncIterator[Runtime]:
-    """Give a runtime; leaving the block ends every connection and child within two seconds.
+    """Open a runtime; leaving the block ends connections and child processes within two seconds.
 
     Tools of installed packages are imported only where a chat may offer them.
     """

@@ -88,7 +88,7 @@ def context_facts(
     *,
     requested: bool,
 ) -> ContextFacts:
-    """Tell the windows of a model.
+    """Return the context windows of a model.
 
     `info` is what the engine says, uncorrected; `num_ctx` the `num_ctx` that counts of the settings
     and the model file; `override` what a person said of this model; `requested` whether the engine
@@ -135,7 +135,7 @@ def _engines_word(info: ModelInfo, num_ctx: EffectiveValue | None) -> str:
 
 
 def _tokens_of(value: EffectiveValue | None) -> int | None:
-    """Give a window as a number; a model file may hold anything."""
+    """Return a window as a number; a model file may hold anything."""
     text = value.value if value is not None else ""
     return (
         int(text) if text.isascii() and text.isdigit() and len(text) <= 12 and int(text) else None
@@ -159,7 +159,7 @@ class SettingSources:
         self._label = label
 
     def values(self) -> Iterator[EffectiveValue]:
-        """Give every value that somebody said; one name may come several times."""
+        """Yield every configured or reported value; a name may come more than once."""
         unsent = UNSENT.get(self._kind or "", frozenset())
         for value in self._of_settings():
             is_lost = value.name in unsent
@@ -174,7 +174,7 @@ class SettingSources:
         yield from self._of_engine()
 
     def window(self) -> EffectiveValue | None:
-        """Give the window that a person said this model has."""
+        """Return the window that the settings give this model."""
         return self._own("context")
 
     def _of_settings(self) -> Iterator[EffectiveValue]:
@@ -230,7 +230,7 @@ class SettingSources:
             yield self._configured(name, text, ("embedded", key), "engine")
 
     def _own(self, key: str) -> EffectiveValue | None:
-        """Give what `[models."provider://name"]` says, or `[models."name"]`."""
+        """Return what `[models."provider://name"]` says, or `[models."name"]`."""
         models = self._loaded.config.models
         for name in (str(self._ref), self._ref.model):
             settings: ModelSettings | None = models.get(name)
@@ -251,7 +251,7 @@ class SettingSources:
         return EffectiveValue(name=name, value=text, source=source, layer=layer)
 
     def _origin(self, path: tuple[str, ...]) -> Origin:
-        """Give where a value came from; a table that was read whole has one place."""
+        """Return where a value came from; a table that was read whole has one place."""
         for length in range(len(path), 0, -1):
             key = dotted(path[:length])
             if key in self._loaded.origins:
@@ -268,7 +268,7 @@ _SHARED = frozenset({"temperature", "top_p", "top_k", "min_p", "seed", "max_toke
 
 
 def _parameters_of(details: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Give what a model file sets, by name: a single value as itself, several as a list."""
+    """Return what a model file sets, by name: a single value as itself, several as a list."""
     parameters = details.get("parameters")
     values: dict[str, JsonValue] = {}
     for name, value in (parameters if isinstance(parameters, dict) else {}).items():

@@ -26,9 +26,9 @@ class EffectiveValue:
     name: str
     """`num_ctx`, `temperature`, ..."""
     value: str
-    """Empty where nobody chose one and the engine does not tell its own."""
+    """Empty where none was chosen and the engine does not report its default."""
     source: str
-    """Who said so: `the model file`, `config.toml:7, options.top_p`, `the engine's default`."""
+    """Its origin: `the model file`, `config.toml:7, options.top_p`, `the engine's default`."""
     layer: Layer = "engine"
     beneath: tuple["EffectiveValue", ...] = ()
     """What would count without it, the next one in front."""
@@ -41,7 +41,7 @@ class ContextFacts:
     tokens: int
     """The one that counts for a chat."""
     source: str
-    """Why that one: `[models] in the settings`, `as it is loaded`, `assumed`, ..."""
+    """Where it comes from: `[models] in the settings`, `as it is loaded`, `assumed`, ..."""
     trained: int | None = None
     """What the model was made for."""
     configured: int | None = None
@@ -52,9 +52,9 @@ class ContextFacts:
     told: int | None = None
     """The engine's word, loaded or not."""
     is_set: bool = False
-    """Whether a person has said it for this model, so that nothing else counts."""
+    """Whether the settings give it for this model, which overrides everything else."""
     is_assumed: bool = False
-    """Whether nobody knows: then a chat warns and blocks nothing."""
+    """Whether it is a guess; then a chat warns and blocks nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +99,9 @@ _LONGEST = 2000
 
 
 def stacked(values: Iterable[EffectiveValue], default: str) -> tuple[EffectiveValue, ...]:
-    """Give one value for each name: the first said counts, the others stand beneath it.
+    """Return one value for each name: the first one counts, the others are beneath it.
 
-    The usual options that nobody said are left to the engine, which `default` names.
+    The usual options without a value are left to the engine; `default` is their source.
     """
     by_name: dict[str, list[EffectiveValue]] = {name: [] for name in OPTIONS}
     for value in values:
@@ -116,7 +116,7 @@ def stacked(values: Iterable[EffectiveValue], default: str) -> tuple[EffectiveVa
 
 
 def option_values(options: GenerationOptions) -> dict[str, str]:
-    """Give the options that are set, as text; those of `extra_body` under its name."""
+    """Return the options that are set, as text; those of `extra_body` under its name."""
     texts: dict[str, str] = {}
     for field in fields(options):
         value = getattr(options, field.name)
@@ -139,7 +139,7 @@ def shown(value: JsonValue) -> str:
 
 
 def in_chat(details: ModelDetails, options: GenerationOptions) -> ModelDetails:
-    """Give the details as they count in a chat with these options."""
+    """Return the details as they count in a chat with these options."""
     chosen = option_values(options)
     names = {value.name for value in details.settings}
     settings = [_as_chatted(value, chosen.get(value.name)) for value in details.settings]

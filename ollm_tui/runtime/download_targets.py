@@ -1,4 +1,4 @@
-"""Where a model can be fetched to: the library of this machine, and servers that pull."""
+"""Where a model can be downloaded to: the library of this machine, and servers that pull."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class DownloadTarget:
 
 
 class DownloadTargets:
-    """Finds where models can be downloaded to; every call looks anew."""
+    """Finds where models can be downloaded to, anew in every call."""
 
     def __init__(
         self, registry: ProviderRegistry, catalog: ModelCatalog, config: AppConfig, folder: Path
@@ -43,7 +43,7 @@ class DownloadTargets:
         self._folder = folder
 
     async def __call__(self) -> Sequence[DownloadTarget]:
-        """Give the library, then the servers that answer and can pull, in order of priority."""
+        """Return the library, then the servers that answer and can pull, in order of priority."""
         free = await anyio.to_thread.run_sync(room_in, self._folder)
         targets = [DownloadTarget(label="this machine", folder=self._folder, free=free)]
         for listing in await self._catalog.refresh(within_s=PATIENCE_S, services=False):
@@ -69,7 +69,7 @@ class DownloadTargets:
 
 
 def room_in(folder: Path) -> int | None:
-    """Give what is free where a folder is, or will be; None where that cannot be found out."""
+    """Return what is free where a folder is, or will be; None where that cannot be found out."""
     for place in (folder, *folder.parents):
         try:
             return free_bytes(place)

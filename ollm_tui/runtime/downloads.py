@@ -1,4 +1,4 @@
-"""What fetches models for a runtime: the hub and the queue, each made when it is first wanted.
+"""The hub, the registry of models and the download queue, each made on first use.
 
 Importing this module costs next to nothing. The queue is opened by a child task of the runtime, so
 that it runs on whatever the screen shows, and is closed before the providers are.
@@ -70,7 +70,7 @@ class DownloadService:
 
     @cached_property
     def hub(self) -> "Hub":
-        """The hub that the settings name; making it asks nobody."""
+        """The hub that the settings name; no request is sent until it is used."""
         # loaded by those who look for models
         from ollm_tui.runtime.hub import make_hub
 
@@ -78,7 +78,7 @@ class DownloadService:
 
     @cached_property
     def queue(self) -> "DownloadQueue":
-        """The downloads; their files are read by the time of the first deed."""
+        """The downloads; their files are read before the first action."""
         # loaded by those who fetch models
         from ollm_tui.library.downloads.queue import DownloadQueue
 
@@ -114,13 +114,13 @@ class DownloadService:
                     await self.queue.dismiss(job.id)
 
     async def has_downloads(self) -> bool:
-        """Whether there is a queue, or an earlier run has left downloads."""
+        """Return whether there is a queue, or an earlier run has left downloads."""
         if "queue" in self.__dict__:
             return True
         return await anyio.to_thread.run_sync(_has_jobs, self._paths.state_dir / FOLDER)
 
     def go_on(self) -> None:
-        """Take up, a little later, what an earlier run left; a second call does nothing."""
+        """Resume the downloads of an earlier run after a delay; a second call is a no-op."""
         if not self._is_going_on:
             self._is_going_on = True
             self._group.start_soon(self._go_on)
@@ -151,7 +151,7 @@ class DownloadService:
         )
 
     def _arrived(self, job: "Job") -> None:
-        """Have the provider listed anew, so that the model can be chatted with at once."""
+        """Drop the provider's cached list, so that the model can be used at once."""
         if job.model is not None:
             self._catalog.forget(job.model.partition("://")[0])
 
@@ -177,7 +177,7 @@ def _has_jobs(folder: Path) -> bool:
 
 
 def _load() -> None:
-    """Import what fetches, in a thread: the screen is in use by now."""
+    """Import what downloads models; runs in a thread, because the screen is in use by now."""
     for name in _LOADED_LATE:
         import_module(name)
 

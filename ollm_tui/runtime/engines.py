@@ -72,7 +72,7 @@ class EngineScout:
         self._strays: dict[str, str] = {}
 
     async def is_there(self, name: str) -> bool:
-        """Whether a provider is worth asking for models; costs at most a second.
+        """Return whether a provider is worth asking for models; costs at most a second.
 
         A configured one always is, a preset if its engine answers, a service if it has a key.
         """
@@ -89,7 +89,7 @@ class EngineScout:
         return await self._is_at_its_port(name, settings)
 
     async def _is_at_its_port(self, name: str, settings: ProviderSettings) -> bool:
-        """Whether the engine of a preset answers where it usually is."""
+        """Return whether the engine of a preset answers where it usually is."""
         if settings.base_url is None or settings.backend is None:
             return False
         engine = (await self.discovery.look(settings.base_url)).engine
@@ -102,7 +102,7 @@ class EngineScout:
         return True
 
     async def settle(self, name: str) -> None:
-        """Give a provider the adapter of the engine that answers there, where nobody named one."""
+        """Set the adapter of the engine that answers, unless the settings name one."""
         settings = self._providers.get(name)
         if name in self._settled:
             return
@@ -118,7 +118,7 @@ class EngineScout:
         self._fit_to(name, settings, engine)
 
     def _has_to_be_found(self, name: str, settings: ProviderSettings | None) -> bool:
-        """Whether only a look can tell where the engine of this name is."""
+        """Return whether only a look can tell where the engine of this name is."""
         if name in self._strays:
             return False
         if settings is None:
@@ -127,7 +127,7 @@ class EngineScout:
         return usual and not is_service(settings)
 
     async def _find(self, name: str, settings: ProviderSettings | None) -> None:
-        """Look for an engine that nobody configured: at its usual port, then at those of others."""
+        """Look for an engine that is not configured: at its usual port, then at those of others."""
         if settings is not None and await self._is_at_its_port(name, settings):
             self._settled.add(name)
         else:
@@ -146,7 +146,7 @@ class EngineScout:
             self._fits[name] = fit
 
     async def look_at(self, name: str) -> ProbeResult | None:
-        """Tell who answers for a provider; None for one that has no address of its own.
+        """Probe a provider; None for one without an address of its own.
 
         Raises:
             AIError: its address, or the proxy to it, cannot be used.
@@ -173,7 +173,7 @@ class EngineScout:
         return {address: sightings[address] for address in addresses if address in sightings}
 
     async def _engine_at(self, settings: ProviderSettings) -> Engine | None:
-        """Ask all addresses of a provider; the first that tells its backend speaks for a pool."""
+        """Probe all addresses of a provider; of a pool, the first with a known backend decides."""
         engines: list[Engine] = []
 
         async def ask(address: str) -> None:
@@ -190,7 +190,7 @@ class EngineScout:
         return next((engine for engine in engines if engine.backend), next(iter(engines), None))
 
     async def find_strays(self) -> Sequence[str]:
-        """Look at all usual ports and give the names of engines that no provider stands for."""
+        """Probe all usual ports; return the names of engines that no provider stands for."""
         usual = [
             settings.base_url
             for name, settings in self._providers.items()
@@ -211,7 +211,7 @@ class EngineScout:
         return [name for name in names if name is not None]
 
     def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
-        """Give what a server says of a model as `[models."provider://name"]` corrects it."""
+        """Apply the corrections of `[models."provider://name"]` to a model's facts."""
         override = self._models.get(str(ref)) or self._models.get(ref.model)
         if override is None:
             return info
@@ -231,12 +231,12 @@ class EngineScout:
         self._settled.clear()
 
     def address_of(self, name: str) -> str | None:
-        """Give the address of a provider; None for one that has none."""
+        """Return the address of a provider; None for one that has none."""
         settings = self._providers.get(name)
         return self._strays.get(name) or next(iter(settings.addresses if settings else ()), None)
 
     def _is_open(self, name: str, settings: ProviderSettings) -> bool:
-        """Whether a probe may choose the adapter of a provider."""
+        """Return whether a probe may choose the adapter of a provider."""
         if settings.preset and name not in ALWAYS_THERE:
             return False
         if settings.problem is not None or not settings.addresses or is_service(settings):
@@ -281,7 +281,7 @@ class EngineScout:
         )
 
     def _name_for(self, engine: Engine, address: str) -> tuple[str, str]:
-        """Give the engine's usual name and label if they are free, else both with the port."""
+        """Return the engine's usual name and label if they are free, else both with the port."""
         usual = _family(engine.backend) or OPENAI_COMPATIBLE
         settings = self._providers.get(usual)
         is_free = settings is not None and settings.preset and settings.enabled
@@ -291,7 +291,7 @@ class EngineScout:
         return f"{engine.backend or 'server'}-{port}", f"{engine.label} ({port})"
 
     def _is_at_home(self, name: str) -> bool:
-        """Whether the engine of a preset answers at its usual port."""
+        """Return whether the engine of a preset answers at its usual port."""
         settings = self._providers[name]
         here = self.discovery.known(settings.base_url) if settings.base_url else None
         engine = here.engine if here else None
@@ -323,7 +323,7 @@ def _family(backend: str | None) -> str | None:
 
 
 def _stands_for(settings: ProviderSettings, engine: Engine) -> bool:
-    """Whether a preset is meant for this engine."""
+    """Return whether a preset is meant for this engine."""
     return settings.backend is not None and _family(engine.backend) == settings.backend
 
 
@@ -344,5 +344,5 @@ def _is_same_server(one: str, other: str) -> bool:
 
 
 def _is_strange(engine: Engine) -> bool:
-    """Whether nothing shows that a server has models: many programs use such ports."""
+    """Return whether nothing shows that a server has models: many programs use such ports."""
     return engine.wants_key or not engine.speaks_openai

@@ -16,7 +16,7 @@ from ollm_tui.runtime.provider_set import settings_error
 
 
 def make_hub(settings: HubSettings, fetcher: Fetcher) -> Hub:
-    """Make the hub; nobody is asked yet."""
+    """Make the hub; no request is sent."""
     if settings.problem is not None:
         return _ClosedHub(shown_url(settings.endpoint), settings_error(settings.problem))
     token = settings.token.get_secret_value() if settings.token else None
@@ -24,7 +24,7 @@ def make_hub(settings: HubSettings, fetcher: Fetcher) -> Hub:
 
 
 class _ClosedHub:
-    """A hub whose settings cannot be used: another one is not asked in its place."""
+    """A hub whose settings cannot be used; no other one takes its place."""
 
     def __init__(self, place: str, problem: AIError) -> None:
         self.place = place
@@ -47,7 +47,7 @@ class _ClosedHub:
 
 
 def make_registry(paths: AppPaths, hub: Hub | None = None) -> ModelRegistry:
-    """Make it; nothing is read before it is asked."""
+    """Make the registry; nothing is read until it is used."""
     return ModelRegistry(
         opinions_file=paths.data_dir / "registry.json",
         hub_file=paths.cache_dir / "hub.json",

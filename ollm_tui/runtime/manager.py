@@ -1,4 +1,4 @@
-"""`ModelManager`: what the command line and the screens ask of the models that are there."""
+"""`ModelManager`: what front ends do with installed models."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ class ModelManager:
         return reasons
 
     def place(self, ref: ModelRef) -> str:
-        """Name where a model is, without what is secret in an address.
+        """Return where a model is, without the secrets of an address.
 
         Raises:
             AIError: there is no such provider.
@@ -83,7 +83,7 @@ class ModelManager:
         return self._finder.place_of(self._known(ref))
 
     async def find(self, text: str) -> FoundModel:
-        """Find the model that a person means by a name or an address.
+        """Find a model by a name or an address.
 
         Raises:
             AIError: there is no such provider or model.
@@ -91,7 +91,7 @@ class ModelManager:
         return await self._finder.find(text)
 
     async def provider_for(self, text: str) -> tuple[ProviderAdapter, ModelRef]:
-        """Give where a model that is not there yet belongs: the provider named, or the default.
+        """Return the provider for a new model: the one named, or the default.
 
         Raises:
             AIError: there is no such provider.
@@ -123,7 +123,7 @@ class ModelManager:
         return await with_fit(details, find_machine, owns_path=is_ours)
 
     async def delete(self, ref: ModelRef) -> None:
-        """Remove a model for good.
+        """Delete a model.
 
         Raises:
             AIError: it is still there; CONFLICT while another action on it runs.
@@ -134,7 +134,7 @@ class ModelManager:
         await self._on_deleted(f"{adapter.name}://{ref.model}")
 
     async def copy(self, ref: ModelRef, name: str) -> ModelRef:
-        """Give a model a second name on its server; `name` may be an address there.
+        """Copy a model to a second name on its server; `name` may be an address there.
 
         Raises:
             AIError: it has none; CONFLICT when the address is that of another provider, or while
@@ -154,7 +154,7 @@ class ModelManager:
         return ModelRef(adapter.name, copied)
 
     async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
-        """Bring a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
+        """Load a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
 
         Raises:
             AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep,
@@ -169,7 +169,7 @@ class ModelManager:
                 await able.load_model_for(ref.model, read_keep_alive(keep_alive))
 
     async def unload(self, ref: ModelRef) -> None:
-        """Drop a model from memory.
+        """Unload a model from memory.
 
         Raises:
             AIError: it is still there; CONFLICT while another action on it runs.
@@ -179,11 +179,11 @@ class ModelManager:
             await operations.unloader(adapter).unload_model(ref.model)
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
-        """Give the models in memory of every server that tells; one that fails is left out."""
+        """Return the loaded models of all servers that list them; failing ones are left out."""
         return (await self.in_memory()).models
 
     async def in_memory(self, *, within_s: float = PATIENCE_S) -> InMemory:
-        """Give the models in memory, and who could not tell theirs."""
+        """Return the loaded models, and the providers that could not list theirs."""
         return await ask_all(self._catalog, self._registry.get, within_s=within_s)
 
     def _is_embedded(self, adapter: ProviderAdapter) -> bool:
@@ -191,7 +191,7 @@ class ModelManager:
         return settings is not None and settings.kind == "embedded"
 
     def _is_here(self, adapter: ProviderAdapter) -> bool:
-        """Whether a server runs on this machine."""
+        """Return whether a server runs on this machine."""
         address = self._scout.address_of(adapter.name)
         return address is not None and is_loopback(address)
 
@@ -218,7 +218,7 @@ class ModelManager:
             self._catalog.forget(adapter.name)
 
     async def _asked(self, model: FoundModel) -> tuple[ModelInfo, ModelInfo]:
-        """Give what a provider says of a model, and the same as a person corrects it."""
+        """Return what a provider reports of a model, and the same with corrections applied."""
         listed = model.info
         if not isinstance(model.adapter, SupportsShow):
             if listed is None:
@@ -231,7 +231,7 @@ class ModelManager:
         return info, self._scout.corrected(model.ref, info)
 
     async def _unlisted(self, model: FoundModel) -> AIError:
-        """Say why a list has no such model: it has none, or there is no list."""
+        """Return the error for a model that is not listed."""
         listing = await self._catalog.listing(model.adapter.name, within_s=PATIENCE_S)
         if listing.problem is not None:
             return listing.problem
@@ -250,12 +250,12 @@ _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
 def read_keep_alive(text: str) -> str | float:
-    """Give a length of time as engines take it: text like `1h30m`, else seconds.
+    """Parse a duration as engines take it: text like `1h30m`, else seconds.
 
-    Below zero is forever.
+    Negative numbers mean forever.
 
     Raises:
-        AIError: BAD_REQUEST when it is none, or no time at all.
+        AIError: BAD_REQUEST if it is not a duration, or zero.
     """
     duration = text.strip().lower()
     if _NUMBER.fullmatch(duration):

@@ -42,7 +42,7 @@ class ContextFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRoom:
-    """What a status line says of the context."""
+    """The context in use, as a status line shows it."""
 
     used: int
     limit: int
@@ -99,7 +99,7 @@ async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigure
 
 
 def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
-    """Tell the same without asking anybody: from the newest count and what is known by now."""
+    """Return the same without sending a request, from the newest count and cached facts."""
     ref = ModelRef.parse(conversation.model or "")
     resolved = parts.router.known(ref) if ref else None
     if resolved is None:
@@ -123,7 +123,7 @@ def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
 
 
 def _maker(conversation: Conversation, parts: ChatParts, resolved: ResolvedModel) -> RequestMaker:
-    """Give what makes the requests of a chat, so that what is counted is what is sent."""
+    """Return what makes the requests of a chat, so that what is counted is what is sent."""
     return RequestMaker(parts, conversation, ChatOptions(), AbortSignal(), resolved)
 
 

@@ -1,4 +1,4 @@
-"""Whether a model that is here fits this machine, from its file or from what its server tells."""
+"""Whether an installed model fits this machine, from its file or from its server's facts."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -56,7 +56,7 @@ def _shape_of_file(path: Path, size: int) -> ModelShape | None:
 
 
 def shape_told(info: ModelInfo, size: int) -> ModelShape:
-    """Give the shape that a server tells of; what it leaves out is guessed from the size."""
+    """Return the shape that a server reports; missing parts are estimated from the size."""
     details = info.details.get("shape")
     shape: JsonObject = details if isinstance(details, dict) else {}
     parameters = _number(info.details, "parameter_count")

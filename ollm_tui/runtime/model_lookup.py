@@ -1,4 +1,4 @@
-"""The model that a person means and where it is, and the models that are in memory."""
+"""Models by their names, where they are, and which are in memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,13 +27,13 @@ class FoundModel:
     adapter: ProviderAdapter
     ref: ModelRef
     info: ModelInfo | None
-    """What its provider's list says; None for one that no list knows."""
+    """Its entry in its provider's list; None if it is not listed."""
     place: str
     """The server or folder as a question names it."""
 
 
 class ModelLookup:
-    """Finds models by what people call them, and names their places."""
+    """Finds models by name, and describes where they are."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class ModelLookup:
         self._scout = scout
 
     async def find(self, text: str) -> FoundModel:
-        """Find a model by its name or address, with what its provider's list says of it.
+        """Find a model by its name or address, with its entry in its provider's list.
 
         Raises:
             AIError: there is no such provider or model.
@@ -61,7 +61,7 @@ class ModelLookup:
         return await self._listed(resolved.provider, resolved.ref, resolved.info)
 
     async def at(self, ref: ModelRef) -> FoundModel:
-        """Find a model where its address says.
+        """Find a model by its address.
 
         Raises:
             AIError: there is no such provider.
@@ -71,7 +71,7 @@ class ModelLookup:
         return await self._listed(adapter, direct, self._catalog.find(direct))
 
     async def provider_for(self, text: str) -> tuple[ProviderAdapter, ModelRef]:
-        """Give where a model that is not there yet belongs: the provider named, or the default.
+        """Return the provider for a new model: the one named, or the default.
 
         Raises:
             AIError: there is no such provider.
@@ -85,7 +85,7 @@ class ModelLookup:
         return named, ModelRef(named.name, ref.model)
 
     def place_of(self, adapter: ProviderAdapter) -> str:
-        """Name a provider with its addresses, without what is secret in them."""
+        """Return a provider's label with its addresses, without their secrets."""
         settings = self._config.providers.get(adapter.name)
         at = self._scout.address_of(adapter.name)
         own = settings.addresses if settings else ()
@@ -110,18 +110,18 @@ Adapters = Callable[[str], ProviderAdapter | None]
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """The loaded models, in the order of their providers, and who could not tell theirs."""
+    """The loaded models in the order of their providers, and the providers that failed."""
 
     models: list[tuple[ModelRef, ModelInfo]] = field(default_factory=list)
     problems: list[AIError] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
-    """Labels of those whose protocol has no way to say it."""
+    """Labels of the providers whose protocol cannot list them."""
 
 
 async def ask_all(
     catalog: ModelCatalog, adapters: Adapters, *, within_s: float = PATIENCE_S
 ) -> InMemory:
-    """Ask all providers side by side, each within a time; services on the internet have none."""
+    """List the loaded models of all providers but services, each within a time limit."""
     listings = await catalog.refresh(within_s=within_s, services=False)
     answers: dict[str, list[ModelInfo]] = {}
     problems: dict[str, AIError] = {}
@@ -161,7 +161,7 @@ async def ask_all(
 
 
 def gpu_share_of(info: ModelInfo) -> float | None:
-    """Give the part of a loaded model that is in graphics memory, 0 to 1; None if nobody says."""
+    """Return the share of a loaded model that is in GPU memory, 0 to 1; None if unknown."""
     on_gpu, whole = info.details.get("size_vram"), memory_of(info)
     if not isinstance(on_gpu, int) or not whole or whole < 0:
         return None
@@ -169,13 +169,13 @@ def gpu_share_of(info: ModelInfo) -> float | None:
 
 
 def memory_of(info: ModelInfo) -> int | None:
-    """Give the bytes that a loaded model takes; an entry of those in memory has no other size."""
+    """Return the bytes that a loaded model takes; an entry of those in memory has no other size."""
     memory = info.details.get("memory_bytes")
     return memory if isinstance(memory, int) else info.size_bytes
 
 
 def until_of(info: ModelInfo) -> str | None:
-    """Give when a loaded model leaves memory, as its server wrote it."""
+    """Return when a loaded model leaves memory, as its server wrote it."""
     until = info.details.get("expires_at")
     return until if isinstance(until, str) and until else None
 

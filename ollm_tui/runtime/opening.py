@@ -47,7 +47,7 @@ class Opening:
             self._group.start_soon(self._hold)
 
     async def runtime(self) -> "Runtime":
-        """Give the runtime as soon as it is open; starts it if nobody has.
+        """Wait until the runtime is open and return it; starts it if needed.
 
         Raises:
             AIError: the runtime could not be opened.
@@ -61,11 +61,11 @@ class Opening:
         return self._runtime
 
     def secrets(self) -> tuple[str, ...]:
-        """Give the secrets of the settings, as far as they were read."""
+        """Return the secrets of the settings, as far as they were read."""
         return () if self._runtime is None else tuple(self._runtime.secrets())
 
     async def close(self) -> None:
-        """Give everything back; waits until that is done, and not for what is still opening."""
+        """Close the runtime and wait for that; cancels one that is still opening."""
         self._leave.set()
         if not self._settled.is_set():
             self._scope.cancel()
@@ -98,7 +98,7 @@ def _load(flags: "Flags") -> "Callable[[], AbstractAsyncContextManager[Runtime]]
 
 @asynccontextmanager
 async def opening(flags: "Flags") -> AsyncIterator[Opening]:
-    """Give an `Opening` whose runtime ends with the block."""
+    """Yield an `Opening` whose runtime ends with the block."""
     async with anyio.create_task_group() as group:
         held = Opening(group, flags)
         try:

@@ -1,4 +1,4 @@
-"""Which folders of other programs hold models that could be listed here, told with the setting."""
+"""Folders of other programs with models that could be listed here, and the setting for it."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class OtherFolders:
 
     @property
     def words(self) -> str:
-        """Say what could be added and how, in one sentence; empty when there is nothing."""
+        """What could be added and how, in one sentence; empty if nothing could."""
         parts = [
             f"{one.title}'s folder holds {count_of(one.models)}"
             for one in self.folders

@@ -36,7 +36,7 @@ PRESET_LABELS = {
 
 
 def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
-    """Give the spec of one configured provider; this is where its secrets are opened."""
+    """Return the spec of one configured provider; this is where its secrets are opened."""
     addresses = settings.addresses
     return ProviderSpec(
         name=name,
@@ -58,14 +58,14 @@ def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
 
 
 def _usual_label(name: str, settings: ProviderSettings) -> str:
-    """Give what a provider is called; a server of one's own is not called like the service."""
+    """Return what a provider is called; a server of one's own is not called like the service."""
     if name in SERVICES and not is_service(settings):
         return name
     return PRESET_LABELS.get(name, name)
 
 
 def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIError:
-    """Give a problem of the settings as an error for the one who runs into it."""
+    """Return a problem of the settings as an error for the one who runs into it."""
     place = "" if problem.origin.kind == "default" else f" ({problem.origin})"
     return AIError(
         ErrorCode.BAD_REQUEST,
@@ -76,7 +76,7 @@ def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIErr
 
 
 def embedded_settings(config: EmbeddedConfig) -> EmbeddedSettings:
-    """Give the engine's settings."""
+    """Return the engine's settings."""
     return EmbeddedSettings(
         context=config.context,
         threads=config.threads,
@@ -85,7 +85,7 @@ def embedded_settings(config: EmbeddedConfig) -> EmbeddedSettings:
 
 
 def is_service(settings: ProviderSettings) -> bool:
-    """Whether this is a service on the internet, not a server that speaks like one."""
+    """Return whether this is a service on the internet, not a server that speaks like one."""
     address = SERVICES.get(settings.kind)
     if address is None:
         return False
@@ -94,22 +94,22 @@ def is_service(settings: ProviderSettings) -> bool:
 
 
 def has_key(settings: ProviderSettings) -> bool:
-    """Whether a service can know who asks: by a key, or by headers of one's own."""
+    """Return whether a service can know who asks: by a key, or by headers of one's own."""
     return settings.api_key is not None or bool(settings.headers)
 
 
 def services_of(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
-    """Give the names of the services on the internet: they are asked when a person wants it."""
+    """Return the names of the services on the internet, which are used only on request."""
     return frozenset(name for name, settings in providers.items() if is_service(settings))
 
 
 def usable_services(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
-    """Give the names of the services that there is a key for."""
+    """Return the names of the services that have a key."""
     return frozenset(name for name in services_of(providers) if has_key(providers[name]))
 
 
 def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:
-    """Give the port that each provider with an address is looked for at."""
+    """Return the port that each provider with an address is looked for at."""
     ports = {}
     for name, settings in providers.items():
         if settings.addresses and (port := urlsplit(settings.addresses[0]).port):
@@ -123,7 +123,7 @@ EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[Prov
 async def make_providers(
     config: AppConfig, paths: AppPaths, stack: AsyncExitStack, embedded: EmbeddedFactory
 ) -> list[ProviderAdapter]:
-    """Make an adapter for every enabled provider; one that cannot be made says why when used."""
+    """Make an adapter for every enabled provider; one that cannot be made raises when used."""
     adapters = []
     named = {config.provider, (config.model or "").partition("://")[0]}
     for name, settings in config.providers.items():
@@ -155,17 +155,17 @@ async def embedded_factory(
 
 
 def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
-    """Give the folders with model files, the app's own first."""
+    """Return the folders with model files, the app's own first."""
     return [paths.models_dir, *map(expanded, config.embedded.model_folders)]
 
 
 def _has_nowhere_to_go(settings: ProviderSettings) -> bool:
-    """Whether this is a preset that only a configured address brings to life."""
+    """Return whether this is a preset that only a configured address brings to life."""
     return settings.kind == "openai-compatible" and not settings.addresses and settings.preset
 
 
 def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | None:
-    """Say that a service needs a key, before anything is sent there."""
+    """Return the error of a service without a key, before anything is sent there."""
     if not is_service(settings) or has_key(settings):
         return None
     setting = f"api_key_env below [providers.{spec.name}]"
