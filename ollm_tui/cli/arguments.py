@@ -24,7 +24,7 @@ from ollm_tui.config.flags import Flags
 
 _INVALID_CHOICE = re.compile(r"argument (.+?): invalid choice: '(.*?)' \(choose from (.*)\)$")
 _SUBCOMMANDS = frozenset({"COMMAND", "ACTION"})
-_MEANT = {
+_EQUIVALENTS = {
     "chat": "run",
     "copy": "cp",
     "delete": "rm",
@@ -102,8 +102,8 @@ class _Parser(argparse.ArgumentParser):
             raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
         typed, known = wrong.group(2), re.findall(r"[\w-]+", wrong.group(3))
         near = get_close_matches(typed, known, n=1)
-        if wrong.group(1) == "COMMAND" and typed in _MEANT:
-            near = [_MEANT[typed]]
+        if wrong.group(1) == "COMMAND" and typed in _EQUIVALENTS:
+            near = [_EQUIVALENTS[typed]]
         hint = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(known)}."
         if wrong.group(1) == "COMMAND" and not near:
             hint += ' To ask something: ollm -p "..."'

@@ -48,18 +48,20 @@ def private_checkup(checkup: Checkup, private: Private) -> Checkup:
         checkup,
         providers=tuple(_private_provider(check, private) for check in checkup.providers),
         quiet=tuple(
-            (_told(label, private), _told(place, private)) for label, place in checkup.quiet
+            (_redacted(label, private), _redacted(place, private)) for label, place in checkup.quiet
         ),
         others=replace(
             checkup.others,
             folders=tuple(
-                replace(one, path=_told(one.path, private)) for one in checkup.others.folders
+                replace(one, path=_redacted(one.path, private)) for one in checkup.others.folders
             ),
         ),
-        model=_maybe(checkup.model, private),
-        shown_model=_maybe(checkup.shown_model, private),
-        reason=_told(checkup.reason, private),
-        advice=checkup.advice if checkup.is_own_advice else _maybe(checkup.advice, private),
+        model=_redacted_or_none(checkup.model, private),
+        shown_model=_redacted_or_none(checkup.shown_model, private),
+        reason=_redacted(checkup.reason, private),
+        advice=checkup.advice
+        if checkup.is_own_advice
+        else _redacted_or_none(checkup.advice, private),
     )
 
 
@@ -67,37 +69,37 @@ def private_surroundings(report: SystemReport, private: Private) -> SystemReport
     """Redact a system report."""
     return replace(
         report,
-        system=_told(report.system, private),
-        settings_file=_told(report.settings_file, private),
+        system=_redacted(report.system, private),
+        settings_file=_redacted(report.settings_file, private),
         problems=tuple(
-            (severity, _told(message, private)) for severity, message in report.problems
+            (severity, _redacted(message, private)) for severity, message in report.problems
         ),
-        folders=tuple(replace(one, path=_told(one.path, private)) for one in report.folders),
-        chats=(report.chats[0], _told(report.chats[1], private)),
-        plugins=tuple((is_right, _told(words, private)) for is_right, words in report.plugins),
-        terminal=tuple((name, _told(value, private)) for name, value in report.terminal),
+        folders=tuple(replace(one, path=_redacted(one.path, private)) for one in report.folders),
+        chats=(report.chats[0], _redacted(report.chats[1], private)),
+        plugins=tuple((is_right, _redacted(words, private)) for is_right, words in report.plugins),
+        terminal=tuple((name, _redacted(value, private)) for name, value in report.terminal),
     )
 
 
 def _private_provider(check: ProviderCheck, private: Private) -> ProviderCheck:
     return replace(
         check,
-        name=_told(check.name, private),
-        shown_name=_told(check.shown_name, private),
-        label=_told(check.label, private),
-        address=_maybe(check.address, private),
-        engine=_maybe(check.engine, private),
-        version=_maybe(check.version, private),
-        answering=tuple(_told(one, private) for one in check.answering),
-        silent=tuple(_told(one, private) for one in check.silent),
-        problem=_maybe(check.problem, private),
-        advice=check.advice if check.is_own_advice else _maybe(check.advice, private),
+        name=_redacted(check.name, private),
+        shown_name=_redacted(check.shown_name, private),
+        label=_redacted(check.label, private),
+        address=_redacted_or_none(check.address, private),
+        engine=_redacted_or_none(check.engine, private),
+        version=_redacted_or_none(check.version, private),
+        answering=tuple(_redacted(one, private) for one in check.answering),
+        silent=tuple(_redacted(one, private) for one in check.silent),
+        problem=_redacted_or_none(check.problem, private),
+        advice=check.advice if check.is_own_advice else _redacted_or_none(check.advice, private),
     )
 
 
-def _told(text: str, private: Private) -> str:
+def _redacted(text: str, private: Private) -> str:
     return private(clean_line(text))
 
 
-def _maybe(text: str | None, private: Private) -> str | None:
-    return None if text is None else _told(text, private)
+def _redacted_or_none(text: str | None, private: Private) -> str | None:
+    return None if text is None else _redacted(text, private)

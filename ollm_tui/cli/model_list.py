@@ -131,7 +131,7 @@ _Loaded = list[tuple[ModelRef, ModelInfo, str]]
 
 def run_ps(arguments: Arguments, output: Output) -> int:
     """List the models in memory."""
-    loaded, untold, addresses = in_runtime(arguments, output, partial(_loaded, output))
+    loaded, unsupported, addresses = in_runtime(arguments, output, partial(_loaded, output))
     now = datetime.now(UTC)
     if arguments.as_json:
         output.json([_as_json(*one) for one in loaded], indent=2)
@@ -139,9 +139,9 @@ def run_ps(arguments: Arguments, output: Output) -> int:
         output.table(
             _PS_HEAD, [_ps_row(addresses[ref], info, place, now) for ref, info, place in loaded]
         )
-    for label in () if loaded else untold:
+    for label in () if loaded else unsupported:
         output.note(f"{label} does not list its loaded models.")
-    if not loaded and not untold:
+    if not loaded and not unsupported:
         output.note("No model is loaded.")
     return OK
 
@@ -156,7 +156,7 @@ async def _loaded(
         output.error(problem.message, problem.hint)
     addresses = {ref: runtime.catalog.shown_address(ref) for ref, _ in in_memory.models}
     loaded = [(ref, info, manager.place(ref)) for ref, info in in_memory.models]
-    return loaded, in_memory.untold, addresses
+    return loaded, in_memory.unsupported, addresses
 
 
 def _as_json(ref: ModelRef, info: ModelInfo, place: str) -> JsonObject:

@@ -1,4 +1,4 @@
-"""A runtime for one action on a model."""
+"""Runs one action on models in a runtime of its own."""
 
 import os
 from collections.abc import Awaitable, Callable

@@ -2,7 +2,7 @@
 
 Standard output carries the answer and nothing else, cleaned of control characters. Everything for
 the person at the keyboard goes to standard error. Keys are taken out of all but the answer itself,
-whoever repeats them: a server, a settings file, or a person who typed one in the wrong place.
+wherever they come from: a server, a settings file, or the command line.
 """
 
 import errno
@@ -36,7 +36,7 @@ _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 class UsageError(Exception):
-    """A command that cannot be carried out as typed."""
+    """A command line that makes no sense."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -69,7 +69,7 @@ class Output:
         self._finder = SecretFinder(())
 
     def keep_secret(self, secrets: Iterable[str | None]) -> None:
-        """Show these no more from now on, but for what may be an ordinary word."""
+        """Redact these from now on, except those that may be ordinary words."""
         known = {secret for secret in secrets if secret and not is_guessable(secret)}
         if not known <= self._secrets:
             self._secrets |= known
@@ -189,11 +189,11 @@ class Output:
             self._stderr.write(text)
             self._stderr.flush()
         except (OSError, ValueError):
-            # Nobody listens: a message is no reason to lose the answer.
+            # A message that cannot be written is no reason to lose the answer.
             _point_at_nothing(self._stderr)
 
     def guard(self, work: Callable[[], int]) -> int:
-        """Do the work and turn every end of it into an exit code, a failure with a sentence."""
+        """Run `work` and turn its end into an exit code; a failure also writes a sentence."""
         # Changed while their buffers are empty: a change flushes, which may fail.
         _lenient(self._out or sys.stdout)
         _lenient(self._err or sys.stderr)

@@ -102,8 +102,8 @@ async def _chosen(
     fits, model = EntryFit(await find_machine()), repo.model
     sizes = [(one.quantization, one.size) for one in variants]
     best = fits.best(sizes, model.parameters, model.context, model.architecture)
-    if len(variants) > 1 and _is_asked(arguments, output):
-        return await _asked(variants, repo, fits, best, output)
+    if len(variants) > 1 and _is_interactive(arguments, output):
+        return await _prompt_for(variants, repo, fits, best, output)
     if best is None and len(variants) > 1:
         raise AIError(
             ErrorCode.OUT_OF_MEMORY,
@@ -119,12 +119,12 @@ async def _chosen(
     return variant
 
 
-def _is_asked(arguments: Arguments, output: Output) -> bool:
+def _is_interactive(arguments: Arguments, output: Output) -> bool:
     is_here = output.is_watched and sys.stdin is not None and sys.stdin.isatty()
     return is_here and not arguments.yes and not arguments.as_json
 
 
-async def _asked(
+async def _prompt_for(
     variants: Sequence[Variant], repo: HubRepo, fits: EntryFit, best: int | None, output: Output
 ) -> Variant:
     """Show a short list and take a number; Enter alone is the recommended one."""

@@ -14,9 +14,9 @@ from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.event_writer import EventWriter, JsonWriter, TextWriter, code_of
 from ollm_tui.cli.output import OK, NeedsApproval, Output, UsageError
 from ollm_tui.cli.settings import load_for
-from ollm_tui.cli.show import Show, ShowJson, ShowText, code_of
 from ollm_tui.cli.stop import Stop, stopping
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.flags import Flags
@@ -71,8 +71,8 @@ def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     if arguments.flags.tools is None:
         for problem in unknown_tools(loaded):
             output.note(str(problem))
-    show = ShowJson(output) if arguments.as_json else ShowText(output)
-    return anyio.run(partial(_run, prompt, arguments, loaded, paths, show, output))
+    writer = JsonWriter(output) if arguments.as_json else TextWriter(output)
+    return anyio.run(partial(_run, prompt, arguments, loaded, paths, writer, output))
 
 
 async def _run(
@@ -80,7 +80,7 @@ async def _run(
     arguments: Arguments,
     loaded: LoadedConfig,
     paths: AppPaths,
-    show: Show,
+    writer: EventWriter,
     output: Output,
 ) -> int:
     with stopping() as stop:
@@ -89,9 +89,9 @@ async def _run(
             for problem in runtime.plugin_problems:
                 output.note(problem)
             try:
-                code = await _ask(content, runtime, arguments.flags, stop, show, output)
+                code = await _ask(content, runtime, arguments.flags, stop, writer, output)
             except AIError as error:
-                show.event(failure := ErrorEvent(error=error))
+                writer.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
             # Closing what was opened is no longer for a signal to cut short.
             return stop.exit_code if stop.number is not None else code
@@ -99,7 +99,7 @@ async def _run(
 
 
 async def _ask(
-    prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, show: Show, output: Output
+    prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, writer: EventWriter, output: Output
 ) -> int:
     offered = runtime.offered_tools()
     allowed = _allowed(offered, flags.tools, runtime.config.tools.enabled)
@@ -113,8 +113,8 @@ async def _ask(
     options = ChatOptions(tools=allowed)
     async with client.chat(prompt, options, signal=stop.signal) as events:
         async for event in events:
-            show.asked(ModelRef.parse(client.conversation.model or ""))
-            show.event(event)
+            writer.set_model(ModelRef.parse(client.conversation.model or ""))
+            writer.event(event)
             code = code or code_of(event)
     if (unsaved := client.saving.problem) is not None:
         output.note(

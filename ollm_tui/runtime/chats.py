@@ -1,4 +1,4 @@
-"""Chat clients with everything that a conversation works with, and the branches of saved chats."""
+"""Chat clients with all that a conversation needs, and the branches of saved chats."""
 
 import json
 import math
@@ -58,8 +58,8 @@ class OfferedTool:
     description: str
 
 
-class ChatMaker:
-    """Begins conversations and goes on with saved ones."""
+class ChatFactory:
+    """Makes the clients of new and saved conversations."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class ChatMaker:
         return known if "all" in wanted else tuple(name for name in wanted if name in known)
 
     async def open(self, chat_id: str, leaf_id: str | None = None) -> ChatClient:
-        """Go on with a saved conversation, where it was continued last or at one of its ends.
+        """Continue a saved conversation, where it was continued last or at one of its ends.
 
         Raises:
             AIError: it cannot be read.
@@ -136,7 +136,7 @@ class ChatMaker:
         return self._client(conversation, stored)
 
     async def last(self) -> ChatClient:
-        """Go on with the conversation that was written last.
+        """Continue the conversation that was written last.
 
         Raises:
             AIError: there is none, or it cannot be read.
@@ -234,7 +234,7 @@ class ChatBranches:
         return await self._store.news(journal)
 
     async def open(self, client: ChatClient, branch: Branch) -> ChatClient:
-        """Go on with another branch of the same chat.
+        """Continue another branch of the same chat.
 
         Raises:
             AIError: it cannot be read.
@@ -280,7 +280,7 @@ def _windows(config: AppConfig) -> dict[str, int]:
 
 def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool], tuple[str, ...]]:
     """Return the tools, without those for files where their folder is not there."""
-    # A circle of links, or a folder that has gone meanwhile, is told below as one that is missing.
+    # A circle of links, or a folder that is gone by now, counts as a missing one below.
     with suppress(OSError, RuntimeError):
         root = config.tools.root or Path.cwd()
         if is_folder(root):
@@ -329,7 +329,7 @@ def _check_tool(plugin: Plugin, tool: Tool) -> None:
     is_time = isinstance(timeout_s, int | float) and 0 < timeout_s < math.inf
     if not is_time or not isinstance(schema.description, str | None):
         raise plugin.problem(f"provides {plugin.name!r}, whose timeout or description is unusable")
-    json.dumps(schema.parameters)  # what no server could be sent is told now
+    json.dumps(schema.parameters)  # raises now for what could be sent to no server
 
 
 def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:

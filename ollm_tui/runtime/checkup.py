@@ -34,7 +34,7 @@ from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.http_errors import CHECK_KEY
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.unusable import UnusableProvider
-from ollm_tui.runtime.engines import EngineScout
+from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.first_model import FirstModel, can_chat
 from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.runtime.provider_set import is_service
@@ -127,7 +127,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
 
     async with anyio.create_task_group() as group:
         group.start_soon(look_at_folders)
-        probes, pools = await _probe(runtime.catalog, runtime.scout, registry, providers, within_s)
+        probes, pools = await _probe(runtime.catalog, runtime.prober, registry, providers, within_s)
     listings = _listings(runtime.catalog, registry)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
     model, reason, advice, is_own_advice = await _first(runtime.first_model, listings)
@@ -137,7 +137,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
             _check(
                 registry,
                 providers.get(listing.provider),
-                runtime.scout.address_of(listing.provider),
+                runtime.prober.address_of(listing.provider),
                 listing,
                 probes.get(listing.provider),
                 pools.get(listing.provider, {}),
@@ -148,7 +148,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
         quiet=tuple(
             (one.label, shown_address(address))
             for one in listings
-            if one.absent and (address := runtime.scout.address_of(one.provider))
+            if one.absent and (address := runtime.prober.address_of(one.provider))
             if not is_service(providers[one.provider])
         ),
         engine_installed=engine_available(),
@@ -164,7 +164,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
 
 async def _probe(
     catalog: ModelCatalog,
-    scout: EngineScout,
+    prober: EngineProber,
     registry: ProviderRegistry,
     providers: Mapping[str, ProviderSettings],
     within_s: float,
@@ -177,11 +177,11 @@ async def _probe(
         await catalog.refresh(within_s=within_s)
 
     async def probe_pool(name: str) -> None:
-        pools[name] = await scout.look_at_members(name)
+        pools[name] = await prober.probe_members(name)
 
     async def probe(name: str) -> None:
         try:
-            result = await scout.look_at(name)
+            result = await prober.probe(name)
         except AIError:
             return  # the listing has the error
         if result is not None:
@@ -196,8 +196,8 @@ async def _probe(
                     group.start_soon(probe, name)
                     group.start_soon(probe_pool, name)
     for name in registry.list():  # some were found elsewhere only now
-        address = scout.address_of(name)
-        known = scout.discovery.known(address) if address else None
+        address = prober.address_of(name)
+        known = prober.discovery.known(address) if address else None
         if known is not None:
             probes[name] = known
     return probes, pools

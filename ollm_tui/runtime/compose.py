@@ -33,7 +33,7 @@ from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
 from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.chats import (
     ChatBranches,
-    ChatMaker,
+    ChatFactory,
     chat_id_of,
     plugin_tools,
     unknown_tools,
@@ -41,7 +41,7 @@ from ollm_tui.runtime.chats import (
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.download_targets import DownloadTargets
 from ollm_tui.runtime.downloads import DownloadService, open_downloads
-from ollm_tui.runtime.engines import EngineScout
+from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.first_model import (
     FirstModel,
     choose_first,
@@ -86,7 +86,7 @@ class Providers:
 
     registry: ProviderRegistry
     catalog: ModelCatalog
-    scout: EngineScout
+    prober: EngineProber
     router: Router
     named: Named
     """The provider and model that the command line, the environment and the settings name."""
@@ -113,12 +113,12 @@ class Runtime:
         self.config = loaded.config
         self.paths = paths
         self.registry, self.catalog = providers.registry, providers.catalog
-        self.router, self.scout = providers.router, providers.scout
+        self.router, self.prober = providers.router, providers.prober
         self.named, self.lifecycle = providers.named, providers.lifecycle
         self._shown_problems = loaded.problems[:MOST_SAID]
         self._choices_file = paths.state_dir / "choices.json"
         self._choices = load_choices(self._choices_file)
-        self._maker = maker = ChatMaker(
+        self._chat_factory = factory = ChatFactory(
             self.config,
             self.router,
             store,
@@ -130,12 +130,12 @@ class Runtime:
         notices = (store.notice,) if store is not None and store.notice else ()
         self.problems = (
             *in_short([*loaded.problems, *unknown_tools(loaded)]),
-            *maker.problems,
+            *factory.problems,
             *notices,
         )
         """Sentences about settings that could not be used."""
         self.manager = ModelManager(
-            loaded, self.registry, self.catalog, self.router, self.scout, downloads.forget
+            loaded, self.registry, self.catalog, self.router, self.prober, downloads.forget
         )
         self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
         """Returns where models can be downloaded to."""
@@ -145,12 +145,12 @@ class Runtime:
         # What chats are made of
         self.chats = store
         """The saved chats; None when they are not saved."""
-        self.branches = ChatBranches(store, maker.open)
+        self.branches = ChatBranches(store, factory.open)
         self.chat_id = chat_id_of
-        self.open_chat, self.last_chat = maker.open, maker.last
-        self.tools, self.offered_tools = maker.tools, maker.offered
-        self.reads_only_text = maker.reads_only_text
-        self.measure, self.room = maker.measure, maker.room
+        self.open_chat, self.last_chat = factory.open, factory.last
+        self.tools, self.offered_tools = factory.tools, factory.offered
+        self.reads_only_text = factory.reads_only_text
+        self.measure, self.room = factory.measure, factory.room
         self.take_way_out = take_way_out
 
     @property
@@ -185,16 +185,16 @@ class Runtime:
     def new_client(self, model: str | None = None, *, saved: bool = True) -> ChatClient:
         """Begin a conversation; with `--continue` the first one is the last chat."""
         continued, self._continued = self._continued, None
-        return continued or self._maker.new(model or self.named.address, saved=saved)
+        return continued or self._chat_factory.new(model or self.named.address, saved=saved)
 
     def ask_before_tools(self, approver: Approver) -> None:
         """Set the approver of tool calls; the default allows only tools that read."""
-        self._maker.approver = approver
+        self._chat_factory.approver = approver
 
     def tool_mode(self, model: str) -> ToolMode | None:
         """Return how a model is given its tools: natively, or described in text."""
         ref = ModelRef.parse(model)
-        return self._maker.tool_mode(model, self.catalog.find(ref) if ref else None)
+        return self._chat_factory.tool_mode(model, self.catalog.find(ref) if ref else None)
 
     def secrets(self) -> Iterator[str]:
         """Return the keys, headers and passwords of all places, to be kept out of reports."""
@@ -205,7 +205,7 @@ class Runtime:
         return self._choices.recent_models
 
     def remember_model(self, address: str) -> None:
-        """Put a model in front of the recent ones, and keep that for the next run."""
+        """Put a model first among the recent ones, also for the next run."""
         self._keep(lambda choices: choices.with_model(address))
 
     def _remember_tool_mode(self, address: str, mode: str) -> None:
@@ -282,7 +282,7 @@ class Runtime:
         return None if ref is not None and ref.provider in services else last
 
     async def model_info(self, ref: ModelRef) -> ModelInfo | None:
-        """Ask again what is known of a model: its window can change when it is loaded."""
+        """Refresh the facts of a model: its window can change when it is loaded."""
         self.catalog.forget(ref.provider)
         await self.catalog.listing(ref.provider, within_s=PATIENCE_S)
         await self.catalog.describe(ref)
@@ -333,9 +333,9 @@ async def open_runtime(
         )
         runtime = Runtime(loaded, paths, providers, downloads, store)
         if imports_tools:
-            await _take_in_plugins(runtime)
+            await _import_plugins(runtime)
         if goes_on:
-            await _go_on_with_last(runtime)
+            await _continue_last_chat(runtime)
         yield runtime
 
 
@@ -349,7 +349,7 @@ def _registry(
     for alias, name in config.aliases.items():
         if alias not in registry.list():
             registry.register_alias(alias, name, is_shown=BUILT_IN_ALIASES.get(alias) == name)
-    # A name that leads nowhere must not keep the program from opening: asking says it.
+    # An unknown name must not keep the program from opening: its first use raises.
     registry.set_default(named if registry.resolve(named := config.provider or LOCAL) else LOCAL)
     return registry
 
@@ -357,9 +357,9 @@ def _registry(
 def _providers(
     loaded: LoadedConfig, registry: ProviderRegistry, lifecycle: AdapterLifecycle
 ) -> Providers:
-    scout = EngineScout(loaded, registry, Discovery(), lifecycle.add)
+    prober = EngineProber(loaded, registry, Discovery(), lifecycle.add)
     services = usable_services(loaded.config.providers)
-    catalog = ModelCatalog(registry, gate=scout.is_there, scout=scout, services=services)
+    catalog = ModelCatalog(registry, gate=prober.is_there, scout=prober, services=services)
     catalog.initialize = lifecycle.initialize
     named = named_by(loaded)
     is_local_here = LOCAL not in named.moved
@@ -367,15 +367,15 @@ def _providers(
     return Providers(
         registry=registry,
         catalog=catalog,
-        scout=scout,
+        prober=prober,
         router=router,
         named=named,
         lifecycle=lifecycle,
     )
 
 
-async def _take_in_plugins(runtime: Runtime) -> None:
-    """Import the tools of installed packages, which may take a while, and find their commands."""
+async def _import_plugins(runtime: Runtime) -> None:
+    """Import the tools of installed packages, which may be slow, and find their commands."""
     (tools, problems), runtime.plugin_commands = await off_the_loop(
         lambda: (plugin_tools(), find_plugins("commands"))
     )
@@ -385,8 +385,8 @@ async def _take_in_plugins(runtime: Runtime) -> None:
     runtime.problems += runtime.plugin_problems
 
 
-async def _go_on_with_last(runtime: Runtime) -> None:
-    """Let the first client go on with the chat that was written last, if there is one."""
+async def _continue_last_chat(runtime: Runtime) -> None:
+    """Let the first client continue the chat that was written last, if there is one."""
     try:
         runtime._continued = client = await runtime.last_chat()
         client.conversation.model = runtime.named.model_for_chat(client.conversation.model)

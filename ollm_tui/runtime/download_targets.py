@@ -13,19 +13,19 @@ from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 
 PATIENCE_S = 1.5
-"""How long servers may take to show that they are there."""
+"""How long servers may take to answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadTarget:
-    """One place; the library of this machine has no provider."""
+    """One target; the library of this machine has no provider."""
 
     label: str
     provider: str | None = None
     folder: Path | None = None
     """Where files land, where that is this machine's and known."""
     free: int | None = None
-    """Bytes that are left there."""
+    """Free bytes there."""
     takes_hub: bool = False
     """Whether it also pulls `hf.co/owner/name:QUANT`."""
 

@@ -1,7 +1,7 @@
 """The hub, the registry of models and the download queue, each made on first use.
 
-Importing this module costs next to nothing. The queue is opened by a child task of the runtime, so
-that it runs on whatever the screen shows, and is closed before the providers are.
+Importing this module is cheap. The queue runs in a child task of the runtime, whichever screen is
+shown, and is closed before the providers are.
 """
 
 import logging
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "downloads"
 GO_ON_AFTER_S: Final = 1.0
-"""What an earlier run left is taken up when the first screen has what it needs."""
+"""Downloads of an earlier run are resumed when the first screen is complete."""
 
 _LOADED_LATE: Final = (
     "ollm_tui.library.downloads.queue",
@@ -71,7 +71,7 @@ class DownloadService:
     @cached_property
     def hub(self) -> "Hub":
         """The hub that the settings name; no request is sent until it is used."""
-        # loaded by those who look for models
+        # imported only when models are searched
         from ollm_tui.runtime.hub import make_hub
 
         return make_hub(self._config.hub, self._fetcher)
@@ -79,7 +79,7 @@ class DownloadService:
     @cached_property
     def queue(self) -> "DownloadQueue":
         """The downloads; their files are read before the first action."""
-        # loaded by those who fetch models
+        # imported only when models are downloaded
         from ollm_tui.library.downloads.queue import DownloadQueue
 
         queue = DownloadQueue(

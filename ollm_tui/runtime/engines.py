@@ -1,9 +1,8 @@
-"""`EngineScout`: who answers where, and the adapter that fits it put in its place.
+"""`EngineProber`: finds the engine at each address, and registers the adapter that fits it.
 
-Nobody has to configure an engine to find it, and nobody has to say which one it is. A preset is
-offered when its engine answers at its usual port. Where another engine answers there, that one is
-offered as what it is. A configured provider whose backend nobody named gets the adapter of the
-engine that answers at its address. A probe carries no key.
+Engines need no configuration. A preset is offered when its engine answers at its usual port; if
+another engine answers there, that one is offered instead. A configured provider without a backend
+gets the adapter of the engine at its address. Probes carry no key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,11 +46,11 @@ class _Fit:
     backend: str | None
 
 
-class EngineScout:
-    """Decides for the catalog who is worth asking, and keeps the registry right.
+class EngineProber:
+    """Decides for the catalog which providers to ask, and keeps the registry up to date.
 
-    `made` is told of every adapter that is put in place, so that somebody closes it. A stray is an
-    engine that answers where another one usually is.
+    `on_created` gets every new adapter, to close it at the end. A stray is an engine that answers
+    at the usual port of another one.
     """
 
     def __init__(
@@ -59,14 +58,14 @@ class EngineScout:
         loaded: LoadedConfig,
         registry: ProviderRegistry,
         discovery: Discovery,
-        made: Callable[[ProviderAdapter], object],
+        on_created: Callable[[ProviderAdapter], object],
     ) -> None:
         self.discovery = discovery
         self._providers: Mapping[str, ProviderSettings] = loaded.config.providers
         self._models: Mapping[str, ModelSettings] = loaded.config.models
         self._origins = loaded.origins
         self._registry = registry
-        self._made = made
+        self._on_created = on_created
         self._fits: dict[str, _Fit] = {}
         self._settled: set[str] = set()
         self._strays: dict[str, str] = {}
@@ -77,7 +76,7 @@ class EngineScout:
         A configured one always is, a preset if its engine answers, a service if it has a key.
         """
         if name in self._strays:
-            return await self._answers_as_before(name)
+            return await self._still_answers(name)
         settings = self._providers.get(name)
         if settings is None:
             return True
@@ -145,16 +144,16 @@ class EngineScout:
             self._put(spec, settings.priority)
             self._fits[name] = fit
 
-    async def look_at(self, name: str) -> ProbeResult | None:
+    async def probe(self, name: str) -> ProbeResult | None:
         """Probe a provider; None for one without an address of its own.
 
         Raises:
             AIError: its address, or the proxy to it, cannot be used.
         """
         address, settings = self.address_of(name), self._providers.get(name)
-        return await self.discovery.look(address, _way(settings)) if address else None
+        return await self.discovery.look(address, _route(settings)) if address else None
 
-    async def look_at_members(self, name: str) -> Mapping[str, ProbeResult]:
+    async def probe_members(self, name: str) -> Mapping[str, ProbeResult]:
         """Ask who answers at each address of a pool; nothing for a single server."""
         settings = self._providers.get(name)
         addresses = settings.addresses if settings and name not in self._strays else ()
@@ -162,9 +161,9 @@ class EngineScout:
 
         async def ask(address: str) -> None:
             try:
-                sightings[address] = await self.discovery.look(address, _way(settings))
+                sightings[address] = await self.discovery.look(address, _route(settings))
             except AIError:
-                return  # the adapter says it when it is used
+                return  # the adapter raises it when it is used
 
         if len(addresses) > 1:
             async with anyio.create_task_group() as group:
@@ -178,9 +177,9 @@ class EngineScout:
 
         async def ask(address: str) -> None:
             try:
-                engine = (await self.discovery.look(address, _way(settings))).engine
+                engine = (await self.discovery.look(address, _route(settings))).engine
             except AIError:
-                return  # the adapter says it when it is used
+                return  # the adapter raises it when it is used
             if engine is not None:
                 engines.append(engine)
 
@@ -207,7 +206,7 @@ class EngineScout:
         async with anyio.create_task_group() as group:
             for address in usual:
                 group.start_soon(self.discovery.look, address)
-        names = [self._take_in(address) for address in dict.fromkeys(usual)]
+        names = [self._register_stray(address) for address in dict.fromkeys(usual)]
         return [name for name in names if name is not None]
 
     def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
@@ -248,13 +247,13 @@ class EngineScout:
     def _is_given(self, name: str, key: str) -> bool:
         return dotted(("providers", name, key)) in self._origins
 
-    async def _answers_as_before(self, name: str) -> bool:
+    async def _still_answers(self, name: str) -> bool:
         address = self._strays[name]
         engine = (await self.discovery.look(address)).engine
         fit = self._fits.get(name)
         return engine is not None and fit == _stray_fit(engine)
 
-    def _take_in(self, address: str) -> str | None:
+    def _register_stray(self, address: str) -> str | None:
         """Register the engine at an address unless a provider stands for it already."""
         sighting = self.discovery.known(address)
         engine = sighting.engine if sighting else None
@@ -285,12 +284,12 @@ class EngineScout:
         usual = _family(engine.backend) or OPENAI_COMPATIBLE
         settings = self._providers.get(usual)
         is_free = settings is not None and settings.preset and settings.enabled
-        if is_free and usual not in self._strays and not self._is_at_home(usual):
+        if is_free and usual not in self._strays and not self._is_at_usual_port(usual):
             return usual, engine.label
         port = urlsplit(address).port or 80
         return f"{engine.backend or 'server'}-{port}", f"{engine.label} ({port})"
 
-    def _is_at_home(self, name: str) -> bool:
+    def _is_at_usual_port(self, name: str) -> bool:
         """Return whether the engine of a preset answers at its usual port."""
         settings = self._providers[name]
         here = self.discovery.known(settings.base_url) if settings.base_url else None
@@ -300,9 +299,9 @@ class EngineScout:
     def _put(self, spec: ProviderSpec, priority: int) -> bool:
         try:
             adapter = create_provider(spec)
-        except AIError:  # what stands there says why
+        except AIError:  # the adapter in place says why
             return False
-        self._made(adapter)
+        self._on_created(adapter)
         self._registry.register(adapter, priority=priority)
         return True
 
@@ -327,7 +326,7 @@ def _stands_for(settings: ProviderSettings, engine: Engine) -> bool:
     return settings.backend is not None and _family(engine.backend) == settings.backend
 
 
-def _way(settings: ProviderSettings | None) -> Way | None:
+def _route(settings: ProviderSettings | None) -> Way | None:
     return Way(ca_file=settings.ca_file, proxy=settings.proxy) if settings else None
 
 

@@ -1,9 +1,9 @@
-"""Which model a person gets who has not chosen one.
+"""Which model a new chat uses if none was chosen.
 
-In this order: the one used last, the starter model that came with the program, one that an
-engine has loaded already, the smallest that can chat as far as sizes are known. Nothing is loaded
-unasked but the starter, and services on the internet are not asked: a model of theirs counts only
-if it was used last.
+In this order: the one used last, the starter model that came with the program, one that an engine
+has already loaded, the smallest that can chat as far as sizes are known. Only the starter is loaded
+without being chosen. Services on the internet are not listed: a model of theirs counts only if it
+was used last.
 """
 
 from collections.abc import Collection, Mapping, Sequence

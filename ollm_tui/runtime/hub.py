@@ -1,4 +1,4 @@
-"""Where models are looked up: the hub that the settings name, and the registry of models."""
+"""The hub that the settings name, and the registry of models; both are imported on first use."""
 
 from collections.abc import Sequence
 from typing import NoReturn

@@ -26,8 +26,14 @@ from ollm_tui.providers.unusable import UnusableProvider
 from ollm_tui.runtime.actions import ACTIONS, ModelAction
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
-from ollm_tui.runtime.engines import EngineScout
-from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, ModelLookup, ask_all
+from ollm_tui.runtime.engines import EngineProber
+from ollm_tui.runtime.model_lookup import (
+    PATIENCE_S,
+    FoundModel,
+    InMemory,
+    ModelLookup,
+    list_in_memory,
+)
 
 
 class ModelManager:
@@ -43,7 +49,7 @@ class ModelManager:
         registry: ProviderRegistry,
         catalog: ModelCatalog,
         router: Router,
-        scout: EngineScout,
+        prober: EngineProber,
         on_deleted: Callable[[str], Awaitable[None]],
     ) -> None:
         """Work on the parts of a runtime; `on_deleted` gets the address of each deleted model."""
@@ -52,8 +58,8 @@ class ModelManager:
         self._registry = registry
         self._catalog = catalog
         self._router = router
-        self._scout = scout
-        self._finder = ModelLookup(loaded, registry, catalog, router, scout)
+        self._prober = prober
+        self._lookup = ModelLookup(loaded, registry, catalog, router, prober)
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
@@ -69,7 +75,7 @@ class ModelManager:
         listings = self._catalog.cached()
         listing = next((one for one in listings if one.provider == adapter.name), None)
         info = self._catalog.find(ModelRef(adapter.name, ref.model))
-        reasons = unavailable_reasons(adapter, self._finder.place_of(adapter), listing, info)
+        reasons = unavailable_reasons(adapter, self._lookup.place_of(adapter), listing, info)
         if self._is_embedded(adapter) and reasons["load"] is None:
             return reasons | {"load": None if engine_available() else not_installed().message}
         return reasons
@@ -80,7 +86,7 @@ class ModelManager:
         Raises:
             AIError: there is no such provider.
         """
-        return self._finder.place_of(self._known(ref))
+        return self._lookup.place_of(self._known(ref))
 
     async def find(self, text: str) -> FoundModel:
         """Find a model by a name or an address.
@@ -88,7 +94,7 @@ class ModelManager:
         Raises:
             AIError: there is no such provider or model.
         """
-        return await self._finder.find(text)
+        return await self._lookup.find(text)
 
     async def provider_for(self, text: str) -> tuple[ProviderAdapter, ModelRef]:
         """Return the provider for a new model: the one named, or the default.
@@ -96,7 +102,7 @@ class ModelManager:
         Raises:
             AIError: there is no such provider.
         """
-        return await self._finder.provider_for(text)
+        return await self._lookup.provider_for(text)
 
     async def show(self, ref: ModelRef) -> ModelDetails:
         """Describe a model; a provider that describes none has at least its list.
@@ -104,8 +110,8 @@ class ModelManager:
         Raises:
             AIError: it is not there, or its server cannot be asked.
         """
-        model = await self._finder.at(ref)
-        raw, corrected = await self._asked(model)
+        model = await self._lookup.at(ref)
+        raw, corrected = await self._facts_of(model)
         details = described(
             model,
             raw,
@@ -146,7 +152,7 @@ class ModelManager:
             raise AIError(
                 ErrorCode.CONFLICT,
                 "A model can only be copied on its own server.",
-                hint=f"{ref.model} is at {self._finder.place_of(adapter)}.",
+                hint=f"{ref.model} is at {self._lookup.place_of(adapter)}.",
             )
         copied = wanted.model if wanted is not None else name.strip()
         with self._changing(adapter, ref.model):
@@ -184,7 +190,7 @@ class ModelManager:
 
     async def in_memory(self, *, within_s: float = PATIENCE_S) -> InMemory:
         """Return the loaded models, and the providers that could not list theirs."""
-        return await ask_all(self._catalog, self._registry.get, within_s=within_s)
+        return await list_in_memory(self._catalog, self._registry.get, within_s=within_s)
 
     def _is_embedded(self, adapter: ProviderAdapter) -> bool:
         settings = self._loaded.config.providers.get(adapter.name)
@@ -192,7 +198,7 @@ class ModelManager:
 
     def _is_here(self, adapter: ProviderAdapter) -> bool:
         """Return whether a server runs on this machine."""
-        address = self._scout.address_of(adapter.name)
+        address = self._prober.address_of(adapter.name)
         return address is not None and is_loopback(address)
 
     def _known(self, ref: ModelRef) -> ProviderAdapter:
@@ -217,7 +223,7 @@ class ModelManager:
             self._ongoing.remove(action)
             self._catalog.forget(adapter.name)
 
-    async def _asked(self, model: FoundModel) -> tuple[ModelInfo, ModelInfo]:
+    async def _facts_of(self, model: FoundModel) -> tuple[ModelInfo, ModelInfo]:
         """Return what a provider reports of a model, and the same with corrections applied."""
         listed = model.info
         if not isinstance(model.adapter, SupportsShow):
@@ -228,7 +234,7 @@ class ModelManager:
         info = await show_model(model.adapter, model.ref.model, self._registry.redact)
         if info.size_bytes is None and listed is not None:
             info = replace(info, size_bytes=listed.size_bytes)
-        return info, self._scout.corrected(model.ref, info)
+        return info, self._prober.corrected(model.ref, info)
 
     async def _unlisted(self, model: FoundModel) -> AIError:
         """Return the error for a model that is not listed."""

@@ -1,4 +1,4 @@
-"""How full a conversation's context is, what takes the room, and what can be done about it."""
+"""How much of its context window a conversation uses, for what, and how to free some."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class ContextFigures:
     parts: tuple[tuple[str, int], ...]
     """What takes the room, in words, with its tokens."""
     ways: tuple[ContextRemedy, ...]
-    """What can be done, the best first; empty while all fits and nothing is left out."""
+    """Remedies, the best first; empty while everything fits and nothing is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ def _counter(parts: ChatParts) -> TokenCounter:
 
 
 def take_way_out(conversation: Conversation, way: ContextRemedy) -> None:
-    """Do what was chosen; what is left out stays in the history."""
+    """Apply a remedy; what is left out stays in the history."""
     match way:
         case LeaveOutTurns(turns=turns):
             conversation.turns_left_out += turns

@@ -14,7 +14,7 @@ from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.foreign import list_running
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router, same_model
-from ollm_tui.runtime.engines import EngineScout
+from ollm_tui.runtime.engines import EngineProber
 
 PATIENCE_S = 5.0
 """How long a server may take to list its models, or to tell which are in memory."""
@@ -41,13 +41,13 @@ class ModelLookup:
         registry: ProviderRegistry,
         catalog: ModelCatalog,
         router: Router,
-        scout: EngineScout,
+        prober: EngineProber,
     ) -> None:
         self._config = loaded.config
         self._registry = registry
         self._catalog = catalog
         self._router = router
-        self._scout = scout
+        self._prober = prober
 
     async def find(self, text: str) -> FoundModel:
         """Find a model by its name or address, with its entry in its provider's list.
@@ -87,7 +87,7 @@ class ModelLookup:
     def place_of(self, adapter: ProviderAdapter) -> str:
         """Return a provider's label with its addresses, without their secrets."""
         settings = self._config.providers.get(adapter.name)
-        at = self._scout.address_of(adapter.name)
+        at = self._prober.address_of(adapter.name)
         own = settings.addresses if settings else ()
         # An engine that was found elsewhere is not where its settings say.
         addresses = [shown_url(address) for address in (own if at in own else (at,)) if address]
@@ -114,18 +114,18 @@ class InMemory:
 
     models: list[tuple[ModelRef, ModelInfo]] = field(default_factory=list)
     problems: list[AIError] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
     """Labels of the providers whose protocol cannot list them."""
 
 
-async def ask_all(
+async def list_in_memory(
     catalog: ModelCatalog, adapters: Adapters, *, within_s: float = PATIENCE_S
 ) -> InMemory:
     """List the loaded models of all providers but services, each within a time limit."""
     listings = await catalog.refresh(within_s=within_s, services=False)
     answers: dict[str, list[ModelInfo]] = {}
     problems: dict[str, AIError] = {}
-    untold: set[str] = set()
+    unsupported: set[str] = set()
 
     async def ask(listing: Listing) -> None:
         adapter = adapters(listing.provider)
@@ -140,7 +140,7 @@ async def ask_all(
             except TimeoutError:
                 problems[listing.provider] = _too_slow_to_list(listing, within_s)
         elif listing.models and all(info.loaded is None for info in listing.models):
-            untold.add(listing.provider)
+            unsupported.add(listing.provider)
         answers[listing.provider] = models
 
     async with anyio.create_task_group() as group:
@@ -156,7 +156,7 @@ async def ask_all(
             for info in answers.get(listing.provider, ())
         ],
         [problems[one.provider] for one in listings if one.provider in problems],
-        [one.label for one in listings if one.provider in untold],
+        [one.label for one in listings if one.provider in unsupported],
     )
 
 

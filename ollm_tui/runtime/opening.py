@@ -1,8 +1,8 @@
-"""Open a runtime behind a screen that is already there.
+"""Open a runtime behind a screen that is already shown.
 
-Importing this module costs next to nothing: settings, the HTTP client and the providers are
-loaded in a thread when `start` is called, which a full-screen program does after its first frame.
-Leaving the block closes whatever was opened, however the program ends.
+Importing this module is cheap: settings, the HTTP client and the providers are imported in a thread
+when `start` is called, which a full-screen program does after its first frame. Leaving the block
+closes the runtime, however the program ends.
 """
 
 import logging
@@ -27,7 +27,7 @@ CLOSING_S = 3.0
 
 
 class Opening:
-    """A runtime on its way; states: waiting -> loading -> open (or failed) -> closed."""
+    """A runtime that is being opened; states: waiting -> loading -> open (or failed) -> closed."""
 
     def __init__(self, group: "TaskGroup", flags: "Flags") -> None:
         self._group = group
@@ -41,7 +41,7 @@ class Opening:
         self._error: Exception | None = None
 
     def start(self) -> None:
-        """Begin to load; a second call does nothing."""
+        """Begin to load; a no-op in a second call."""
         if not self._started:
             self._started = True
             self._group.start_soon(self._hold)

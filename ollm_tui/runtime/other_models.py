@@ -60,11 +60,13 @@ async def look_for_folders(listed: Sequence[str]) -> OtherFolders:
     """
     with anyio.move_on_after(PATIENCE_S):
         # Only reads, and ends by itself: a thread that is not waited for does no harm.
-        return told(await to_thread.run_sync(found_folders, abandon_on_cancel=True), listed)
+        return describe_folders(
+            await to_thread.run_sync(found_folders, abandon_on_cancel=True), listed
+        )
     return OtherFolders()
 
 
-def told(folders: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
+def describe_folders(folders: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
     """Put what was found into words."""
     more = {one.program for one in folders if one.models} - set(listed)
     named = [*dict.fromkeys(listed), *(program for program in TITLES if program in more)]

@@ -1,4 +1,4 @@
-"""What is the program's own: the places where it keeps things, and the keys it holds."""
+"""The program's own files and secrets, which its tools and reports must not show."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping

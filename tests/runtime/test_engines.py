@@ -447,4 +447,4 @@ async def test_who_cannot_tell_what_is_loaded_is_not_taken_for_one_with_nothing_
     ):
         found = await runtime.manager.in_memory()
     assert [str(ref) for ref, _ in found.models] == ["vllm://m0", "vllm://m1"]
-    assert found.untold == ["OpenAI-compatible server"]
+    assert found.unsupported == ["OpenAI-compatible server"]

@@ -18,11 +18,11 @@ SHOWN_RESULT = 200
 """Characters of a tool's result that are worth a line."""
 
 
-class Show(Protocol):
+class EventWriter(Protocol):
     """Writes events as they come."""
 
-    def asked(self, ref: ModelRef | None) -> None:
-        """Take note of the model that answers."""
+    def set_model(self, ref: ModelRef | None) -> None:
+        """Set the model that answers."""
         ...
 
     def event(self, event: chat.ChatEvent) -> None:
@@ -30,7 +30,7 @@ class Show(Protocol):
         ...
 
 
-class ShowText:
+class TextWriter:
     """The answer as text; a line end always closes it, however it ends."""
 
     def __init__(self, output: Output) -> None:
@@ -42,7 +42,7 @@ class ShowText:
         self._no_answer: chat.NoAnswer | None = None
         self._media_told: set[str] = set()
 
-    def asked(self, ref: ModelRef | None) -> None:
+    def set_model(self, ref: ModelRef | None) -> None:
         """A no-op: standard output carries the answer alone."""
 
     def event(self, event: chat.ChatEvent) -> None:
@@ -139,15 +139,15 @@ class ShowText:
             self._output.note(self._no_answer.message)
 
 
-class ShowJson:
+class JsonWriter:
     """Every event as one line of JSON."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._ref: ModelRef | None = None
 
-    def asked(self, ref: ModelRef | None) -> None:
-        """Take note of the model that answers, for the last line."""
+    def set_model(self, ref: ModelRef | None) -> None:
+        """Set the model that the last line names."""
         self._ref = ref
 
     def event(self, event: chat.ChatEvent) -> None:
