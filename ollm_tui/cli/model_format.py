@@ -1,7 +1,9 @@
 """What is known of a model, as cells of a table and as JSON, where what is unknown is null."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TypeAlias
 
 from ollm_tui.cli.output import size_text
 from ollm_tui.library.fit import Fit
@@ -10,8 +12,12 @@ from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.runtime.details import EffectiveValue, ModelDetails
+from ollm_tui.tui.figures import time_left
 
-_YES_NO = {True: "yes", False: "no"}
+Address: TypeAlias = Callable[[ModelRef], str]
+"""Writes the address of a model as people do."""
+YES_NO: Mapping[bool | None, str] = {True: "yes", False: "no", None: ""}
+_FOREVER_S = 10 * 365 * 86_400
 _KINDS = ("audio", "image", "video")
 
 
@@ -23,7 +29,7 @@ def abilities_text(info: ModelInfo) -> str:
         fact = held.ability(name)
         if fact.value is not None:
             source = "" if fact.source == "known" else f" ({fact.source})"
-            parts.append(f"{name} {_YES_NO[fact.value]}{source}")
+            parts.append(f"{name} {YES_NO[fact.value]}{source}")
     return ", ".join(parts)
 
 
@@ -54,6 +60,24 @@ def fit_text(fit: Fit | None) -> str:
         return ""
     parts = f"{size_text(fit.weights)} model, {size_text(fit.cache)} context of {fit.context}"
     return f"{fit_words(fit)}; {parts} tokens"
+
+
+def share_text(share: float | None) -> str:
+    """Write the share of a model in GPU memory, from 0 to 1, in percent; nothing if unknown."""
+    return "" if share is None else f"{round(100 * share)} %"
+
+
+def until_text(expires_at: object, now: datetime | None = None) -> str:
+    """Return how long a model stays loaded without requests."""
+    if not isinstance(expires_at, str):
+        return ""
+    try:
+        left = (datetime.fromisoformat(expires_at) - (now or datetime.now(UTC))).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return ""
+    if left > _FOREVER_S:
+        return "forever"
+    return f"in {time_left(left)}" if left > 0 else "now"
 
 
 def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:

@@ -1,27 +1,26 @@
 """`ollm models list` and `ps`: the models of every provider, and those that are in memory."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-import anyio
-
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_format import can_text, info_to_json
+from ollm_tui.cli.model_format import (
+    YES_NO,
+    Address,
+    can_text,
+    info_to_json,
+    share_text,
+    until_text,
+)
 from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, size_text
-from ollm_tui.cli.settings import load_for
-from ollm_tui.cli.stop import stopping
-from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.providers.catalog import Listing, ModelCatalog
-from ollm_tui.providers.router import Router
-from ollm_tui.runtime.compose import Runtime, load_runtime
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.model_lookup import PATIENCE_S, gpu_share_of, memory_of
-from ollm_tui.tui.figures import time_left
 
 _LIST_HEAD = ("MODEL", "SIZE", "QUANT", "CONTEXT", "CAN", "LOADED", "MODIFIED")
 Entry = tuple[ModelRef, ModelInfo]
@@ -29,33 +28,24 @@ Entry = tuple[ModelRef, ModelInfo]
 
 def run_list(arguments: Arguments, output: Output) -> int:
     """List the models."""
-    load_for(default_paths(), os.environ, arguments.flags, output)
-    return anyio.run(partial(_run_list, arguments, output))
+    listings, address = in_runtime(arguments, output, partial(_listings, arguments.flags.provider))
+    return _show_list(listings, output, arguments, address)
 
 
-async def _run_list(arguments: Arguments, output: Output) -> int:
-    with stopping() as stop:
-        async with load_runtime(arguments.flags, imports_tools=False)() as runtime:
-            listings = await _listings(arguments.flags.provider, runtime.catalog, runtime.router)
-        return _show_list(listings, output, arguments, runtime.catalog.shown_address)
-    return stop.exit_code
-
-
-async def _listings(
-    provider: str | None, catalog: ModelCatalog, router: Router
-) -> Sequence[Listing]:
-    """Ask all providers, or the one that is named."""
+async def _listings(provider: str | None, runtime: Runtime) -> tuple[Sequence[Listing], Address]:
+    """List the models of all providers, or of the one that is named."""
+    catalog = runtime.catalog
     if provider is None:
-        return await catalog.refresh(within_s=PATIENCE_S)
-    adapter = await router.provider(provider)
-    return [await catalog.listing(adapter.name, within_s=PATIENCE_S)]
+        return await catalog.refresh(within_s=PATIENCE_S), catalog.shown_address
+    adapter = await runtime.router.provider(provider)
+    return [await catalog.listing(adapter.name, within_s=PATIENCE_S)], catalog.shown_address
 
 
 def _show_list(
     listings: Sequence[Listing],
     output: Output,
     arguments: Arguments,
-    address: Callable[[ModelRef], str],
+    address: Address,
 ) -> int:
     entries = [
         (ModelRef(listing.provider, info.name), info)
@@ -77,7 +67,7 @@ def _show_list(
     return OK if shown else ERROR
 
 
-def _fits(entry: Entry, words: Sequence[str], address: Callable[[ModelRef], str]) -> bool:
+def _fits(entry: Entry, words: Sequence[str], address: Address) -> bool:
     """Return whether all words stand in what is shown of a model."""
     ref, info = entry
     more = [info.details.get(key) for key in ("quantization", "family", "parameter_size")]
@@ -119,13 +109,12 @@ def _list_row(address: str, info: ModelInfo) -> tuple[str, ...]:
         quantization if isinstance(quantization, str) else "",
         str(info.context or ""),
         can_text(info),
-        {True: "yes", False: "no", None: ""}[info.loaded],
+        YES_NO[info.loaded],
         (info.modified_at or "")[:10],
     )
 
 
 _PS_HEAD = ("MODEL", "MEMORY", "ON GPU", "CONTEXT", "UNTIL", "PLACE")
-_FOR_EVER_S = 10 * 365 * 86_400
 _Loaded = list[tuple[ModelRef, ModelInfo, str]]
 
 
@@ -177,27 +166,8 @@ def _ps_row(address: str, info: ModelInfo, place: str, now: datetime) -> tuple[s
     return (
         address,
         size_text(memory_of(info)),
-        gpu_share_text(info),
+        share_text(gpu_share_of(info)),
         str(info.context or ""),
         until_text(info.details.get("expires_at"), now),
         place,
     )
-
-
-def gpu_share_text(info: ModelInfo) -> str:
-    """Return how much of a model is in the memory of a graphics card."""
-    share = gpu_share_of(info)
-    return "" if share is None else f"{round(100 * share)} %"
-
-
-def until_text(expires_at: object, now: datetime | None = None) -> str:
-    """Return how long a model stays loaded without requests."""
-    if not isinstance(expires_at, str):
-        return ""
-    try:
-        left = (datetime.fromisoformat(expires_at) - (now or datetime.now(UTC))).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return ""
-    if left > _FOR_EVER_S:
-        return "forever"
-    return f"in {time_left(left)}" if left > 0 else "now"

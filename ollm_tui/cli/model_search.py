@@ -6,10 +6,11 @@ from functools import partial
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.models_arguments import RegistryOptions
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
-from ollm_tui.cli.registry_rows import Address, entry_json, judge_of, shown_id, table_of
+from ollm_tui.cli.registry_rows import entry_json, judge_of, shown_id, table_of
 from ollm_tui.config.names import by_provider
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry

@@ -4,8 +4,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_format import abilities_text, details_to_json, fit_text, modalities_text
-from ollm_tui.cli.model_list import until_text
+from ollm_tui.cli.model_format import (
+    YES_NO,
+    abilities_text,
+    details_to_json,
+    fit_text,
+    modalities_text,
+    share_text,
+    until_text,
+)
 from ollm_tui.cli.model_runtime import find_model, in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, size_text
 from ollm_tui.decode.counted import counted
@@ -13,7 +20,6 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 
-_YES_NO = {True: "yes", False: "no", None: ""}
 _FEATURES = {
     "tool_use": "tools",
     "thinking": "thinking",
@@ -113,8 +119,8 @@ def _facts(details: ModelDetails) -> list[tuple[str, str]]:
         ("FILE", details.path or ""),
         ("SIZE", size_text(info.size_bytes)),
         *(_windows(details.context) if details.context else ()),
-        ("LOADED", _YES_NO[info.loaded]),
-        ("ON GPU", "" if details.gpu_share is None else f"{round(100 * details.gpu_share)} %"),
+        ("LOADED", YES_NO[info.loaded]),
+        ("ON GPU", share_text(details.gpu_share)),
         ("UNTIL", until_text(details.until)),
         ("FIT", fit_text(details.fit)),
         ("TAKES", modalities_text(can.input) if can else ""),

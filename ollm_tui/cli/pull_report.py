@@ -1,8 +1,9 @@
 """How far a download is, and how it ended: one line that changes, plain lines, or JSON lines."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
+from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.output import Output, size_text
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.library.downloads.job import Job
@@ -173,8 +174,6 @@ def _has_sizes(step: PullProgress) -> bool:
     return not (step.digest is None and step.completed is None and step.total is None)
 
 
-Address: TypeAlias = Callable[[ModelRef], str]
-"""Gives a model's address as people write it."""
 BAR = 20
 
 

@@ -3,18 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.output import size_text
 from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fitting import fit_short
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.model import ModelRef
 
 Judge: TypeAlias = Callable[[RegistryEntry], str]
 """Says in a word or two whether a model fits this machine."""
-Address: TypeAlias = Callable[[ModelRef], str]
-"""Gives a model's address as people write it."""
 _LONGEST = 60
 _MOST_SIZES = 2
 _UNITS = (("B", 10**9), ("M", 10**6), ("k", 10**3))

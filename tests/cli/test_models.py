@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.model_list import gpu_share_text, until_text
+from ollm_tui.cli.model_format import share_text, until_text
 from ollm_tui.cli.output import Output, cell_width, size_text, truncated
 from ollm_tui.cli.pull_report import LiveReport
 from ollm_tui.config import presets
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
+from ollm_tui.runtime.model_lookup import gpu_share_of
 from tests.cli.conftest import command, environment
 from tests.e2e.conftest import OLLM
 from tests.e2e.conftest import environment as own_home
@@ -507,4 +508,4 @@ def test_what_a_server_says_of_memory_and_time_is_not_trusted() -> None:
     assert [until_text(text, now) for text in texts] == expected
     shares: list[tuple[int, JsonValue]] = [(100, 50), (100, 200), (0, 5), (100, "x"), (100, -5)]
     infos = [ModelInfo(name="m", size_bytes=s, details={"size_vram": v}) for s, v in shares]
-    assert [gpu_share_text(info) for info in infos] == ["50 %", "100 %", "", "", "0 %"]
+    assert [share_text(gpu_share_of(info)) for info in infos] == ["50 %", "100 %", "", "", "0 %"]
