@@ -13,7 +13,7 @@ import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.doctor_report import Folder, SystemReport, private_checkup, private_surroundings
+from ollm_tui.cli.doctor_report import Folder, SystemReport, private_checkup, private_report
 from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import checked, load_private
@@ -40,7 +40,7 @@ _PLUGIN_WORDS: Mapping[Group, str] = MappingProxyType(
 )
 
 
-def look_at_plugins() -> Iterator[tuple[bool, str]]:
+def plugin_lines() -> Iterator[tuple[bool, str]]:
     """Yield a line for each package that brings something, and one for each plugin that fails.
 
     True stands before what is in order.
@@ -95,12 +95,12 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
         # The saved chats are looked through for themselves.
         async with open_runtime(loaded.without_saving(), paths, imports_tools=False) as runtime:
             checkup = await check_up(runtime)
-            private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
-        plugins = await off_the_loop(lambda: tuple(look_at_plugins()))
-        report = surroundings(loaded, paths, await _chats(loaded, paths), plugins)
+            private = make_redactor((*runtime.secrets(), *environment_secrets(os.environ)))
+        plugins = await off_the_loop(lambda: tuple(plugin_lines()))
+        report = system_report(loaded, paths, await _chats(loaded, paths), plugins)
         shown_checkup, shown_report = (
             private_checkup(checkup, private),
-            private_surroundings(report, private),
+            private_report(report, private),
         )
         if arguments.as_json:
             output.json(as_json(shown_checkup, shown_report), indent=2)
@@ -126,7 +126,7 @@ async def _chats(loaded: LoadedConfig, paths: AppPaths) -> tuple[bool, str]:
         return False, str(error)
 
 
-def surroundings(
+def system_report(
     loaded: LoadedConfig,
     paths: AppPaths,
     chats: tuple[bool, str],
@@ -193,7 +193,7 @@ def _colours() -> str:
     return "256" if "256" in os.environ.get("TERM", "") else "at least 16"
 
 
-def privately(secrets: tuple[str, ...]) -> Callable[[str], str]:
+def make_redactor(secrets: tuple[str, ...]) -> Callable[[str], str]:
     """Make a function that takes keys out of a text and the person's name out of its paths."""
     redact = redactor(secrets)
     home = home_folder() or Path(os.sep)

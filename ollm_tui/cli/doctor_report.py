@@ -65,7 +65,7 @@ def private_checkup(checkup: Checkup, private: Private) -> Checkup:
     )
 
 
-def private_surroundings(report: SystemReport, private: Private) -> SystemReport:
+def private_report(report: SystemReport, private: Private) -> SystemReport:
     """Redact a system report."""
     return replace(
         report,

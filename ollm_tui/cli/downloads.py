@@ -19,12 +19,11 @@ from ollm_tui.providers.single_error import single_error
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.tui.figures import time_left
 
-GO_ON = "Paused. Repeat the command to resume, or resume it in the app (F3)."
-ELSEWHERE = "Another program is downloading it; showing its progress."
-GOES_ON_ELSEWHERE = "Stopped watching; the other program continues."
+RESUME_HINT = "Paused. Repeat the command to resume, or resume it in the app (F3)."
+CONTINUES_ELSEWHERE = "Stopped watching; the other program continues."
 
 
-async def fetch(
+async def download(
     queue: DownloadQueue,
     origin: Origin,
     signal: AbortSignal,
@@ -39,10 +38,10 @@ async def fetch(
         job = await queue.add(origin)
         if job.state == "paused":
             await queue.resume(job.id)
-        return await _followed(queue, job.id, changes, signal, report)
+        return await _follow(queue, job.id, changes, signal, report)
 
 
-async def go_on(queue: DownloadQueue, job_id: str, signal: AbortSignal, report: JobReport) -> Job:
+async def resume(queue: DownloadQueue, job_id: str, signal: AbortSignal, report: JobReport) -> Job:
     """Resume a paused or failed download, and return its job at the end.
 
     Raises:
@@ -50,7 +49,7 @@ async def go_on(queue: DownloadQueue, job_id: str, signal: AbortSignal, report: 
     """
     async with queue.changes() as changes:
         await queue.resume(job_id)
-        return await _followed(queue, job_id, changes, signal, report)
+        return await _follow(queue, job_id, changes, signal, report)
 
 
 def report_for(arguments: Arguments, output: Output, address: Address) -> JobReport:
@@ -61,7 +60,7 @@ def report_for(arguments: Arguments, output: Output, address: Address) -> JobRep
     return kind(output, address)
 
 
-async def _followed(
+async def _follow(
     queue: DownloadQueue,
     job_id: str,
     changes: AsyncIterator[Job],
@@ -87,7 +86,7 @@ async def _followed(
                 group.cancel_scope.cancel()
     finally:
         forget()
-    return _ended(_newest(queue, job_id), report)
+    return _finish(_newest(queue, job_id), report)
 
 
 async def _until_end(
@@ -112,14 +111,14 @@ def _newest(queue: DownloadQueue, job_id: str) -> Job:
     raise AIError(ErrorCode.CONFLICT, "The download was removed from the list by another program.")
 
 
-def _ended(job: Job, report: JobReport) -> Job:
+def _finish(job: Job, report: JobReport) -> Job:
     """Report the end.
 
     Raises:
         AIError: it failed.
     """
     is_left = job.is_elsewhere and job.state not in ENDED
-    report.ended(job, GOES_ON_ELSEWHERE if is_left else GO_ON)
+    report.ended(job, CONTINUES_ELSEWHERE if is_left else RESUME_HINT)
     if job.state == "failed":
         trouble = job.trouble
         message = trouble.message if trouble else f"{job.title} could not be downloaded."
@@ -147,7 +146,7 @@ async def _run_action(arguments: Arguments, output: Output, runtime: Runtime, st
     action, wanted = options.job_action, options.job
     jobs = await queue.known()
     if action is None:
-        _listed(jobs, output, as_json=arguments.as_json)
+        _write_jobs(jobs, output, as_json=arguments.as_json)
         return OK
     if wanted is None:
         raise UsageError("Which download?", "`ollm models downloads` lists them with their ids.")
@@ -155,7 +154,7 @@ async def _run_action(arguments: Arguments, output: Output, runtime: Runtime, st
     if action == "resume":
         stop.answering = True  # from now on a signal pauses the download
         report = report_for(arguments, output, runtime.catalog.shown_address)
-        return code_of(await go_on(queue, job.id, stop.signal, report), stop)
+        return code_of(await resume(queue, job.id, stop.signal, report), stop)
     if action == "pause":
         await queue.pause(job.id)
     else:
@@ -168,7 +167,7 @@ async def _run_action(arguments: Arguments, output: Output, runtime: Runtime, st
     return OK
 
 
-def _listed(jobs: Sequence[Job], output: Output, *, as_json: bool) -> None:
+def _write_jobs(jobs: Sequence[Job], output: Output, *, as_json: bool) -> None:
     if as_json:
         output.json([job_to_json(job) for job in jobs], indent=2)
     elif jobs:

@@ -30,13 +30,13 @@ def run_copy(arguments: Arguments, output: Output) -> int:
 def run_load(arguments: Arguments, output: Output) -> int:
     """Load a model into memory."""
     model = in_runtime(arguments, output, partial(_load, arguments, output))
-    return _say(model, output, arguments, is_loaded=True)
+    return _write_result(model, output, arguments, is_loaded=True)
 
 
 def run_unload(arguments: Arguments, output: Output) -> int:
     """Unload a model from memory."""
     model = in_runtime(arguments, output, partial(_unload, arguments.name))
-    return _say(model, output, arguments, is_loaded=False)
+    return _write_result(model, output, arguments, is_loaded=False)
 
 
 async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, ModelRef]:
@@ -74,7 +74,9 @@ async def _unload(name: str, runtime: Runtime) -> FoundModel:
     return model
 
 
-def _say(model: FoundModel, output: Output, arguments: Arguments, *, is_loaded: bool) -> int:
+def _write_result(
+    model: FoundModel, output: Output, arguments: Arguments, *, is_loaded: bool
+) -> int:
     if arguments.as_json:
         output.json({"model": str(model.ref), "loaded": is_loaded})
     else:
@@ -86,7 +88,7 @@ def _say(model: FoundModel, output: Output, arguments: Arguments, *, is_loaded: 
 def run_delete(arguments: Arguments, output: Output) -> int:
     """Delete a model after confirmation."""
     # Nothing is open while the question stands: whoever thinks about it holds no connection.
-    model = in_runtime(arguments, output, partial(_find, arguments.name))
+    model = in_runtime(arguments, output, partial(_find_deletable, arguments.name))
     if not arguments.yes and not confirm(_question(model), output):
         output.note("Nothing was deleted.")
         return ERROR
@@ -98,7 +100,7 @@ def run_delete(arguments: Arguments, output: Output) -> int:
     return OK
 
 
-async def _find(name: str, runtime: Runtime) -> FoundModel:
+async def _find_deletable(name: str, runtime: Runtime) -> FoundModel:
     """Find the model; one that no list knows must be known by name."""
     model = await find_model(runtime.manager, name)
     deleter(model.adapter)

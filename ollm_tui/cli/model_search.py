@@ -93,11 +93,11 @@ async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
     if not matches:  # it may be one that only an engine knows
         await _note_installed(runtime.catalog, registry)
         matches = registry.named(name)
-    entry = _the_one(registry, name, matches, runtime.catalog.shown_address)
+    entry = _single_match(registry, name, matches, runtime.catalog.shown_address)
     return await registry.rate(entry.id, arguments.registry.stars)
 
 
-def _the_one(
+def _single_match(
     registry: ModelRegistry, name: str, matches: Sequence[RegistryEntry], address: Address
 ) -> RegistryEntry:
     if len(matches) > 1:

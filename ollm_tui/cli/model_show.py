@@ -35,11 +35,11 @@ def run_show(arguments: Arguments, output: Output) -> int:
     details, address = in_runtime(arguments, output, partial(_shown, arguments.name))
     section = arguments.models.section
     if section is not None:
-        return _only(section, details, output, as_json=arguments.as_json)
+        return _write_section(section, details, output, as_json=arguments.as_json)
     if arguments.as_json:
         output.json(details_to_json(details), indent=2)
     else:
-        _sections(details, address, output)
+        _write_sections(details, address, output)
     return OK
 
 
@@ -66,7 +66,7 @@ def text_of(section: str, details: ModelDetails) -> str | None:
             return details.modelfile
 
 
-def _only(section: str, details: ModelDetails, output: Output, *, as_json: bool) -> int:
+def _write_section(section: str, details: ModelDetails, output: Output, *, as_json: bool) -> int:
     text = text_of(section, details)
     if as_json:
         document: JsonObject = {"model": str(details.ref), section: text}
@@ -78,7 +78,7 @@ def _only(section: str, details: ModelDetails, output: Output, *, as_json: bool)
     return OK if text is not None else ERROR
 
 
-def _sections(details: ModelDetails, address: str, output: Output) -> None:
+def _write_sections(details: ModelDetails, address: str, output: Output) -> None:
     rows = [(name, value) for name, value in _facts(details) if value]
     output.table(("MODEL", address), rows)
     output.line("")
@@ -90,7 +90,7 @@ def _sections(details: ModelDetails, address: str, output: Output) -> None:
         ("LICENCE", "--license", details.licence),
     ):
         if text is not None and text.strip():
-            _beginning(name, option, text.strip("\n"), output)
+            _write_beginning(name, option, text.strip("\n"), output)
 
 
 def _setting(value: EffectiveValue) -> tuple[str, str, str]:
@@ -99,7 +99,7 @@ def _setting(value: EffectiveValue) -> tuple[str, str, str]:
     return value.name, _one_line(value.value) or "-", f"{value.source}{instead}"
 
 
-def _beginning(name: str, option: str, text: str, output: Output) -> None:
+def _write_beginning(name: str, option: str, text: str, output: Output) -> None:
     """Write the first lines of a text, and how to see the others."""
     lines = text.split("\n")
     output.line(f"\n{name}")

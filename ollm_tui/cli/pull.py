@@ -7,14 +7,14 @@ from typing import TypeAlias
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.downloads import code_of, fetch, report_for
+from ollm_tui.cli.downloads import code_of, download, report_for
 from ollm_tui.cli.model_runtime import Stopped, in_stoppable_runtime, required_name
 from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.cli.pull_choice import choose
 from ollm_tui.cli.pull_report import (
-    GO_ON,
-    LOOK_AGAIN,
     REDRAW_S,
+    RESUME_HINT,
+    WATCH_HINT,
     JsonReport,
     LiveReport,
     PlainReport,
@@ -69,7 +69,7 @@ class ServerPull:
 
     def __init__(self) -> None:
         self._report: PullReport | None = None
-        self._advice = LOOK_AGAIN
+        self._advice = WATCH_HINT
 
     async def run(
         self, adapter: ProviderAdapter, model: str, report: PullReport, *, goes_on: bool
@@ -80,7 +80,7 @@ class ServerPull:
             AIError: it could not be downloaded.
         """
         self._report = report
-        self._advice = LOOK_AGAIN if goes_on else GO_ON
+        self._advice = WATCH_HINT if goes_on else RESUME_HINT
         try:
             with single_error():
                 async with anyio.create_task_group() as group:
@@ -149,5 +149,5 @@ async def _pull(
         origin = target
     stop.answering = True  # from now on a signal pauses the download
     job_report = report_for(arguments, output, runtime.catalog.shown_address)
-    job = await fetch(runtime.downloads, origin, stop.signal, job_report)
+    job = await download(runtime.downloads, origin, stop.signal, job_report)
     return code_of(job, stop)

@@ -14,8 +14,8 @@ from ollm_tui.tui.figures import time_left
 
 REDRAW_S = 0.1
 STEP_PERCENT = 10
-GO_ON = "Stopped. Repeat the command to resume."
-LOOK_AGAIN = "Stopped watching; the server may continue. Repeat the command to see its progress."
+RESUME_HINT = "Stopped. Repeat the command to resume."
+WATCH_HINT = "Stopped watching; the server may continue. Repeat the command to see its progress."
 """For servers that continue when the client disconnects."""
 
 
@@ -203,7 +203,7 @@ class LiveJob:
     def ended(self, job: Job, advice: str) -> None:
         """Leave what is worth keeping."""
         self._output.draw("")
-        say_end(self._output, job, advice, self._address)
+        report_end(self._output, job, advice, self._address)
 
 
 class PlainJob:
@@ -227,7 +227,7 @@ class PlainJob:
 
     def ended(self, job: Job, advice: str) -> None:
         """Report the end."""
-        say_end(self._output, job, advice, self._address)
+        report_end(self._output, job, advice, self._address)
 
 
 class JsonJob:
@@ -270,7 +270,7 @@ def job_to_json(job: Job) -> JsonObject:
     }
 
 
-def say_end(output: Output, job: Job, advice: str, address: Address) -> None:
+def report_end(output: Output, job: Job, advice: str, address: Address) -> None:
     """Report the end of a download that did not fail; errors are written in one place."""
     if job.state == "done":
         ref = ModelRef.parse(job.model or "")

@@ -102,11 +102,11 @@ async def _ask(
     prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, writer: EventWriter, output: Output
 ) -> int:
     offered = runtime.offered_tools()
-    allowed = _allowed(offered, flags.tools, runtime.config.tools.enabled)
+    allowed = _allowed_tools(offered, flags.tools, runtime.config.tools.enabled)
     client = await _client(runtime, flags, output)
     if flags.tools is not None:
         client.conversation.tools = allowed
-    elif (line := _left_out(client.conversation.tools, allowed, offered)) is not None:
+    elif (line := _tools_note(client.conversation.tools, allowed, offered)) is not None:
         output.note(line)
     stop.answering = True
     code = OK
@@ -139,17 +139,17 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
         conversation = client.conversation
         conversation.model = runtime.named.model_for_chat(conversation.model)
         if conversation.model is None or runtime.named.problem is not None:
-            conversation.model = await _model(runtime, output)
+            conversation.model = await _choose_model(runtime, output)
         elif not runtime.named.by_flag:
             ref = ModelRef.parse(conversation.model)
             shown = runtime.catalog.shown_address(ref) if ref else conversation.model
             output.note(f"{shown} (as in the chat)")
     else:
-        client = runtime.new_client(await _model(runtime, output), saved=False)
+        client = runtime.new_client(await _choose_model(runtime, output), saved=False)
     return client
 
 
-def _allowed(
+def _allowed_tools(
     offered: Sequence[OfferedTool], named: Sequence[str] | None, enabled: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the tools that the command line names, else the `enabled` ones that only read.
@@ -166,7 +166,7 @@ def _allowed(
     )
 
 
-def _left_out(
+def _tools_note(
     enabled: Sequence[str], allowed: Sequence[str], offered: Sequence[OfferedTool]
 ) -> str | None:
     """Return a note on tools of a chat that are off here, where no call can be approved."""
@@ -195,7 +195,7 @@ def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple
     return wanted
 
 
-async def _model(runtime: Runtime, output: Output) -> str:
+async def _choose_model(runtime: Runtime, output: Output) -> str:
     """Choose the model, and note the choice unless it was named.
 
     Raises:

@@ -338,10 +338,10 @@ def _advice(
         return problem.hint or (_SLOW if problem.code == ErrorCode.TIMEOUT else None)
     if check.silent:
         return f"Start it, or take it out of base_urls below [providers.{check.name}]."
-    return _how_to_fill(check) if check.state == "empty" else None
+    return _advice_when_empty(check) if check.state == "empty" else None
 
 
-def _how_to_fill(check: ProviderCheck) -> str | None:
+def _advice_when_empty(check: ProviderCheck) -> str | None:
     match check.engine or check.label:
         case "Ollama":
             pull = f"ollm models pull {check.shown_name}://qwen3:4b"

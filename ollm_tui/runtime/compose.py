@@ -51,7 +51,7 @@ from ollm_tui.runtime.first_model import (
     without_model,
 )
 from ollm_tui.runtime.manager import ModelManager
-from ollm_tui.runtime.measure import take_way_out
+from ollm_tui.runtime.measure import apply_remedy
 from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
 from ollm_tui.runtime.provider_set import (
     EmbeddedFactory,
@@ -95,7 +95,10 @@ class Providers:
 
 
 class Runtime:
-    """Everything below a front end, running; use `open_runtime` to have one."""
+    """Everything below the front ends of this program, running; use `open_runtime`.
+
+    Other programs use `ollm_tui.Runtime`, which has fewer methods and is versioned.
+    """
 
     plugin_commands: Sequence[Plugin] = ()
     """Slash commands of installed packages, not yet imported."""
@@ -151,7 +154,7 @@ class Runtime:
         self.tools, self.offered_tools = factory.tools, factory.offered
         self.reads_only_text = factory.reads_only_text
         self.measure, self.room = factory.measure, factory.room
-        self.take_way_out = take_way_out
+        self.take_way_out = apply_remedy
 
     @property
     def downloads(self) -> "DownloadQueue":

@@ -153,7 +153,7 @@ def _no_answer(listing: Listing, named: Named) -> AIError:
         hint="Start it, or name another provider with --provider.",
         provider=listing.provider,
     )
-    place = _ways_on(listing.provider, named)
+    place = _alternatives(listing.provider, named)
     return AIError(
         problem.code,
         problem.message,
@@ -164,7 +164,7 @@ def _no_answer(listing: Listing, named: Named) -> AIError:
     )
 
 
-def _ways_on(provider: str, named: Named) -> str | None:
+def _alternatives(provider: str, named: Named) -> str | None:
     """Return where a silent provider was named, and how to use another one."""
     origin = named.origin_of(provider)
     if origin is None:

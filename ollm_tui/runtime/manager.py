@@ -59,7 +59,8 @@ class ModelManager:
         self._catalog = catalog
         self._router = router
         self._prober = prober
-        self._lookup = ModelLookup(loaded, registry, catalog, router, prober)
+        self._lookup = lookup = ModelLookup(loaded, registry, catalog, router, prober)
+        self.find, self.provider_for = lookup.find, lookup.provider_for
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
@@ -87,22 +88,6 @@ class ModelManager:
             AIError: there is no such provider.
         """
         return self._lookup.place_of(self._known(ref))
-
-    async def find(self, text: str) -> FoundModel:
-        """Find a model by a name or an address.
-
-        Raises:
-            AIError: there is no such provider or model.
-        """
-        return await self._lookup.find(text)
-
-    async def provider_for(self, text: str) -> tuple[ProviderAdapter, ModelRef]:
-        """Return the provider for a new model: the one named, or the default.
-
-        Raises:
-            AIError: there is no such provider.
-        """
-        return await self._lookup.provider_for(text)
 
     async def show(self, ref: ModelRef) -> ModelDetails:
         """Describe a model; a provider that describes none has at least its list.

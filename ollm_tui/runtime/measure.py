@@ -58,7 +58,7 @@ async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigure
     ref, router = ModelRef.parse(conversation.model or ""), parts.router
     named = await (router.at(ref) if ref else router.resolve(conversation.model or ""))
     resolved = await router.informed(named)
-    maker = _maker(conversation, parts, resolved)
+    maker = _request_maker(conversation, parts, resolved)
     if not conversation.drops_attachments and count_pictures(
         conversation.messages, conversation.turns_left_out
     ):
@@ -105,7 +105,7 @@ def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
     if resolved is None:
         return None
     guard = ContextGuard(_counter(parts), parts.windows)
-    maker = _maker(conversation, parts, resolved)
+    maker = _request_maker(conversation, parts, resolved)
     maker.sends_pictures = not parts.sight.known(resolved)
     request = maker.as_sent(maker.next_request())
     is_empty = not (
@@ -122,7 +122,9 @@ def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
     )
 
 
-def _maker(conversation: Conversation, parts: ChatParts, resolved: ResolvedModel) -> RequestMaker:
+def _request_maker(
+    conversation: Conversation, parts: ChatParts, resolved: ResolvedModel
+) -> RequestMaker:
     """Return what makes the requests of a chat, so that what is counted is what is sent."""
     return RequestMaker(parts, conversation, ChatOptions(), AbortSignal(), resolved)
 
@@ -131,7 +133,7 @@ def _counter(parts: ChatParts) -> TokenCounter:
     return parts.counter or TokenCounter(parts.encodings)
 
 
-def take_way_out(conversation: Conversation, way: ContextRemedy) -> None:
+def apply_remedy(conversation: Conversation, way: ContextRemedy) -> None:
     """Apply a remedy; what is left out stays in the history."""
     match way:
         case LeaveOutTurns(turns=turns):
