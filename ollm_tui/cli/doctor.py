@@ -35,6 +35,7 @@ from ollm_tui.runtime.checkup import Checkup, check_up
 from ollm_tui.runtime.compose import open_runtime
 from ollm_tui.store.conversations import FILE_NAME, look_through
 
+LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 _PLUGIN_WORDS: Mapping[Group, str] = MappingProxyType(
     {"providers": "provider kind", "tools": "tool", "commands": "command", "themes": "theme"}
 )
@@ -78,9 +79,6 @@ def _theme_problem(plugin: Plugin) -> str | None:
     except ThemeProblem as problem:
         return f"The plugin {plugin.title}: {problem}"
     return None
-
-
-LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 
 
 def run_doctor(arguments: Arguments, output: Output) -> int:

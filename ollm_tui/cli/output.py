@@ -91,7 +91,7 @@ class Output:
         """Write text that was cleaned before, at once.
 
         Raises:
-            BrokenPipeError: whoever read it has gone.
+            BrokenPipeError: the reader has closed it.
             NotWritten: it cannot be written.
         """
         try:
@@ -142,9 +142,9 @@ class Output:
         self._say("\n")
 
     def draw(self, text: str) -> None:
-        """Put one line over the one drawn before; an empty one takes it away.
+        """Draw one line over the previous one; an empty text erases it.
 
-        The next thing that is said begins where it stood, so it is taken away first.
+        The next message begins at the same place, so erase the line first.
         """
         line = truncated(clean_line(self.redacted(text)), self.columns - 1)
         width = cell_width(line)

@@ -35,7 +35,7 @@ async def choose(
     """Return the files to download, of those that the hub lists.
 
     Raises:
-        AIError: there is nothing of this name, or nothing that fits here.
+        AIError: nothing of this name exists, or nothing fits this machine.
     """
     repo = await _repo(address, hub)
     wanted = arguments.models.quant or address.quantization
@@ -70,7 +70,7 @@ def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[
     """Return the variants that match and can be downloaded.
 
     Raises:
-        AIError: there is none, or what is meant cannot be downloaded.
+        AIError: there is none that can be downloaded.
     """
     name = repo.model.repo
     if wanted is not None or address.path is not None:

@@ -229,7 +229,7 @@ class Runtime:
         No request is sent if `listings` are given.
 
         Raises:
-            AIError: the model that was named cannot be asked.
+            AIError: the named model cannot be used.
         """
         named = self.named
         if named.problem is not None:

@@ -90,8 +90,8 @@ def context_facts(
 ) -> ContextFacts:
     """Return the context windows of a model.
 
-    `info` is what the engine says, uncorrected; `num_ctx` the `num_ctx` that counts of the settings
-    and the model file; `override` what a person said of this model; `requested` whether the engine
+    `info` is what the engine reports, `num_ctx` the value that counts of settings and model file,
+    `override` the window that the settings give this model; `requested` tells whether the engine
     loads a model with the window that a request asks for.
     """
     requested_tokens = _tokens_of(num_ctx)

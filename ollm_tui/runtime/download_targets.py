@@ -62,7 +62,7 @@ class DownloadTargets:
         settings = self._config.providers.get(provider)
         if settings is not None:
             return settings.kind == "ollama"
-        # an engine that nobody configured; its adapter is loaded only where it was found
+        # an engine that is not configured; its adapter is imported only where it was found
         from ollm_tui.providers.ollama import OllamaProvider
 
         return isinstance(self._registry.get(provider), OllamaProvider)

@@ -322,7 +322,7 @@ def _family(backend: str | None) -> str | None:
 
 
 def _stands_for(settings: ProviderSettings, engine: Engine) -> bool:
-    """Return whether a preset is meant for this engine."""
+    """Return whether a preset is for this engine."""
     return settings.backend is not None and _family(engine.backend) == settings.backend
 
 

@@ -34,7 +34,7 @@ class FirstModel:
     ref: ModelRef | None
     reason: str
     """Why this one, to go after its name: `used last`, `already loaded`, ...; or a sentence, why
-    what was named cannot be asked."""
+    the named one cannot be used."""
     found: tuple[str, ...] = ()
     """Labels of the providers that answered with models."""
     silent: tuple[str, ...] = ()

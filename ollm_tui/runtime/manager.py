@@ -90,10 +90,10 @@ class ModelManager:
         return self._lookup.place_of(self._known(ref))
 
     async def show(self, ref: ModelRef) -> ModelDetails:
-        """Describe a model; a provider that describes none has at least its list.
+        """Return the details of a model, from the list of its provider if it reports no more.
 
         Raises:
-            AIError: it is not there, or its server cannot be asked.
+            AIError: it does not exist, or its server does not answer.
         """
         model = await self._lookup.at(ref)
         raw, corrected = await self._facts_of(model)

@@ -130,7 +130,7 @@ class Runtime:
             model = str((await self._composed.first_model()).required())
         client = self._composed.new_client(model, saved=False)
         if tools is None:
-            # The settings were written for the app, where somebody is asked.
+            # The settings were written for the app, where every call needs approval.
             of_settings = client.conversation.tools if self._has_approver else ()
             tools = (*of_settings, *self._added_tools)
         client.conversation.tools = tuple(dict.fromkeys(tools))
