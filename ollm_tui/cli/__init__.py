@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ollm_tui.cli.arguments import Arguments, parse
+from ollm_tui.cli.arguments import Arguments, parse, read_prompt
 from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError, open_missing_streams
 from ollm_tui.config.paths import NoHomeError, default_paths
@@ -13,7 +13,7 @@ from ollm_tui.decode.redact import environment_secrets
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code."""
+    """Run one command and return its exit code."""
     open_missing_streams()
     output = Output()
     typed = sys.argv[1:] if argv is None else argv
@@ -67,11 +67,9 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
 
 
 def _chat(arguments: Arguments, output: Output) -> int:
-    # See `_dispatch`: Textual and httpx are loaded by the front end that needs them.
-    from ollm_tui.cli.prompt import read_prompt
-
     prompt = read_prompt(arguments.prompt)
     if prompt is not None:
+        # See `_dispatch`: Textual and httpx are loaded by the front end that needs them.
         from ollm_tui.cli.run import run_prompt
 
         return run_prompt(prompt, arguments, output)

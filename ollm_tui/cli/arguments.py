@@ -1,7 +1,10 @@
-"""The command line as types."""
+"""The command line as types, and the prompt: typed, piped, or both."""
 
 import argparse
+import os
 import re
+import stat
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -9,14 +12,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ollm_tui import __version__
-from ollm_tui.cli.models_arguments import ModelOptions, add_models, model_options
+from ollm_tui.cli.models_arguments import (
+    ModelOptions,
+    RegistryOptions,
+    add_models,
+    model_options,
+    registry_options,
+)
 from ollm_tui.cli.output import UsageError
-from ollm_tui.cli.registry_arguments import RegistryOptions, registry_options
 from ollm_tui.config.flags import Flags
 
 _INVALID_CHOICE = re.compile(r"argument (.+?): invalid choice: '(.*?)' \(choose from (.*)\)$")
 _SUBCOMMANDS = frozenset({"COMMAND", "ACTION"})
-_MEANT = {
+_EQUIVALENTS = {
     "chat": "run",
     "copy": "cp",
     "delete": "rm",
@@ -50,7 +58,7 @@ _EPILOG = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """What was typed."""
+    """The parsed command line."""
 
     flags: Flags
     command: str | None = None
@@ -72,7 +80,7 @@ class Arguments:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises instead of exiting, with sentences that name what was probably meant."""
+    """Raises instead of exiting, with a suggestion of the nearest valid word."""
 
     _is_intermixing = False
 
@@ -94,8 +102,8 @@ class _Parser(argparse.ArgumentParser):
             raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
         typed, known = wrong.group(2), re.findall(r"[\w-]+", wrong.group(3))
         near = get_close_matches(typed, known, n=1)
-        if wrong.group(1) == "COMMAND" and typed in _MEANT:
-            near = [_MEANT[typed]]
+        if wrong.group(1) == "COMMAND" and typed in _EQUIVALENTS:
+            near = [_EQUIVALENTS[typed]]
         hint = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(known)}."
         if wrong.group(1) == "COMMAND" and not near:
             hint += ' To ask something: ollm -p "..."'
@@ -221,53 +229,93 @@ def parse(argv: Sequence[str]) -> Arguments:
 
     Raises:
         UsageError: it makes no sense.
-        SystemExit: help or version was asked for and printed.
+        SystemExit: help or the version was printed.
     """
     typed = build_parser().parse_args(argv)
-    said = vars(typed)
-    if said["command"] == "run":
-        _read_run(said)
+    values = vars(typed)
+    if values["command"] == "run":
+        _read_run(values)
     return Arguments(
         flags=Flags(
-            model=said.get("model"),
-            provider=said.get("provider"),
-            host=said.get("host"),
-            api_key=said.get("api_key"),
-            system=said.get("system"),
-            theme=said.get("theme"),
-            config_path=said.get("config"),
-            tools=_names(said.get("tools")),
-            goes_on=said.get("goes_on", False),
+            model=values.get("model"),
+            provider=values.get("provider"),
+            host=values.get("host"),
+            api_key=values.get("api_key"),
+            system=values.get("system"),
+            theme=values.get("theme"),
+            config_path=values.get("config"),
+            tools=_names(values.get("tools")),
+            goes_on=values.get("goes_on", False),
         ),
-        command=said.get("command"),
-        action=said.get("action"),
-        prompt=said.get("prompt"),
-        images=tuple(said.get("image", ())),
-        as_json=said.get("json", False),
-        name=said.get("name", ""),
-        copy=said.get("copy", ""),
-        yes=said.get("yes", False),
-        wheel=said.get("wheel"),
-        place=said.get("of", "settings"),
-        shell=said.get("shell", ""),
-        registry=registry_options(said),
-        models=model_options(said),
+        command=values.get("command"),
+        action=values.get("action"),
+        prompt=values.get("prompt"),
+        images=tuple(values.get("image", ())),
+        as_json=values.get("json", False),
+        name=values.get("name", ""),
+        copy=values.get("copy", ""),
+        yes=values.get("yes", False),
+        wheel=values.get("wheel"),
+        place=values.get("of", "settings"),
+        shell=values.get("shell", ""),
+        registry=registry_options(values),
+        models=model_options(values),
     )
 
 
-def _read_run(said: dict[str, Any]) -> None:
+def _read_run(values: dict[str, Any]) -> None:
     """Turn `run NAME PROMPT` into what `--model NAME -p PROMPT` gives."""
-    name, words = said.pop("name"), said.pop("words")
-    if said.get("model", name) != name:
+    name, words = values.pop("name"), values.pop("words")
+    if values.get("model", name) != name:
         raise UsageError("`run` takes the model as NAME; leave --model out.")
-    if words and "prompt" in said:
+    if words and "prompt" in values:
         raise UsageError("The prompt was given twice: as PROMPT and with -p.")
-    said.update(command=None, model=name)
+    values.update(command=None, model=name)
     if words:
-        said["prompt"] = " ".join(words)
+        values["prompt"] = " ".join(words)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
     if text is None:
         return None
     return tuple(name for name in re.split(r"[,\s]+", text) if name)
+
+
+LARGEST_PROMPT_BYTES = 16_000_000
+
+
+def read_prompt(typed: str | None) -> str | None:
+    """Return the prompt; None when nothing was typed and nothing is piped.
+
+    Raises:
+        UsageError: the prompt is empty or too large.
+    """
+    piped = _piped_text()
+    if typed == "-":
+        typed = None
+        if piped is None:
+            piped = _read_all()
+    elif typed is None and not (piped or "").strip():
+        return None
+    prompt = "\n\n".join(part for part in (typed, (piped or "").strip("\n")) if part)
+    if not prompt.strip():
+        raise UsageError("The prompt is empty.")
+    return prompt
+
+
+def _piped_text() -> str | None:
+    """Return what a pipe or file holds; a terminal and `/dev/null` hold nothing."""
+    try:
+        kind = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):  # closed, or none at all
+        return None
+    if stat.S_ISFIFO(kind) or stat.S_ISREG(kind) or stat.S_ISSOCK(kind):
+        return _read_all()
+    return None
+
+
+def _read_all() -> str:
+    content = sys.stdin.buffer.read(LARGEST_PROMPT_BYTES + 1)
+    if len(content) > LARGEST_PROMPT_BYTES:
+        raise UsageError(f"The piped text is over {LARGEST_PROMPT_BYTES // 1_000_000} MB.")
+    return content.decode("utf-8-sig", errors="replace")

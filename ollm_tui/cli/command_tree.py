@@ -41,7 +41,7 @@ class CommandNode:
         return self.path[-1]
 
     def walk(self) -> Iterator["CommandNode"]:
-        """Give this command and all below it."""
+        """Yield this command and all below it."""
         yield self
         for command in self.commands:
             yield from command.walk()

@@ -19,14 +19,14 @@ def run_completion(arguments: Arguments, output: Output) -> int:
 
 
 def completion_files() -> Mapping[str, str]:
-    """Give the script of each shell by the name under which the shell looks for it."""
+    """Return the script of each shell by the name under which the shell looks for it."""
     names = {"bash": "ollm", "zsh": "_ollm", "fish": "ollm.fish"}
     root = command_tree()
     return {f"{shell}/{name}": _SCRIPTS[shell](root) for shell, name in names.items()}
 
 
 def bash_script(root: CommandNode) -> str:
-    """Give a script for bash 3.2 or later; it needs nothing of the package bash-completion."""
+    """Return a script for bash 3.2 or later; it needs nothing of the package bash-completion."""
     return f"""\
 # Completion of ollm for bash: source <(ollm completion bash)
 _ollm() {{
@@ -54,7 +54,7 @@ complete -o default -F _ollm {" ".join(PROGRAMS)}
 
 
 def zsh_script(root: CommandNode) -> str:
-    """Give a script for zsh: as a file `_ollm` in `$fpath`, or sourced after `compinit`."""
+    """Return a script for zsh: as a file `_ollm` in `$fpath`, or sourced after `compinit`."""
     functions = "\n".join(map(_zsh_function, root.walk()))
     return f"""\
 #compdef {" ".join(PROGRAMS)}
@@ -69,7 +69,7 @@ fi
 
 
 def fish_script(root: CommandNode) -> str:
-    """Give a script for fish."""
+    """Return a script for fish."""
     lines = ["# Completion of ollm for fish: ollm completion fish | source"]
     for program in PROGRAMS:
         lines.append(f"complete -c {program} -f")  # a name is no file; options of files say so
@@ -89,7 +89,7 @@ def _names(node: CommandNode) -> tuple[str, ...]:
 
 
 def _words(node: CommandNode) -> list[str]:
-    """Give all that may stand next."""
+    """Return all words that may come next."""
     commands = [name for command in node.commands for name in _names(command)]
     options = [name for option in node.options for name in option.names]
     return [*commands, *(word for value in node.values for word in value.choices), *options]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run_config(arguments: Arguments, output: Output) -> int:
-    """Carry out one action."""
+    """Run one action."""
     match arguments.action:
         case "path":
             output.line(str(_place(arguments)))

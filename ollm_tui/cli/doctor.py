@@ -4,66 +4,85 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.doctor_plugins import look_at_plugins
-from ollm_tui.cli.doctor_private import private_checkup, private_surroundings
+from ollm_tui.cli.doctor_report import Folder, SystemReport, private_checkup, private_report
 from ollm_tui.cli.doctor_text import as_json, as_text
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.registry import plugin_commands
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths, home_folder
+from ollm_tui.config.plugins import Group, Plugin, find_plugins, load_plugins, plugin_folder
 from ollm_tui.config.regular_file import is_folder, is_there, real_path
 from ollm_tui.config.sources import ENGINE_VARIABLES
+from ollm_tui.config.values import BUILT_IN_KINDS
 from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers import provider_factory
+from ollm_tui.runtime.chats import plugin_tools
 from ollm_tui.runtime.checkup import Checkup, check_up
 from ollm_tui.runtime.compose import open_runtime
 from ollm_tui.store.conversations import FILE_NAME, look_through
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
+_PLUGIN_WORDS: Mapping[Group, str] = MappingProxyType(
+    {"providers": "provider kind", "tools": "tool", "commands": "command", "themes": "theme"}
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
-    """A place the app keeps things in."""
+def plugin_lines() -> Iterator[tuple[bool, str]]:
+    """Yield a line for each package that brings something, and one for each plugin that fails.
 
-    name: str
-    path: str
-    is_writable: bool
+    True stands before what is in order.
+    """
+    brought: dict[str, list[str]] = {}
+    for group, word in _PLUGIN_WORDS.items():
+        for plugin in find_plugins(group):
+            name = f"/{plugin.name}" if group == "commands" else plugin.name
+            brought.setdefault(plugin.title, []).append(f"{word} {name}")
+    problems = tuple(dict.fromkeys(_plugin_problems())) if brought else ()
+    for title, things in brought.items():
+        has_problem = any(problem.startswith(f"The plugin {title}") for problem in problems)
+        yield not has_problem, f"{title}: {', '.join(things)}"
+    yield from ((False, problem) for problem in problems)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemReport:
-    """What surrounds the program: settings, folders, terminal."""
+def _plugin_problems() -> Iterator[str]:
+    yield from load_plugins("providers", object, provider_factory, BUILT_IN_KINDS)
+    yield from plugin_tools()[1]
+    yield from plugin_commands(COMMANDS)[1]
+    for plugin in find_plugins("themes"):
+        if (problem := _theme_problem(plugin)) is not None:
+            yield problem
 
-    version: str
-    system: str
-    settings_file: str
-    settings_there: bool
-    problems: tuple[tuple[str, str], ...]
-    """Severity and sentence."""
-    keys: tuple[tuple[str, bool], ...]
-    """Variables that hold keys, and whether they are set."""
-    folders: tuple[Folder, ...]
-    terminal: tuple[tuple[str, str], ...]
-    chats: tuple[bool, str]
-    """Whether the saved chats are in order, and a sentence about them."""
-    plugins: tuple[tuple[bool, str], ...] = ()
-    """What installed packages bring: whether it is in order, and a sentence."""
+
+def _theme_problem(plugin: Plugin) -> str | None:
+    # Loads Textual, which nothing else of this report needs.
+    from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
+
+    folder = plugin_folder(plugin)
+    if folder is None:
+        return str(plugin.problem(f"names no package that could hold {plugin.name}.toml"))
+    try:
+        read_theme(folder / f"{plugin.name}.toml")
+    except ThemeProblem as problem:
+        return f"The plugin {plugin.title}: {problem}"
+    return None
 
 
 def run_doctor(arguments: Arguments, output: Output) -> int:
-    """Look around and tell; 1 means that something keeps one from chatting."""
+    """Write the report; 1 means that something keeps one from chatting."""
     paths = default_paths()
     loaded = load_private(paths, os.environ, arguments.flags, output)
     return anyio.run(partial(_run, arguments, loaded, paths, output))
@@ -73,23 +92,26 @@ async def _run(arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, outp
     with stopping() as stop:
         # The saved chats are looked through for themselves.
         async with open_runtime(loaded.without_saving(), paths, imports_tools=False) as runtime:
-            found = await check_up(runtime)
-            private = privately((*runtime.secrets(), *environment_secrets(os.environ)))
-        plugins = await off_the_loop(lambda: tuple(look_at_plugins()))
-        around = surroundings(loaded, paths, await _chats(loaded, paths), plugins)
-        shown, its = private_checkup(found, private), private_surroundings(around, private)
+            checkup = await check_up(runtime)
+            private = make_redactor((*runtime.secrets(), *environment_secrets(os.environ)))
+        plugins = await off_the_loop(lambda: tuple(plugin_lines()))
+        report = system_report(loaded, paths, await _chats(loaded, paths), plugins)
+        shown_checkup, shown_report = (
+            private_checkup(checkup, private),
+            private_report(report, private),
+        )
         if arguments.as_json:
-            output.json(as_json(shown, its), indent=2)
+            output.json(as_json(shown_checkup, shown_report), indent=2)
         else:
-            for line in as_text(shown, its):
+            for line in as_text(shown_checkup, shown_report):
                 output.line(line)
-        return exit_code(found, around)
+        return exit_code(checkup, report)
     return stop.exit_code
 
 
-def exit_code(found: Checkup, around: SystemReport) -> int:
-    """Give 1 when no chat can begin, or none could be kept."""
-    return OK if found.model and all(place.is_writable for place in around.folders) else ERROR
+def exit_code(checkup: Checkup, report: SystemReport) -> int:
+    """Return 1 if no chat can begin or be saved."""
+    return OK if checkup.model and all(place.is_writable for place in report.folders) else ERROR
 
 
 async def _chats(loaded: LoadedConfig, paths: AppPaths) -> tuple[bool, str]:
@@ -102,13 +124,13 @@ async def _chats(loaded: LoadedConfig, paths: AppPaths) -> tuple[bool, str]:
         return False, str(error)
 
 
-def surroundings(
+def system_report(
     loaded: LoadedConfig,
     paths: AppPaths,
     chats: tuple[bool, str],
     plugins: tuple[tuple[bool, str], ...],
 ) -> SystemReport:
-    """Look at settings, folders and terminal; nothing is changed."""
+    """Inspect settings, folders and terminal; nothing is changed."""
     return SystemReport(
         version=__version__,
         system=f"Python {platform.python_version()} · {platform.system()} {platform.release()}"
@@ -132,7 +154,7 @@ def surroundings(
 
 
 def _is_writable(path: Path) -> bool:
-    """Whether a folder can be written to, or made."""
+    """Return whether a folder can be written to, or made."""
     for place in (path, *path.parents):
         if is_there(place):
             return is_folder(place) and os.access(place, os.W_OK | os.X_OK)
@@ -169,7 +191,7 @@ def _colours() -> str:
     return "256" if "256" in os.environ.get("TERM", "") else "at least 16"
 
 
-def privately(secrets: tuple[str, ...]) -> Callable[[str], str]:
+def make_redactor(secrets: tuple[str, ...]) -> Callable[[str], str]:
     """Make a function that takes keys out of a text and the person's name out of its paths."""
     redact = redactor(secrets)
     home = home_folder() or Path(os.sep)

@@ -25,7 +25,7 @@ Failure: TypeAlias = (
 class PrivateFormatter(logging.Formatter):
     """Writes no control characters, no secrets and no value of an exception.
 
-    What an exception says may hold a key or a prompt; its kind and its place are enough.
+    The message of an exception may hold a key or a prompt; its type and location are enough.
     """
 
     def __init__(self, form: str, redacted: Callable[[str], str] = str) -> None:
@@ -53,7 +53,7 @@ class PrivateFormatter(logging.Formatter):
 
 
 class LogFile(logging.FileHandler):
-    """Opens its file at the first record, for its owner alone, and starts anew when it is full."""
+    """Opens its file at the first record, for its owner alone, and rotates it when it is full."""
 
     def __init__(self, path: Path, redacted: Callable[[str], str] = str) -> None:
         super().__init__(path, encoding="utf-8", delay=True, errors="backslashreplace")
@@ -71,7 +71,7 @@ class LogFile(logging.FileHandler):
             super().close()
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Say nothing: the terminal belongs to the conversation."""
+        """A no-op: the terminal belongs to the conversation."""
 
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)

@@ -26,7 +26,7 @@ def run_man(output: Output) -> int:
 
 
 def man_page() -> str:
-    """Give the page."""
+    """Return the page."""
     return "\n".join(_lines(command_tree())) + "\n"
 
 

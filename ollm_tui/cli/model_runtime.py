@@ -1,4 +1,4 @@
-"""A runtime for one action on a model."""
+"""Runs one action on models in a runtime of its own."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -15,6 +15,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.compose import Runtime, open_runtime
+from ollm_tui.runtime.manager import ModelManager
 from ollm_tui.runtime.model_lookup import FoundModel
 
 T = TypeVar("T")
@@ -23,45 +24,45 @@ StoppableRuntimeTask = Callable[[Runtime, Stop], Awaitable[T]]
 
 
 class Stopped(Exception):
-    """A signal ended the action; everything it had open is closed."""
+    """A signal ended the action; all that it had open is closed."""
 
     def __init__(self, exit_code: int) -> None:
         super().__init__(exit_code)
         self.exit_code = exit_code
 
 
-def in_runtime(arguments: Arguments, output: Output, work: RuntimeTask[T]) -> T:
-    """Do something with a runtime and close it.
+def in_runtime(arguments: Arguments, output: Output, task: RuntimeTask[T]) -> T:
+    """Open a runtime, run a task with it, and close it.
 
     Raises:
-        AIError: what the work raised.
+        AIError: what the task raised.
         Stopped: a signal came first.
     """
 
-    async def deaf(runtime: Runtime, _stop: Stop) -> T:
-        return await work(runtime)
+    async def ignoring_stop(runtime: Runtime, _stop: Stop) -> T:
+        return await task(runtime)
 
-    return in_runtime_heard(arguments, output, deaf)
+    return in_stoppable_runtime(arguments, output, ignoring_stop)
 
 
-def in_runtime_heard(arguments: Arguments, output: Output, work: StoppableRuntimeTask[T]) -> T:
-    """Do something that may hear for itself that a signal came: see `Stop.answering`.
+def in_stoppable_runtime(arguments: Arguments, output: Output, task: StoppableRuntimeTask[T]) -> T:
+    """As `in_runtime`, with a task that may handle signals itself: see `Stop.answering`.
 
     Raises:
-        AIError: what the work raised.
-        Stopped: a signal came first, and the work did not hear it.
+        AIError: what the task raised.
+        Stopped: a signal came first, and the task did not handle it.
     """
     loaded = load_for(default_paths(), os.environ, arguments.flags, output)
-    return anyio.run(partial(_in_runtime, loaded, work))
+    return anyio.run(partial(_in_runtime, loaded, task))
 
 
-async def _in_runtime(loaded: LoadedConfig, work: StoppableRuntimeTask[T]) -> T:
+async def _in_runtime(loaded: LoadedConfig, task: StoppableRuntimeTask[T]) -> T:
     failure: AIError | None = None
     results: list[T] = []
     with stopping() as stop:
         async with open_runtime(loaded, default_paths(), imports_tools=False) as runtime:
             try:
-                results.append(await work(runtime, stop))
+                results.append(await task(runtime, stop))
             except AIError as error:  # as itself, not in a group of what closes here
                 failure = error
     if failure is not None:
@@ -71,21 +72,21 @@ async def _in_runtime(loaded: LoadedConfig, work: StoppableRuntimeTask[T]) -> T:
     return results[0]  # done is done, whatever a signal cut short while all was closed
 
 
-async def find_model(runtime: Runtime, text: str) -> FoundModel:
-    """Find the model that a person means, with what its provider's list says of it.
+async def find_model(manager: ModelManager, text: str) -> FoundModel:
+    """Find a model by name or address, with its entry in its provider's list.
 
     Raises:
         AIError: there is no such provider or model.
-        UsageError: nothing was named.
+        UsageError: the name is empty.
     """
-    return await runtime.manager.find(named(text))
+    return await manager.find(required_name(text))
 
 
-def named(text: str) -> str:
-    """Give what was named.
+def required_name(text: str) -> str:
+    """Return the name without white space around it.
 
     Raises:
-        UsageError: nothing was.
+        UsageError: it is empty.
     """
     if not text.strip():
         raise UsageError("The model's name is empty.")

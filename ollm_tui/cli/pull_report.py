@@ -1,24 +1,26 @@
-"""A download as it comes: one line that changes, plain lines for a file, or JSON lines."""
+"""How far a download is, and how it ended: one line that changes, plain lines, or JSON lines."""
 
 from collections.abc import Callable
 from typing import Protocol
 
-from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.output import Output
+from ollm_tui.cli.model_format import Address
+from ollm_tui.cli.output import Output, size_text
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.library.downloads.job import Job
 from ollm_tui.library.downloads.pull_sum import PullSum
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelRef, PullProgress
 from ollm_tui.tui.figures import time_left
 
 REDRAW_S = 0.1
 STEP_PERCENT = 10
-GO_ON = "Stopped. Repeat the command to resume."
-LOOK_AGAIN = "Stopped watching; the server may continue. Repeat the command to see its progress."
-"""For servers that download whether somebody looks or not."""
+RESUME_HINT = "Stopped. Repeat the command to resume."
+WATCH_HINT = "Stopped watching; the server may continue. Repeat the command to see its progress."
+"""For servers that continue when the client disconnects."""
 
 
 class PullReport(Protocol):
-    """Tells somebody how far a download is, and how it ended: by one of the last three."""
+    """Reports the progress of a server's download; one of the last three methods ends it."""
 
     def progress(self, step: PullProgress) -> None:
         """Take one step."""
@@ -29,7 +31,7 @@ class PullReport(Protocol):
         ...
 
     def done(self) -> None:
-        """Say that the model is there."""
+        """Report that the model is installed."""
         ...
 
     def failed(self) -> None:
@@ -37,7 +39,7 @@ class PullReport(Protocol):
         ...
 
     def stopped(self, advice: str) -> None:
-        """Say that a person ended it, and how it goes on."""
+        """Report that it was stopped, and how to resume."""
         ...
 
 
@@ -53,7 +55,7 @@ class LiveReport:
         self._held: PullProgress | None = None
 
     def progress(self, step: PullProgress) -> None:
-        """Draw the line anew, at most ten times a second."""
+        """Redraw the line, at most ten times a second."""
         self._sum.add(step)
         self._held = step
         if self._clock() >= self._next:
@@ -62,21 +64,21 @@ class LiveReport:
     def tick(self) -> None:
         """Draw what is newer than the line."""
         if self._held is not None:
-            self._output.draw(f"{self._ref.model}  {_line(self._sum, self._held)}")
+            self._output.draw(f"{self._ref.model}  {_pull_line(self._sum, self._held)}")
             self._held = None
             self._next = self._clock() + REDRAW_S
 
     def done(self) -> None:
         """Leave what is worth keeping."""
         self._output.draw("")
-        _say_done(self._output, self._ref, self._sum)
+        _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
 
     def failed(self) -> None:
         """Take the line away."""
         self._output.draw("")
 
     def stopped(self, advice: str) -> None:
-        """Say how it goes on."""
+        """Say how to resume."""
         self._output.draw("")
         self._output.note(advice)
 
@@ -92,7 +94,7 @@ class PlainReport:
         self._percent = 0
 
     def progress(self, step: PullProgress) -> None:
-        """Say what is new."""
+        """Write what is new."""
         self._sum.add(step)
         if not _has_sizes(step) and step.status not in {self._status, "success"}:
             self._status = step.status
@@ -108,14 +110,14 @@ class PlainReport:
         """Nothing is held back."""
 
     def done(self) -> None:
-        """Say that it is there."""
-        _say_done(self._output, self._ref, self._sum)
+        """Report that the model is installed."""
+        _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
 
     def failed(self) -> None:
         """Nothing stands in the way of the sentence."""
 
     def stopped(self, advice: str) -> None:
-        """Say how it goes on."""
+        """Say how to resume."""
         self._output.note(advice)
 
 
@@ -157,7 +159,7 @@ class JsonReport:
         self._output.json({"type": "finish", "reason": reason, "model": str(self._ref)})
 
 
-def _line(whole: PullSum, step: PullProgress) -> str:
+def _pull_line(whole: PullSum, step: PullProgress) -> str:
     if not _has_sizes(step) or whole.fraction is None:
         return step.status
     parts = [_amounts(whole)]
@@ -172,12 +174,132 @@ def _has_sizes(step: PullProgress) -> bool:
     return not (step.digest is None and step.completed is None and step.total is None)
 
 
-def _amounts(whole: PullSum) -> str:
-    percent = int((whole.fraction or 0.0) * 100)
-    return f"{percent} %  {size_text(whole.completed)} of {size_text(whole.total)}"
+BAR = 20
 
 
-def _say_done(output: Output, ref: ModelRef, whole: PullSum) -> None:
-    size = f" ({size_text(whole.total)})" if whole.total else ""
-    output.note(f"Downloaded {ref.model}{size}.")
-    output.line(clean_line(str(ref)))
+class JobReport(Protocol):
+    """Reports the progress and the end of a download of the queue."""
+
+    def progress(self, job: Job) -> None:
+        """Take its newest state."""
+        ...
+
+    def ended(self, job: Job, advice: str) -> None:
+        """Report the end; `advice` says how to resume one that was stopped."""
+        ...
+
+
+class LiveJob:
+    """One line that changes, for a person who watches."""
+
+    def __init__(self, output: Output, address: Address) -> None:
+        self._output = output
+        self._address = address
+
+    def progress(self, job: Job) -> None:
+        """Redraw the line."""
+        self._output.draw(f"{job.title}  {_job_line(job)}")
+
+    def ended(self, job: Job, advice: str) -> None:
+        """Leave what is worth keeping."""
+        self._output.draw("")
+        report_end(self._output, job, advice, self._address)
+
+
+class PlainJob:
+    """A line for each new note and each tenth, for a file or a log."""
+
+    def __init__(self, output: Output, address: Address) -> None:
+        self._output = output
+        self._address = address
+        self._note = ""
+        self._percent = 0
+
+    def progress(self, job: Job) -> None:
+        """Write what is new."""
+        if job.note and job.note != self._note:
+            self._output.note(f"{job.title}: {job.note}")
+        self._note = job.note
+        percent = int((job.fraction or 0.0) * 100)
+        if percent >= self._percent + STEP_PERCENT:
+            self._percent = percent - percent % STEP_PERCENT
+            self._output.note(f"{job.title}: {_amounts(job)}")
+
+    def ended(self, job: Job, advice: str) -> None:
+        """Report the end."""
+        report_end(self._output, job, advice, self._address)
+
+
+class JsonJob:
+    """Every state as one line of JSON, and one that closes them."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def progress(self, job: Job) -> None:
+        """Write one line."""
+        self._output.json({"type": "pull_progress", **job_to_json(job)})
+
+    def ended(self, job: Job, advice: str) -> None:
+        """Write the end; an error is written for every action alike."""
+        if job.state != "failed":
+            reason = "stop" if job.state == "done" else "abort"
+            self._output.json({"type": "finish", "reason": reason, "model": job.model})
+        if job.state != "done" and advice:
+            self._output.note(advice)
+
+
+def job_to_json(job: Job) -> JsonObject:
+    """Return a download in the names that `ollm models pull` has always had, and some more."""
+    trouble: JsonObject | None = None
+    if job.trouble is not None:
+        trouble = {"message": job.trouble.message, "hint": job.trouble.hint}
+    return {
+        "id": job.id,
+        "title": job.title,
+        "state": job.state,
+        "status": job.note or job.state,
+        "digest": None,
+        "completed": job.completed,
+        "total": job.total,
+        "bytes_per_s": job.bytes_per_s,
+        "seconds_left": job.seconds_left,
+        "model": job.model,
+        "is_elsewhere": job.is_elsewhere,
+        "trouble": trouble,
+    }
+
+
+def report_end(output: Output, job: Job, advice: str, address: Address) -> None:
+    """Report the end of a download that did not fail; errors are written in one place."""
+    if job.state == "done":
+        ref = ModelRef.parse(job.model or "")
+        shown = address(ref) if ref else job.model or job.title
+        _say_done(output, job.title, job.total, shown)
+    elif job.state != "failed" and advice:
+        output.note(advice)
+
+
+def _job_line(job: Job) -> str:
+    parts = [job.note] if job.note else []
+    if job.fraction is not None:
+        full = int(job.fraction * BAR)
+        parts = [f"{'█' * full}{'░' * (BAR - full)} {_amounts(job)}", *parts]
+    elif job.completed:
+        parts = [size_text(job.completed), *parts]
+    if job.bytes_per_s is not None and job.state == "running":
+        parts.insert(1, f"{size_text(job.bytes_per_s)}/s")
+        if job.seconds_left is not None:
+            parts.insert(2, f"{time_left(job.seconds_left)} left")
+    return "  ".join(parts) or job.state
+
+
+def _amounts(progress: PullSum | Job) -> str:
+    percent = int((progress.fraction or 0.0) * 100)
+    return f"{percent} %  {size_text(progress.completed)} of {size_text(progress.total)}"
+
+
+def _say_done(output: Output, name: str, total: int | None, address: str) -> None:
+    size = f" ({size_text(total)})" if total else ""
+    output.note(f"Downloaded {name}{size}.")
+    output.line(clean_line(address))

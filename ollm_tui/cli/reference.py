@@ -8,11 +8,61 @@ from pathlib import Path
 from ollm_tui.cli.arguments import EXIT_CODES, build_parser
 from ollm_tui.cli.completion import completion_files
 from ollm_tui.cli.man_page import man_page
-from ollm_tui.cli.model_list_page import model_list_page
-from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.output import ERROR, OK, Output, size_text
+from ollm_tui.cli.registry_rows import count_text
 from ollm_tui.config.reference import config_page, example_text
+from ollm_tui.library.registry.curated import CuratedList, load_curated
+from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.library.registry.purposes import PURPOSES
 
-_HEAD = """\
+_MODELS_HEAD = """\
+# Models of the built-in list
+
+<!-- Made by `python -m ollm_tui.cli.reference` from models.json; do not edit. -->
+
+{count} open models, chosen by hand, as their publishers' pages described them; put together on
+{date}. How it is used: [find and rate models](../guides/registry.md).
+
+Skills are coarse, from 1 (weak) to 5 (among the best open models of any size), for `small` how much
+a model makes of little memory; each rests on the first page named in its row. Sizes are about
+those of published files, without a vision model's picture encoder.
+"""
+
+
+def model_list_page(listed: CuratedList | None = None) -> str:
+    """Return the page, one table for each purpose."""
+    known = listed or load_curated()
+    lines = [_MODELS_HEAD.format(count=len(known.entries), date=known.date)]
+    for purpose, meaning in PURPOSES.items():
+        held = [entry for entry in known.entries if purpose in entry.purposes]
+        held.sort(key=lambda entry: (-entry.skills[purpose], entry.parameters or 0, entry.id))
+        lines += [f"## {purpose.capitalize()}\n", f"{meaning.capitalize()}.\n"]
+        lines += ["| Model | Skill | Parameters | Window | Licence |", "|---|---|---|---|---|"]
+        lines += [_short_row(entry, purpose) for entry in held]
+        lines.append("")
+    lines += ["## All, with their sizes and sources\n", "| Model | | Sizes | Pages |"]
+    lines += ["|---|---|---|---|", *(_long_row(entry) for entry in known.entries)]
+    return "\n".join(lines) + "\n"
+
+
+def _short_row(entry: RegistryEntry, purpose: str) -> str:
+    window = "" if entry.context is None else f"{entry.context:,}"
+    facts = (entry.skills[purpose], count_text(entry.parameters), window, entry.licence)
+    return f"| `{entry.id}` | {' | '.join(str(fact) for fact in facts)} |"
+
+
+def _long_row(entry: RegistryEntry) -> str:
+    sizes = ", ".join(f"{name} {size_text(size)}" for name, size in entry.sizes.items())
+    pages = ", ".join(_links(entry))
+    return f"| `{entry.id}` | {entry.description} | {sizes} | {pages} |"
+
+
+def _links(entry: RegistryEntry) -> Iterator[str]:
+    for page in entry.sources:
+        yield f"[{page.split('/', 3)[3]}]({page})"
+
+
+_CLI_HEAD = """\
 # Command line
 
 <!-- Made by `python -m ollm_tui.cli.reference`; do not edit. -->
@@ -22,7 +72,7 @@ The options of `ollm` may stand before or after an action such as `config show`.
 
 
 def pages() -> Mapping[str, str]:
-    """Give every page by its path in the repository."""
+    """Return every page by its path in the repository."""
     return {
         "config.example.toml": example_text(),
         "docs/reference/config.md": config_page(),
@@ -34,8 +84,13 @@ def pages() -> Mapping[str, str]:
 
 
 def cli_page() -> str:
-    """Give the reference page of the command line."""
-    lines = [_HEAD, *_section(build_parser(), frozenset()), "## Exit codes\n", "| Code | Means |"]
+    """Return the reference page of the command line."""
+    lines = [
+        _CLI_HEAD,
+        *_section(build_parser(), frozenset()),
+        "## Exit codes\n",
+        "| Code | Means |",
+    ]
     lines.extend(["|---|---|", *(f"| {code} | {text} |" for code, text in EXIT_CODES)])
     return "\n".join(lines).rstrip() + "\n"
 

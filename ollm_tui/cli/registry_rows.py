@@ -3,18 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from ollm_tui.cli.figures import size_text
+from ollm_tui.cli.model_format import Address
+from ollm_tui.cli.output import size_text
 from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fitting import fit_short
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.model import ModelRef
 
 Judge: TypeAlias = Callable[[RegistryEntry], str]
 """Says in a word or two whether a model fits this machine."""
-Address: TypeAlias = Callable[[ModelRef], str]
-"""Gives a model's address as people write it."""
 _LONGEST = 60
 _MOST_SIZES = 2
 _UNITS = (("B", 10**9), ("M", 10**6), ("k", 10**3))
@@ -32,7 +30,7 @@ _COLUMNS: Mapping[str, Callable[[RegistryEntry], str]] = {
 def table_of(
     entries: Sequence[RegistryEntry], address: Address, judge: Judge | None = None
 ) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Give head and rows; a column in which nothing is known is left out."""
+    """Return head and rows; a column in which nothing is known is left out."""
     columns: dict[str, Callable[[RegistryEntry], str]] = {
         "MODEL": lambda entry: shown_id(entry, address),
         **_COLUMNS,
@@ -46,12 +44,12 @@ def table_of(
 
 
 def shown_id(entry: RegistryEntry, address: Address) -> str:
-    """Give an entry's id; that of a model which only an engine knows is its address."""
+    """Return an entry's id; that of a model which only an engine knows is its address."""
     return next((address(ref) for ref in entry.installed if str(ref) == entry.id), entry.id)
 
 
 def judge_of(machine: Machine) -> Judge | None:
-    """Give what says whether a model fits: the one to take of its sizes, and where it would run.
+    """Return a function that names the best size of a model for this machine, and how it fits.
 
     None where nothing is known of the machine.
     """
@@ -71,7 +69,7 @@ def judge_of(machine: Machine) -> Judge | None:
 
 
 def count_text(count: int | None) -> str:
-    """Give a count in three digits at most: `8.2B`, `596M`; nothing for an unknown one."""
+    """Return a count in three digits at most: `8.2B`, `596M`; nothing for an unknown one."""
     if count is None or count < 0:
         return ""
     for unit, size in _UNITS:
@@ -81,7 +79,7 @@ def count_text(count: int | None) -> str:
 
 
 def entry_json(entry: RegistryEntry) -> JsonObject:
-    """Give all that is known of an entry."""
+    """Return all that is known of an entry."""
     return {
         "id": entry.id,
         "name": entry.name,

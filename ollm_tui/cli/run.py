@@ -3,39 +3,75 @@
 import os
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 import anyio
 
+from ollm_tui.attachments.attachment import AttachedImage, attach_image
+from ollm_tui.attachments.paths import as_path
+from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.images import with_images
+from ollm_tui.cli.event_writer import EventWriter, JsonWriter, TextWriter, code_of
 from ollm_tui.cli.output import OK, NeedsApproval, Output, UsageError
 from ollm_tui.cli.settings import load_for
-from ollm_tui.cli.show import Show, ShowJson, ShowText, code_of
 from ollm_tui.cli.stop import Stop, stopping
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
-from ollm_tui.protocol.blocks import Content
+from ollm_tui.protocol.blocks import Content, TextContent
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
 from ollm_tui.store.branches import others_line
+from ollm_tui.tui.figures import picture_figures
+
+MOST_IMAGES: Final = 20
+
+
+async def with_images(prompt: str, images: Sequence[str], output: Output) -> Content:
+    """Put pictures below a prompt, and say on standard error what they are.
+
+    Raises:
+        UsageError: one of them cannot be sent; nothing is sent then.
+    """
+    if not images:
+        return prompt
+    if len(images) > MOST_IMAGES:
+        raise UsageError(f"{len(images)} pictures are too many; {MOST_IMAGES} is the limit.")
+    pictures = [await _attached(name) for name in images]
+    if sum(picture.size for picture in pictures) > MOST_TOGETHER_BYTES:
+        most = MOST_TOGETHER_BYTES // 1_000_000
+        raise UsageError(f"The pictures have more than {most} MB together.")
+    if output.is_watched:
+        for picture in pictures:
+            output.note(f"{picture.name} · {picture_figures(picture.content)}")
+    return [TextContent(prompt), *(picture.content for picture in pictures)]
+
+
+async def _attached(name: str) -> AttachedImage:
+    path = as_path(name)
+    if path is None:
+        raise UsageError("--image needs the path of a file.")
+    try:
+        return await attach_image(path)
+    except AIError as error:
+        raise UsageError(error.message, error.hint) from None
 
 
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
-    """Ask and write the answer; the exit code says how it ended."""
+    """Send the prompt, write the answer, and return the exit code."""
     paths = default_paths()
     loaded = load_for(paths, os.environ, arguments.flags, output, chooses_model=True)
     if arguments.flags.tools is None:
         for problem in unknown_tools(loaded):
             output.note(str(problem))
-    show = ShowJson(output) if arguments.as_json else ShowText(output)
-    return anyio.run(partial(_run, prompt, arguments, loaded, paths, show, output))
+    writer = JsonWriter(output) if arguments.as_json else TextWriter(output)
+    return anyio.run(partial(_run, prompt, arguments, loaded, paths, writer, output))
 
 
 async def _run(
@@ -43,7 +79,7 @@ async def _run(
     arguments: Arguments,
     loaded: LoadedConfig,
     paths: AppPaths,
-    show: Show,
+    writer: EventWriter,
     output: Output,
 ) -> int:
     with stopping() as stop:
@@ -52,9 +88,9 @@ async def _run(
             for problem in runtime.plugin_problems:
                 output.note(problem)
             try:
-                code = await _ask(content, runtime, arguments.flags, stop, show, output)
+                code = await _ask(content, runtime, arguments.flags, stop, writer, output)
             except AIError as error:
-                show.event(failure := ErrorEvent(error=error))
+                writer.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
             # Closing what was opened is no longer for a signal to cut short.
             return stop.exit_code if stop.number is not None else code
@@ -62,21 +98,22 @@ async def _run(
 
 
 async def _ask(
-    prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, show: Show, output: Output
+    prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, writer: EventWriter, output: Output
 ) -> int:
-    allowed = _allowed(runtime, flags.tools)
+    offered = runtime.offered_tools()
+    allowed = _allowed_tools(offered, flags.tools, runtime.config.tools.enabled)
     client = await _client(runtime, flags, output)
     if flags.tools is not None:
         client.conversation.tools = allowed
-    elif (line := _left_out(client.conversation.tools, allowed, runtime)) is not None:
+    elif (line := _tools_note(client.conversation.tools, allowed, offered)) is not None:
         output.note(line)
     stop.answering = True
     code = OK
     options = ChatOptions(tools=allowed)
     async with client.chat(prompt, options, signal=stop.signal) as events:
         async for event in events:
-            show.asked(ModelRef.parse(client.conversation.model or ""))
-            show.event(event)
+            writer.set_model(ModelRef.parse(client.conversation.model or ""))
+            writer.event(event)
             code = code or code_of(event)
     if (unsaved := client.saving.problem) is not None:
         output.note(
@@ -101,26 +138,26 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
         conversation = client.conversation
         conversation.model = runtime.named.model_for_chat(conversation.model)
         if conversation.model is None or runtime.named.problem is not None:
-            conversation.model = await _model(runtime, output)
+            conversation.model = await _choose_model(runtime, output)
         elif not runtime.named.by_flag:
             ref = ModelRef.parse(conversation.model)
             shown = runtime.catalog.shown_address(ref) if ref else conversation.model
             output.note(f"{shown} (as in the chat)")
     else:
-        client = runtime.new_client(await _model(runtime, output), saved=False)
+        client = runtime.new_client(await _choose_model(runtime, output), saved=False)
     return client
 
 
-def _allowed(runtime: Runtime, named: Sequence[str] | None) -> tuple[str, ...]:
-    """Give the tools that the command line names, else those of the settings that only read.
+def _allowed_tools(
+    offered: Sequence[OfferedTool], named: Sequence[str] | None, enabled: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the tools that the command line names, else the `enabled` ones that only read.
 
     Raises:
         NeedsApproval: a tool that is named would do more than read.
     """
-    offered = runtime.offered_tools()
     if named is not None:
         return allowed_tools(named, offered)
-    enabled = runtime.config.tools.enabled
     return tuple(
         tool.name
         for tool in offered
@@ -128,17 +165,18 @@ def _allowed(runtime: Runtime, named: Sequence[str] | None) -> tuple[str, ...]:
     )
 
 
-def _left_out(switched_on: Sequence[str], allowed: Sequence[str], runtime: Runtime) -> str | None:
-    """Say which tools of a chat are off here: in the app each call asks, and here nobody can."""
-    available = runtime.offered_tools()
-    names = {tool.name for tool in available}.difference(allowed)
-    if left_out := [name for name in switched_on if name in names]:
+def _tools_note(
+    enabled: Sequence[str], allowed: Sequence[str], offered: Sequence[OfferedTool]
+) -> str | None:
+    """Return a note on tools of a chat that are off here, where no call can be approved."""
+    names = {tool.name for tool in offered}.difference(allowed)
+    if left_out := [name for name in enabled if name in names]:
         return f"Tools are off: {', '.join(left_out)}. Use --tools to allow those that read."
-    return missing_tools(switched_on, available)
+    return missing_tools(enabled, offered)
 
 
 def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple[str, ...]:
-    """Give the tools of these names, as long as they only read: nobody is there to be asked.
+    """Return the tools of these names, all of which must only read.
 
     Raises:
         UsageError: there is no such tool.
@@ -156,8 +194,8 @@ def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple
     return wanted
 
 
-async def _model(runtime: Runtime, output: Output) -> str:
-    """Choose what to ask, and say so where nobody chose.
+async def _choose_model(runtime: Runtime, output: Output) -> str:
+    """Choose the model, and note the choice unless it was named.
 
     Raises:
         AIError: MODEL_NOT_FOUND.

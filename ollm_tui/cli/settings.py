@@ -1,4 +1,4 @@
-"""Settings for a command, with what is wrong said on standard error."""
+"""Settings for a command; their problems are written to standard error."""
 
 from collections.abc import Iterator, Mapping
 
@@ -38,7 +38,7 @@ def load_for(
 
 
 def checked(loaded: LoadedConfig, paths: AppPaths) -> tuple[ConfigProblem, ...]:
-    """Give all that is wrong with the settings, also what only a front end can know."""
+    """Return all that is wrong with the settings, also what only a front end can know."""
     # Textual and the tools take 200 ms to import, which other commands do not wait for.
     from ollm_tui.runtime.chats import unknown_tools
 
@@ -47,7 +47,7 @@ def checked(loaded: LoadedConfig, paths: AppPaths) -> tuple[ConfigProblem, ...]:
 
 
 def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem]:
-    """Say what is wrong with theme and keys: the screen takes its own in their place."""
+    """Yield the problems of theme and keys; the screen uses defaults in their place."""
     # As above.
     from ollm_tui.tui.keys.overrides import with_overrides
     from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf, bundled_folder
@@ -66,7 +66,7 @@ def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem
 def load_private(
     paths: AppPaths, environ: Mapping[str, str], flags: Flags, output: Output
 ) -> LoadedConfig:
-    """Load settings, whose keys are shown by nothing that is said from here on."""
+    """Load settings, and keep their secrets out of all output from here on."""
     loaded = load_config(paths, environ, flags)
     output.keep_secret(known_secrets(loaded.config))
     return loaded

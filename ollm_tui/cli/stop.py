@@ -1,7 +1,7 @@
-"""Stopping a run without a screen by signal.
+"""Stop a run without a screen by signal.
 
-The first signal asks the answer to end, which keeps what arrived. A second one, or a run that does
-not manage to end (its output is blocked, a worker hangs), ends the process at once.
+The first signal aborts the answer and keeps what arrived. A second one, or a run that does not end
+in time (its output is blocked, a worker hangs), ends the process at once.
 """
 
 import asyncio
@@ -21,23 +21,23 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Stop:
-    """A run's wish to end: the number of the signal that asked for it."""
+    """A request to end the run: the number of its signal."""
 
     def __init__(self, scope: anyio.CancelScope) -> None:
         self.signal = AbortSignal()
         self.number: int | None = None
         self.answering = False
-        """Whether a chat hears `signal`; before that the whole run is cancelled."""
+        """Whether the task handles `signal`; if not, the whole run is cancelled."""
         self._scope = scope
         self._loop = asyncio.get_running_loop()
 
     @property
     def exit_code(self) -> int:
-        """Give the code by which a shell knows the signal."""
+        """The code by which a shell knows the signal."""
         return 128 + (self.number or signal.SIGINT)
 
-    def heard(self, number: int, _frame: FrameType | None) -> None:
-        """Take a signal; runs between two instructions of the main thread."""
+    def handle(self, number: int, _frame: FrameType | None) -> None:
+        """Handle a signal; runs between two instructions of the main thread."""
         if self.number is not None:
             os._exit(128 + number)
         self.number = number
@@ -60,7 +60,7 @@ def stopping() -> Iterator[Stop]:
         stop = Stop(scope)
         numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
         heeded = [n for n in numbers if signal.getsignal(n) is not signal.SIG_IGN]
-        before = {number: signal.signal(number, stop.heard) for number in heeded}
+        before = {number: signal.signal(number, stop.handle) for number in heeded}
         try:
             yield stop
         finally:

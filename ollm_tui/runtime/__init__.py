@@ -1,4 +1,4 @@
-"""The composition root: settings to a running runtime, and back to nothing at exit.
+"""The composition root: makes a running runtime of settings, and closes it at exit.
 
-Here every port is filled in. No rules of chat, providers or files live here.
+Rules of chats, providers and files belong in the layers below.
 """

@@ -1,4 +1,4 @@
-"""Chat clients with everything that a conversation works with, and the branches of saved chats."""
+"""Chat clients with all that a conversation needs, and the branches of saved chats."""
 
 import json
 import math
@@ -47,15 +47,15 @@ OpenBranch = Callable[[str, str | None], Awaitable[ChatClient]]
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """What is said of a tool that a model may call."""
+    """The public facts of a tool that a model may call."""
 
     name: str
     effect: ToolEffect
     description: str
 
 
-class ChatMaker:
-    """Begins conversations and goes on with saved ones."""
+class ChatFactory:
+    """Makes the clients of new and saved conversations."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class ChatMaker:
         self._router = router
         self.store = store
         self.approver: Approver = ReadOnly()
-        """Who is asked before a tool runs; a front end with a person puts itself here."""
+        """Asked before a tool runs; an interactive front end replaces it."""
         self._guard = guard
         self._redact = without_keys(config)
         tools, self.problems = _tools(config, guard)
-        """Sentences about tools that are asked for and not there."""
+        """Sentences about tools that are enabled but not available."""
         self.tools = ToolRegistry(tools)
         self._modes = ToolModes(
             chosen=_chosen_modes(config),
@@ -88,7 +88,7 @@ class ChatMaker:
         self._windows = _windows(config)
 
     def offered(self) -> tuple[OfferedTool, ...]:
-        """Give all tools; which of them a chat offers is the conversation's business."""
+        """Return all tools; which of them a chat offers is the conversation's business."""
         return tuple(
             OfferedTool(tool.schema.name, tool.effect, tool.schema.description or "")
             for tool in self.tools.list()
@@ -111,7 +111,7 @@ class ChatMaker:
         return known if "all" in wanted else tuple(name for name in wanted if name in known)
 
     async def open(self, chat_id: str, leaf_id: str | None = None) -> ChatClient:
-        """Go on with a saved conversation, where it was continued last or at one of its ends.
+        """Continue a saved conversation, where it was continued last or at one of its ends.
 
         Raises:
             AIError: it cannot be read.
@@ -132,7 +132,7 @@ class ChatMaker:
         return self._client(conversation, stored)
 
     async def last(self) -> ChatClient:
-        """Go on with the conversation that was written last.
+        """Continue the conversation that was written last.
 
         Raises:
             AIError: there is none, or it cannot be read.
@@ -143,12 +143,12 @@ class ChatMaker:
         return await self.open(latest.id)
 
     def tool_mode(self, model: str, info: ModelInfo | None) -> ToolMode | None:
-        """Give how a model is given its tools; None for a name without its provider."""
+        """Return how a model is given its tools; None for a name without its provider."""
         ref = ModelRef.parse(model)
         return self._modes.mode_of(ref, info) if ref else None
 
     async def reads_only_text(self, model: str) -> bool:
-        """Whether a model is known not to see pictures.
+        """Return whether a model is known not to see pictures.
 
         Raises:
             AIError: it cannot be found.
@@ -164,7 +164,7 @@ class ChatMaker:
         return await measure(conversation, self._parts())
 
     def room(self, conversation: Conversation) -> ContextRoom | None:
-        """Tell at once what a conversation takes of its model's window; None without a model."""
+        """Return the context in use without sending a request; None without a model."""
         return room_of(conversation, self._parts())
 
     def _client(
@@ -198,7 +198,7 @@ class ChatMaker:
 
 
 class ChatBranches:
-    """Lists the branches of an open chat, opens one, and tells what other programs add.
+    """Lists and opens the branches of an open chat, and returns what other programs added.
 
     It renames the chat too, which is the same on all branches.
     """
@@ -208,7 +208,7 @@ class ChatBranches:
         self._open = open_branch
 
     async def listed(self, client: ChatClient) -> tuple[Branch, ...]:
-        """Give all branches, the one that was continued last first; none for an unsaved chat.
+        """Return all branches, the one that was continued last first; none for an unsaved chat.
 
         Raises:
             AIError: they cannot be read.
@@ -219,7 +219,7 @@ class ChatBranches:
         return await self._store.branches(journal)
 
     async def news(self, client: ChatClient) -> ChatNews | None:
-        """Tell what other programs did to the chat since this was asked last; None for nothing.
+        """Return what other programs changed since the last call; None for no change.
 
         Raises:
             AIError: it cannot be read.
@@ -230,7 +230,7 @@ class ChatBranches:
         return await self._store.news(journal)
 
     async def open(self, client: ChatClient, branch: Branch) -> ChatClient:
-        """Go on with another branch of the same chat.
+        """Continue another branch of the same chat.
 
         Raises:
             AIError: it cannot be read.
@@ -239,7 +239,7 @@ class ChatBranches:
         return await self._open(journal.conversation_id if journal else "", branch.leaf_id)
 
     async def rename(self, client: ChatClient, title: str) -> None:
-        """Give the chat a title of the person's own; one that is not saved has it while open.
+        """Set the title of the chat; that of an unsaved chat is kept while it is open.
 
         Raises:
             AIError: it keeps the old one.
@@ -255,7 +255,7 @@ class ChatBranches:
 
 
 def chat_id_of(client: ChatClient) -> str | None:
-    """Give the id under which a conversation is saved; None when it is not, or not yet."""
+    """Return the id under which a conversation is saved; None when it is not, or not yet."""
     journal = client.saving.journal
     if isinstance(journal, ConversationJournal) and client.conversation.messages:
         return journal.conversation_id
@@ -275,8 +275,8 @@ def _windows(config: AppConfig) -> dict[str, int]:
 
 
 def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool], tuple[str, ...]]:
-    """Give the tools, without those for files where their folder is not there."""
-    # A circle of links, or a folder that has gone meanwhile, is told below as one that is missing.
+    """Return the tools, without those for files where their folder is not there."""
+    # A circle of links, or a folder that is gone by now, counts as a missing one below.
     with suppress(OSError, RuntimeError):
         root = config.tools.root or Path.cwd()
         if is_folder(root):
@@ -284,12 +284,12 @@ def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool],
     without_files = (clock_tool(), calculate)
     if config.tools.root is not None:  # the settings say it, with the place
         return without_files, ()
-    gone = "The folder in which ollm was started is gone, so the tools for files are off."
-    return without_files, (gone,)
+    problem = "The folder in which ollm was started is gone, so the tools for files are off."
+    return without_files, (problem,)
 
 
 def plugin_tools() -> tuple[list[Tool], list[str]]:
-    """Import the tools of installed packages; give those that fit, and what is wrong with others.
+    """Import the tools of installed packages; return the usable ones, and the problems of the rest.
 
     They are offered to a model only where they are switched on, as any tool.
     """
@@ -308,7 +308,7 @@ def plugin_tools() -> tuple[list[Tool], list[str]]:
 
 
 def _check_tool(plugin: Plugin, tool: Tool) -> None:
-    """Refuse a tool that cannot be offered or run; whatever else it raises is told by others."""
+    """Raise for a tool that cannot be offered or run."""
     schema: object = tool.schema
     timeout_s: object = tool.timeout_s
     if not isinstance(schema, ToolSchema):
@@ -325,11 +325,11 @@ def _check_tool(plugin: Plugin, tool: Tool) -> None:
     is_time = isinstance(timeout_s, int | float) and 0 < timeout_s < math.inf
     if not is_time or not isinstance(schema.description, str | None):
         raise plugin.problem(f"provides {plugin.name!r}, whose timeout or description is unusable")
-    json.dumps(schema.parameters)  # what no server could be sent is told now
+    json.dumps(schema.parameters)  # raises now for what could be sent to no server
 
 
 def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
-    """Say which tools are switched on and do not exist."""
+    """Yield a problem for each enabled tool that does not exist."""
     if not (set(loaded.config.tools.enabled) - {"all"}):
         return
     known = [*_builtin_names(), *plugin_names("tools")]

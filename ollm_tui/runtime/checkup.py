@@ -1,12 +1,12 @@
-"""What there is to chat with here, who answers where, and what is missing: facts, bounded in time.
+"""What there is to chat with, which servers answer, and what is missing, within a time limit.
 
-Every server is asked at once. Services on the internet are asked for their models if there is a key
-for them, as in any list of models, and are not probed.
+All servers are asked at once. Services on the internet list their models if there is a key for
+them, and are not probed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio
 
@@ -29,14 +29,18 @@ from ollm_tui.protocol.ports import (
 )
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import shown_address
-from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import ProbeResult
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.http_errors import CHECK_KEY
-from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.first_model import can_chat
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.runtime.engines import EngineProber
+from ollm_tui.runtime.first_model import FirstModel, can_chat
 from ollm_tui.runtime.other_models import OtherFolders
-from ollm_tui.runtime.presets import is_service
+from ollm_tui.runtime.provider_set import is_service
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
 
 PATIENCE_S = 1.6
 """What all servers together may take to list their models."""
@@ -44,7 +48,7 @@ GRACE_S = 0.3
 """For writing down who did not."""
 _SLOW = "It may be busy, or hang: check its log, or restart it."
 State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
-"""With models to chat with, without, not running and not asked for, or out of order."""
+"""With models to chat with, without any, not running and not configured, or failing."""
 _OFFERS: tuple[tuple[str, type], ...] = (
     ("list", SupportsList),
     ("show", SupportsShow),
@@ -96,7 +100,7 @@ class Checkup:
 
     providers: tuple[ProviderCheck, ...]
     quiet: tuple[tuple[str, str], ...]
-    """Engines nobody configured and nobody found: label and address."""
+    """Engines that were neither configured nor found: label and address."""
     engine_installed: bool
     starter_fetched: bool
     others: OtherFolders
@@ -112,8 +116,9 @@ class Checkup:
     """Whether it holds nothing from settings, servers or the environment."""
 
 
-async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup:
-    """Ask everybody and tell what came of it."""
+async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Checkup:
+    """Ask all servers, and return what is known of each."""
+    registry, providers = runtime.registry, runtime.config.providers
     others = OtherFolders()
 
     async def look_at_folders() -> None:
@@ -122,17 +127,19 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
 
     async with anyio.create_task_group() as group:
         group.start_soon(look_at_folders)
-        sightings, pools = await _ask(runtime, within_s)
-    listings = _listings(runtime)
+        probes, pools = await _probe(runtime.catalog, runtime.prober, registry, providers, within_s)
+    listings = _listings(runtime.catalog, registry)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
-    model, reason, advice, is_own_advice = await _first(runtime, listings)
+    model, reason, advice, is_own_advice = await _first(runtime.first_model, listings)
     ref = ModelRef.parse(model or "")
     return Checkup(
         providers=tuple(
             _check(
-                runtime,
+                registry,
+                providers.get(listing.provider),
+                runtime.prober.address_of(listing.provider),
                 listing,
-                sightings.get(listing.provider),
+                probes.get(listing.provider),
                 pools.get(listing.provider, {}),
             )
             for listing in listings
@@ -141,8 +148,8 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
         quiet=tuple(
             (one.label, shown_address(address))
             for one in listings
-            if one.absent and (address := runtime.scout.address_of(one.provider))
-            if not is_service(runtime.config.providers[one.provider])
+            if one.absent and (address := runtime.prober.address_of(one.provider))
+            if not is_service(providers[one.provider])
         ),
         engine_installed=engine_available(),
         starter_fetched=starter is not None,
@@ -155,64 +162,68 @@ async def check_up(runtime: Runtime, *, within_s: float = PATIENCE_S) -> Checkup
     )
 
 
-async def _ask(
-    runtime: Runtime, within_s: float
+async def _probe(
+    catalog: ModelCatalog,
+    prober: EngineProber,
+    registry: ProviderRegistry,
+    providers: Mapping[str, ProviderSettings],
+    within_s: float,
 ) -> tuple[Mapping[str, ProbeResult], Mapping[str, Mapping[str, ProbeResult]]]:
-    """Have all models listed; give who answers, and of pools who answers at each address."""
-    seen: dict[str, ProbeResult] = {}
+    """List all models; return the probe of each provider, and of each address of a pool."""
+    probes: dict[str, ProbeResult] = {}
     pools: dict[str, Mapping[str, ProbeResult]] = {}
 
-    async def look_at_pool(name: str) -> None:
-        pools[name] = await runtime.scout.look_at_members(name)
+    async def refresh() -> None:
+        await catalog.refresh(within_s=within_s)
 
-    async def look(name: str) -> None:
+    async def probe_pool(name: str) -> None:
+        pools[name] = await prober.probe_members(name)
+
+    async def probe(name: str) -> None:
         try:
-            sighting = await runtime.scout.look_at(name)
+            result = await prober.probe(name)
         except AIError:
-            return  # the listing says it
-        if sighting is not None:
-            seen[name] = sighting
+            return  # the listing has the error
+        if result is not None:
+            probes[name] = result
 
     with anyio.move_on_after(within_s + GRACE_S):
         async with anyio.create_task_group() as group:
-            group.start_soon(_refresh, runtime, within_s)
-            for name in runtime.registry.list():
-                settings = runtime.config.providers.get(name)
+            group.start_soon(refresh)
+            for name in registry.list():
+                settings = providers.get(name)
                 if settings is not None and not is_service(settings):
-                    group.start_soon(look, name)
-                    group.start_soon(look_at_pool, name)
-    for name in runtime.registry.list():  # some were found elsewhere only now
-        address = runtime.scout.address_of(name)
-        known = runtime.scout.discovery.known(address) if address else None
+                    group.start_soon(probe, name)
+                    group.start_soon(probe_pool, name)
+    for name in registry.list():  # some were found elsewhere only now
+        address = prober.address_of(name)
+        known = prober.discovery.known(address) if address else None
         if known is not None:
-            seen[name] = known
-    return seen, pools
+            probes[name] = known
+    return probes, pools
 
 
-def _listings(runtime: Runtime) -> list[Listing]:
-    """Give a listing of everybody, also of those who were too slow for one."""
-    known = {listing.provider: listing for listing in runtime.catalog.cached()}
+def _listings(catalog: ModelCatalog, registry: ProviderRegistry) -> list[Listing]:
+    """Return a listing of every provider, also of those that took too long."""
+    known = {listing.provider: listing for listing in catalog.cached()}
     return [
         known.get(adapter.name)
-        or Listing(provider=adapter.name, label=adapter.label, problem=_too_slow(adapter.label))
-        for adapter in runtime.registry.by_priority()
+        or Listing(
+            provider=adapter.name,
+            label=adapter.label,
+            problem=AIError(ErrorCode.TIMEOUT, f"{adapter.label} does not answer in time."),
+        )
+        for adapter in registry.by_priority()
     ]
 
 
-def _too_slow(label: str) -> AIError:
-    return AIError(ErrorCode.TIMEOUT, f"{label} does not answer in time.")
-
-
-async def _refresh(runtime: Runtime, within_s: float) -> None:
-    await runtime.catalog.refresh(within_s=within_s)
-
-
 async def _first(
-    runtime: Runtime, listings: Sequence[Listing]
+    first_model: Callable[[Sequence[Listing]], Awaitable[FirstModel]], listings: Sequence[Listing]
 ) -> tuple[str | None, str, str | None, bool]:
+    """Return the address of the first model, the reason, the advice, and if that is our own."""
     try:
         with anyio.fail_after(1):
-            first = await runtime.first_model(listings)
+            first = await first_model(listings)
     except AIError as error:
         return None, error.message, error.hint, False
     except TimeoutError:
@@ -221,28 +232,28 @@ async def _first(
 
 
 def _check(
-    runtime: Runtime,
+    registry: ProviderRegistry,
+    settings: ProviderSettings | None,
+    address: str | None,
     listing: Listing,
-    sighting: ProbeResult | None,
+    probe: ProbeResult | None,
     members: Mapping[str, ProbeResult],
 ) -> ProviderCheck:
-    adapter = runtime.registry.get(listing.provider)
-    settings = runtime.config.providers.get(listing.provider)
-    address = runtime.scout.address_of(listing.provider)
-    answering = {at: seen for at, seen in members.items() if seen.engine is not None}
+    adapter = registry.get(listing.provider)
+    answering = {at: result for at, result in members.items() if result.engine is not None}
     if answering:  # the first that answers speaks for a pool
-        address, sighting = next(iter(answering.items()))
+        address, probe = next(iter(answering.items()))
     chats = [info for info in listing.models if can_chat(info)]
-    engine = sighting.engine if sighting else None
+    engine = probe.engine if probe else None
     check = ProviderCheck(
         name=listing.provider,
-        shown_name=runtime.registry.shown_name(listing.provider),
+        shown_name=registry.shown_name(listing.provider),
         label=listing.label,
-        state=_state(listing, settings, sighting, has_models=bool(chats)),
+        state=_state(listing, settings, probe, has_models=bool(chats)),
         address=shown_address(address) if address else None,
         engine=engine.label if engine else None,
         version=engine.version if engine else None,
-        latency_ms=_milliseconds(sighting),
+        latency_ms=_milliseconds(probe),
         has_key=settings is not None and settings.api_key is not None,
         models=len(listing.models),
         chat_models=len(chats),
@@ -252,12 +263,12 @@ def _check(
         answering=tuple(shown_address(one) for one in answering),
         silent=tuple(shown_address(one) for one in members if one not in answering),
     )
-    advice = _advice(check, listing, settings, sighting)
+    advice = _advice(check, listing, settings, probe)
     return replace(check, advice=advice, is_own_advice=_is_start_hint(advice, listing.problem))
 
 
 def _is_start_hint(advice: str | None, problem: AIError | None) -> bool:
-    """Whether an advice is how to start one server, a fixed sentence of the program."""
+    """Return whether an advice is how to start one server, a fixed sentence of the program."""
     if problem is None or "tried" in problem.details:  # a pool names itself
         return False
     return problem.details.get("fault") == "refused" and advice == problem.hint
@@ -266,20 +277,20 @@ def _is_start_hint(advice: str | None, problem: AIError | None) -> bool:
 def _state(
     listing: Listing,
     settings: ProviderSettings | None,
-    sighting: ProbeResult | None,
+    probe: ProbeResult | None,
     *,
     has_models: bool,
 ) -> State:
     if listing.problem is None:
         return "ok" if has_models else "empty"
     is_unasked = settings is not None and settings.preset
-    return "absent" if is_unasked and sighting and sighting.engine is None else "failed"
+    return "absent" if is_unasked and probe and probe.engine is None else "failed"
 
 
-def _milliseconds(sighting: ProbeResult | None) -> int | None:
-    if sighting is None or sighting.latency_s is None:
+def _milliseconds(probe: ProbeResult | None) -> int | None:
+    if probe is None or probe.latency_s is None:
         return None
-    return max(1, round(sighting.latency_s * 1000))
+    return max(1, round(probe.latency_s * 1000))
 
 
 def _abilities(models: Sequence[ModelInfo]) -> dict[str, tuple[int, int]]:
@@ -303,11 +314,11 @@ def _advice(
     check: ProviderCheck,
     listing: Listing,
     settings: ProviderSettings | None,
-    sighting: ProbeResult | None,
+    probe: ProbeResult | None,
 ) -> str | None:
-    """Say what to do next about one provider; None where all is well."""
+    """Return what to do next about a provider; None if nothing is wrong."""
     problem = listing.problem
-    engine = sighting.engine if sighting else None
+    engine = probe.engine if probe else None
     if problem is not None and problem.code == ErrorCode.AUTH_FAILED and not check.has_key:
         own = problem.hint if problem.hint != CHECK_KEY else None  # there is none to check
         return own or f"Set api_key_env below [providers.{check.name}]."
@@ -317,8 +328,8 @@ def _advice(
             f"[providers.{check.name}], or start the server there."
         )
     if settings is not None and settings.backend and engine is not None and engine.backend:
-        told = {settings.backend, settings.kind}
-        if engine.backend not in told and listing.label != engine.label:
+        configured = {settings.backend, settings.kind}
+        if engine.backend not in configured and listing.label != engine.label:
             return (
                 f"The settings say {settings.backend}, and {engine.label} answers: "
                 f"take `backend` out of [providers.{check.name}]."
@@ -327,10 +338,10 @@ def _advice(
         return problem.hint or (_SLOW if problem.code == ErrorCode.TIMEOUT else None)
     if check.silent:
         return f"Start it, or take it out of base_urls below [providers.{check.name}]."
-    return _how_to_fill(check) if check.state == "empty" else None
+    return _advice_when_empty(check) if check.state == "empty" else None
 
 
-def _how_to_fill(check: ProviderCheck) -> str | None:
+def _advice_when_empty(check: ProviderCheck) -> str | None:
     match check.engine or check.label:
         case "Ollama":
             pull = f"ollm models pull {check.shown_name}://qwen3:4b"

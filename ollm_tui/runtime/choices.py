@@ -1,4 +1,4 @@
-"""What the program remembers between runs that is no setting: models used, ways found out."""
+"""Choices remembered between runs that are not settings: models used, and their tool modes."""
 
 import json
 import logging

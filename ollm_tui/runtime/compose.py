@@ -2,27 +2,28 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ollm_tui.chat.client import ChatClient
-from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import ToolMode
 from ollm_tui.config.backends import BUILT_IN_ALIASES
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig, load_config
-from ollm_tui.config.named import named_by
+from ollm_tui.config.named import Named, named_by
 from ollm_tui.config.origin import MOST_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
+from ollm_tui.config.schema import AppConfig
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import Approver
+from ollm_tui.protocol.ports import Approver, ProviderAdapter
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import Discovery
@@ -32,16 +33,15 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
 from ollm_tui.runtime.chats import (
     ChatBranches,
-    ChatMaker,
-    OfferedTool,
+    ChatFactory,
     chat_id_of,
     plugin_tools,
     unknown_tools,
 )
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
-from ollm_tui.runtime.download_targets import PlaceFinder
-from ollm_tui.runtime.downloads import FetchesModels, open_fetching
-from ollm_tui.runtime.engines import EngineScout
+from ollm_tui.runtime.download_targets import DownloadTargets
+from ollm_tui.runtime.downloads import DownloadService, open_downloads
+from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.first_model import (
     FirstModel,
     choose_first,
@@ -50,14 +50,26 @@ from ollm_tui.runtime.first_model import (
     silent_labels,
     without_model,
 )
-from ollm_tui.runtime.manager import Manager
-from ollm_tui.runtime.measure import ContextFigures, take_way_out
-from ollm_tui.runtime.presets import ports_of, services_of, usable_services
+from ollm_tui.runtime.manager import ModelManager
+from ollm_tui.runtime.measure import apply_remedy
 from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
-from ollm_tui.runtime.provider_set import EmbeddedFactory, embedded_factory, make_providers
-from ollm_tui.runtime.specs import settings_error
+from ollm_tui.runtime.provider_set import (
+    EmbeddedFactory,
+    embedded_factory,
+    make_providers,
+    ports_of,
+    services_of,
+    settings_error,
+    usable_services,
+)
 from ollm_tui.store.conversations import ConversationStore, open_store
-from ollm_tui.tokens.budget import ContextRemedy
+
+if TYPE_CHECKING:
+    from ollm_tui.library.downloads.queue import DownloadQueue
+    from ollm_tui.library.hub.ports import Hub
+    from ollm_tui.library.machine import Machine
+    from ollm_tui.library.registry.catalogue import ModelRegistry
+    from ollm_tui.runtime.other_models import OtherFolders
 
 logger = logging.getLogger(__name__)
 
@@ -68,11 +80,26 @@ NAMED_PATIENCE_S = 5.0
 """How long a provider that was named may take to list its models."""
 
 
-class Runtime(FetchesModels):
-    """Everything below a front end, running; use `open_runtime` to have one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Providers:
+    """The providers of a runtime, and what finds models among them."""
 
+    registry: ProviderRegistry
+    catalog: ModelCatalog
+    prober: EngineProber
+    router: Router
+    named: Named
+    """The provider and model that the command line, the environment and the settings name."""
     lifecycle: AdapterLifecycle
     """Initializes adapters before their first use and disposes of them."""
+
+
+class Runtime:
+    """Everything below the front ends of this program, running; use `open_runtime`.
+
+    Other programs use `ollm_tui.Runtime`, which has fewer methods and is versioned.
+    """
+
     plugin_commands: Sequence[Plugin] = ()
     """Slash commands of installed packages, not yet imported."""
     plugin_problems: tuple[str, ...] = ()
@@ -82,34 +109,19 @@ class Runtime(FetchesModels):
         self,
         loaded: LoadedConfig,
         paths: AppPaths,
-        registry: ProviderRegistry,
-        catalog: ModelCatalog,
-        scout: EngineScout,
+        providers: Providers,
+        downloads: DownloadService,
         store: ConversationStore | None = None,
     ) -> None:
         self.config = loaded.config
-        self.problems = summarize([*loaded.problems, *unknown_tools(loaded)])
-        """Sentences about settings that could not be used."""
-        self._told = loaded.problems[:MOST_SHOWN]
         self.paths = paths
-        self.registry = registry
-        self.catalog = catalog
-        self.named = named_by(loaded)
-        """What the command line, the environment and the settings name to be asked."""
-        self.router = Router(
-            registry,
-            catalog,
-            named=self.named.providers,
-            is_local_here=LOCAL not in self.named.moved,
-        )
-        self.scout = scout
-        self.manager = Manager(loaded, registry, catalog, self.router, scout, machine=self.machine)
-        self.manager.on_deleted = self.forget_download
-        self.places = PlaceFinder(registry, catalog, self.config, paths.models_dir)
-        """Gives where models can be fetched to."""
+        self.registry, self.catalog = providers.registry, providers.catalog
+        self.router, self.prober = providers.router, providers.prober
+        self.named, self.lifecycle = providers.named, providers.lifecycle
+        self._shown_problems = loaded.problems[:MOST_SHOWN]
         self._choices_file = paths.state_dir / "choices.json"
-        self._choices: Choices = load_choices(self._choices_file)
-        self._maker = ChatMaker(
+        self._choices = load_choices(self._choices_file)
+        self._chat_factory = factory = ChatFactory(
             self.config,
             self.router,
             store,
@@ -117,83 +129,86 @@ class Runtime(FetchesModels):
             learned_modes=dict(self._choices.tool_modes),
             remember_mode=self._remember_tool_mode,
         )
-        self.tools = self._maker.tools
-        """All tools; which of them a chat offers is the conversation's business."""
-        self.reads_only_text = self._maker.reads_only_text
-        """Tells whether a model is known not to see pictures; its server is asked once."""
-        self.branches = ChatBranches(store, self._maker.open)
-        """The branches of a saved chat, and what other programs add to it."""
-        self.room = self._maker.room
-        """Tells at once what a conversation takes of its model's window; asks nobody."""
         self._continued: ChatClient | None = None
         notices = (store.notice,) if store is not None and store.notice else ()
-        self.problems += (*self._maker.problems, *notices)
-
-    def new_client(self, model: str | None = None, *, saved: bool = True) -> ChatClient:
-        """Begin a conversation with what the settings say; the first may be the last one's."""
-        continued, self._continued = self._continued, None
-        return continued or self._maker.new(model or self.named.address, saved=saved)
-
-    async def last_chat(self) -> ChatClient:
-        """Go on with the chat that was written last.
-
-        Raises:
-            AIError: there is none, or it cannot be read.
-        """
-        return await self._maker.last()
+        self.problems = (
+            *summarize([*loaded.problems, *unknown_tools(loaded)]),
+            *factory.problems,
+            *notices,
+        )
+        """Sentences about settings that could not be used."""
+        self.manager = ModelManager(
+            loaded, self.registry, self.catalog, self.router, self.prober, downloads.forget
+        )
+        self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
+        """Returns where models can be downloaded to."""
+        self.download_service = downloads
+        self.has_downloads = downloads.has_downloads
+        self.load_fetching = downloads.load
+        # What chats are made of
+        self.chats = store
+        """The saved chats; None when they are not saved."""
+        self.branches = ChatBranches(store, factory.open)
+        self.chat_id = chat_id_of
+        self.open_chat, self.last_chat = factory.open, factory.last
+        self.tools, self.offered_tools = factory.tools, factory.offered
+        self.reads_only_text = factory.reads_only_text
+        self.measure, self.room = factory.measure, factory.room
+        self.take_way_out = apply_remedy
 
     @property
-    def chats(self) -> ConversationStore | None:
-        """The saved chats; None when they are not saved."""
-        return self._maker.store
+    def downloads(self) -> "DownloadQueue":
+        """The queue of downloads."""
+        return self.download_service.queue
 
-    def chat_id(self, client: ChatClient) -> str | None:
-        """Give the id under which an open chat is saved; None when it is not, or not yet."""
-        return chat_id_of(client)
+    @property
+    def hub(self) -> "Hub":
+        """The hub that the settings name; no request is sent until it is used."""
+        return self.download_service.hub
 
-    async def open_chat(self, chat_id: str) -> ChatClient:
-        """Go on with a saved chat.
+    @property
+    def model_registry(self) -> "ModelRegistry":
+        """The models that are known, installed or not; nothing is read until it is used."""
+        return self.download_service.model_registry
 
-        Raises:
-            AIError: it cannot be read.
-        """
-        return await self._maker.open(chat_id)
+    async def machine(self) -> "Machine":
+        """Return the hardware that models can use here."""
+        # Needed only to judge whether a model fits.
+        from ollm_tui.library.machine_probe import find_machine
+
+        return await find_machine()
+
+    async def other_folders(self) -> "OtherFolders":
+        """Return which folders of other programs hold models."""
+        # Needed only where there is no model to show.
+        from ollm_tui.runtime.other_models import look_for_folders
+
+        return await look_for_folders(self.config.embedded.other_folders)
+
+    def new_client(self, model: str | None = None, *, saved: bool = True) -> ChatClient:
+        """Begin a conversation; with `--continue` the first one is the last chat."""
+        continued, self._continued = self._continued, None
+        return continued or self._chat_factory.new(model or self.named.address, saved=saved)
 
     def ask_before_tools(self, approver: Approver) -> None:
-        """Let somebody else than the rule "only reading" say what tools may do."""
-        self._maker.approver = approver
-
-    def offered_tools(self) -> Sequence[OfferedTool]:
-        """Give all tools; which of them a chat offers is the conversation's business."""
-        return self._maker.offered()
+        """Set the approver of tool calls; the default allows only tools that read."""
+        self._chat_factory.approver = approver
 
     def tool_mode(self, model: str) -> ToolMode | None:
-        """Give how a model is given its tools: natively, or described in text."""
+        """Return how a model is given its tools: natively, or described in text."""
         ref = ModelRef.parse(model)
-        return self._maker.tool_mode(model, self.catalog.find(ref) if ref else None)
-
-    async def measure(self, conversation: Conversation) -> ContextFigures:
-        """Count what a conversation takes of its model's window.
-
-        Raises:
-            AIError: there is no model, or it cannot be found.
-        """
-        return await self._maker.measure(conversation)
-
-    def take_way_out(self, conversation: Conversation, way: ContextRemedy) -> None:
-        """Do what was chosen to make room."""
-        take_way_out(conversation, way)
+        return self._chat_factory.tool_mode(model, self.catalog.find(ref) if ref else None)
 
     def secrets(self) -> Iterator[str]:
-        """Give the keys, headers and passwords of all places, to be kept out of reports."""
+        """Return the keys, headers and passwords of all places, to be kept out of reports."""
         return known_secrets(self.config)
 
     def recent_models(self) -> Sequence[str]:
-        """Give the addresses chatted with before, the latest first."""
+        """Return the addresses chatted with before, the latest first."""
         return self._choices.recent_models
 
     def remember_model(self, address: str) -> None:
-        """Put a model in front of the recent ones, and keep that for the next run."""
+        """Put a model first among the recent ones, also for the next run."""
         self._keep(lambda choices: choices.with_model(address))
 
     def _remember_tool_mode(self, address: str, mode: str) -> None:
@@ -209,17 +224,17 @@ class Runtime(FetchesModels):
         save_choices(self._choices_file, self._choices)
 
     async def first_model(self, listings: Sequence[Listing] | None = None) -> FirstModel:
-        """Choose what to chat with: what was named, else as `choose_first` says.
+        """Choose the model of a new chat: the one that was named, else as `choose_first` does.
 
-        With `listings` nobody is asked again.
+        No request is sent if `listings` are given.
 
         Raises:
-            AIError: the model that was named cannot be asked.
+            AIError: the named model cannot be used.
         """
         named = self.named
         if named.problem is not None:
             choice = without_model(settings_error(named.problem))
-            return replace(choice, is_told=named.problem in self._told)
+            return replace(choice, is_told=named.problem in self._shown_problems)
         if named.model is not None:
             return FirstModel(ref=await self._named_model(named.model), reason="as configured")
         if named.providers:
@@ -248,7 +263,7 @@ class Runtime(FetchesModels):
         return (await self.router.find_in(provider, model)).ref
 
     async def _named_listings(self, known: Sequence[Listing] | None) -> Sequence[Listing]:
-        """Give the models of the providers that were named, which have to answer."""
+        """Return the models of the providers that were named, which have to answer."""
         by_name = {listing.provider: listing for listing in known or ()}
         listings = []
         for name in self.named.providers:
@@ -263,14 +278,14 @@ class Runtime(FetchesModels):
         return listings
 
     def _last_model(self) -> str | None:
-        """Give the model used last, if it can still be asked: a service may have lost its key."""
+        """Return the model used last, unless it belongs to a service that has no key now."""
         last = self._choices.last_model
         ref = ModelRef.parse(last) if last else None
         services = services_of(self.config.providers) - self.catalog.services
         return None if ref is not None and ref.provider in services else last
 
     async def model_info(self, ref: ModelRef) -> ModelInfo | None:
-        """Ask again what is known of a model: its window can change when it is loaded."""
+        """Refresh the facts of a model: its window can change when it is loaded."""
         self.catalog.forget(ref.provider)
         await self.catalog.listing(ref.provider, within_s=PATIENCE_S)
         await self.catalog.describe(ref)
@@ -284,7 +299,7 @@ def load_runtime(
     *,
     imports_tools: bool = True,
 ) -> Callable[[], AbstractAsyncContextManager[Runtime]]:
-    """Read the settings (blocking) and give what opens a runtime from them."""
+    """Read the settings (blocking) and return what opens a runtime with them."""
     where = paths or default_paths()
     loaded = load_config(where, os.environ if environ is None else environ, flags)
     return partial(open_runtime, loaded, where, goes_on=flags.goes_on, imports_tools=imports_tools)
@@ -299,13 +314,11 @@ async def open_runtime(
     goes_on: bool = False,
     imports_tools: bool = True,
 ) -> AsyncIterator[Runtime]:
-    """Give a runtime; leaving the block ends every connection and child within two seconds.
+    """Open a runtime; leaving the block ends connections and child processes within two seconds.
 
     Tools of installed packages are imported only where a chat may offer them.
     """
     config = loaded.config
-    registry = ProviderRegistry()
-    registry.redact = without_keys(config)
     async with AsyncExitStack() as stack:
         adapters = await make_providers(config, paths, stack, embedded)
         store = (
@@ -313,39 +326,59 @@ async def open_runtime(
             if config.chat.save
             else None
         )
-        lifecycle = await stack.enter_async_context(adapter_lifecycle(registry.redact))
-        for adapter in adapters:
-            lifecycle.add(adapter)
-            registry.register(adapter, priority=config.providers[adapter.name].priority)
-        for alias, name in config.aliases.items():
-            if alias not in registry.list():
-                registry.register_alias(alias, name, is_shown=BUILT_IN_ALIASES.get(alias) == name)
-        # A name that leads nowhere must not keep the program from opening: asking says it.
-        registry.set_default(
-            named if registry.resolve(named := config.provider or LOCAL) else LOCAL
+        redact = without_keys(config)
+        lifecycle = await stack.enter_async_context(adapter_lifecycle(redact))
+        registry = _registry(config, adapters, lifecycle)
+        registry.redact = redact
+        providers = _providers(loaded, registry, lifecycle)
+        downloads = await stack.enter_async_context(
+            open_downloads(config, paths, registry, providers.catalog, providers.router)
         )
-        scout = EngineScout(loaded, registry, Discovery(), lifecycle.add)
-        catalog = ModelCatalog(
-            registry,
-            gate=scout.is_there,
-            scout=scout,
-            services=usable_services(config.providers),
-        )
-        catalog.initialize = lifecycle.initialize
-        runtime = Runtime(loaded, paths, registry, catalog, scout, store)
-        runtime.lifecycle = lifecycle
+        runtime = Runtime(loaded, paths, providers, downloads, store)
         if imports_tools:
-            await _take_in_plugins(runtime)
-        runtime.fetching = await stack.enter_async_context(
-            open_fetching(config, paths, registry, catalog, runtime.router)
-        )
+            await _import_plugins(runtime)
         if goes_on:
-            await _go_on_with_last(runtime)
+            await _continue_last_chat(runtime)
         yield runtime
 
 
-async def _take_in_plugins(runtime: Runtime) -> None:
-    """Import the tools of installed packages, which may take a while, and find their commands."""
+def _registry(
+    config: AppConfig, adapters: Iterable[ProviderAdapter], lifecycle: AdapterLifecycle
+) -> ProviderRegistry:
+    registry = ProviderRegistry()
+    for adapter in adapters:
+        lifecycle.add(adapter)
+        registry.register(adapter, priority=config.providers[adapter.name].priority)
+    for alias, name in config.aliases.items():
+        if alias not in registry.list():
+            registry.register_alias(alias, name, is_shown=BUILT_IN_ALIASES.get(alias) == name)
+    # An unknown name must not keep the program from opening: its first use raises.
+    registry.set_default(named if registry.resolve(named := config.provider or LOCAL) else LOCAL)
+    return registry
+
+
+def _providers(
+    loaded: LoadedConfig, registry: ProviderRegistry, lifecycle: AdapterLifecycle
+) -> Providers:
+    prober = EngineProber(loaded, registry, Discovery(), lifecycle.add)
+    services = usable_services(loaded.config.providers)
+    catalog = ModelCatalog(registry, gate=prober.is_there, scout=prober, services=services)
+    catalog.initialize = lifecycle.initialize
+    named = named_by(loaded)
+    is_local_here = LOCAL not in named.moved
+    router = Router(registry, catalog, named=named.providers, is_local_here=is_local_here)
+    return Providers(
+        registry=registry,
+        catalog=catalog,
+        prober=prober,
+        router=router,
+        named=named,
+        lifecycle=lifecycle,
+    )
+
+
+async def _import_plugins(runtime: Runtime) -> None:
+    """Import the tools of installed packages, which may be slow, and find their commands."""
     (tools, problems), runtime.plugin_commands = await off_the_loop(
         lambda: (plugin_tools(), find_plugins("commands"))
     )
@@ -355,8 +388,8 @@ async def _take_in_plugins(runtime: Runtime) -> None:
     runtime.problems += runtime.plugin_problems
 
 
-async def _go_on_with_last(runtime: Runtime) -> None:
-    """Let the first client go on with the chat that was written last, if there is one."""
+async def _continue_last_chat(runtime: Runtime) -> None:
+    """Let the first client continue the chat that was written last, if there is one."""
     try:
         runtime._continued = client = await runtime.last_chat()
         client.conversation.model = runtime.named.model_for_chat(client.conversation.model)

@@ -1,19 +1,31 @@
-"""What is known of a model, put together from its provider's answer and the settings; pure."""
+"""Put the details of a model together, from its provider's answer and the settings; pure."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ollm_tui.config.load import LoadedConfig
-from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo
-from ollm_tui.runtime.details import ModelDetails
-from ollm_tui.runtime.effective import shown, stacked
-from ollm_tui.runtime.in_memory import gpu_share_of, until_of
-from ollm_tui.runtime.model_lookup import FoundModel
-from ollm_tui.runtime.setting_sources import SettingSources
-from ollm_tui.runtime.windows import context_facts
+from ollm_tui.config.origin import Origin, dotted
+from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
+from ollm_tui.providers.embedded.settings import MODEL_DEFAULTS
+from ollm_tui.providers.left_out import UNSENT
+from ollm_tui.runtime.details import (
+    OLLAMA_NAMES,
+    ContextFacts,
+    EffectiveValue,
+    Layer,
+    ModelDetails,
+    option_values,
+    shown,
+    stacked,
+)
+from ollm_tui.runtime.model_lookup import FoundModel, gpu_share_of, until_of
+from ollm_tui.tokens.limits import choose_window
 
 
 def described(
-    found: FoundModel,
+    model: FoundModel,
     raw: ModelInfo,
     corrected: ModelInfo,
     loaded: LoadedConfig,
@@ -25,23 +37,23 @@ def described(
     `raw` is what its provider says, with the long texts; `corrected` the same as a person sets it
     right.
     """
-    settings = loaded.config.providers.get(found.ref.provider)
+    settings = loaded.config.providers.get(model.ref.provider)
     kind = settings.kind if settings else None
-    said = SettingSources(loaded, found.ref, raw, kind, found.adapter.label)
-    effective = stacked(said.values(), f"the default of {found.adapter.label}")
-    asked = next((value for value in effective if value.name == "num_ctx" and value.value), None)
+    sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label)
+    effective = stacked(sources.values(), f"the default of {model.adapter.label}")
+    num_ctx = next((value for value in effective if value.name == "num_ctx" and value.value), None)
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}
     return ModelDetails(
-        ref=found.ref,
+        ref=model.ref,
         info=replace(corrected, details=kept),
-        place=found.place,
+        place=model.place,
         licence=_text(raw, "licence"),
         template=_text(raw, "template"),
         system=_text(raw, "system"),
         modelfile=_text(raw, "modelfile"),
-        parameters=_parameters(raw),
+        parameters=_parameter_pairs(raw),
         settings=effective,
-        context=context_facts(raw, asked, said.window(), requested=loads_with_window),
+        context=context_facts(raw, num_ctx, sources.window(), requested=loads_with_window),
         until=until_of(raw),
         gpu_share=gpu_share_of(raw) if raw.loaded is not False else None,
         path=_text(raw, "path"),
@@ -58,9 +70,217 @@ def _text(info: ModelInfo, key: str) -> str | None:
     return text if isinstance(text, str) and text else None
 
 
-def _parameters(info: ModelInfo) -> tuple[tuple[str, str], ...]:
-    told = info.details.get("parameters")
+def _parameter_pairs(info: ModelInfo) -> tuple[tuple[str, str], ...]:
+    parameters = info.details.get("parameters")
     pairs: list[tuple[str, str]] = []
-    for name, value in (told if isinstance(told, dict) else {}).items():
+    for name, value in (parameters if isinstance(parameters, dict) else {}).items():
         pairs += [(name, shown(one)) for one in (value if isinstance(value, list) else [value])]
     return tuple(pairs)
+
+
+ASSUMED = "assumed: not reported"
+
+
+def context_facts(
+    info: ModelInfo,
+    num_ctx: EffectiveValue | None,
+    override: EffectiveValue | None,
+    *,
+    requested: bool,
+) -> ContextFacts:
+    """Return the context windows of a model.
+
+    `info` is what the engine reports, `num_ctx` the value that counts of settings and model file,
+    `override` the window that the settings give this model; `requested` tells whether the engine
+    loads a model with the window that a request asks for.
+    """
+    requested_tokens = _tokens_of(num_ctx)
+    by_request = (
+        requested_tokens
+        if num_ctx and num_ctx.layer in ("chat", "settings") and requested
+        else None
+    )
+    window = choose_window(settings=_tokens_of(override), num_ctx=by_request, engine=info.context)
+    trained = info.details.get("context_trained")
+    configured = override or num_ctx
+    sources = {
+        "settings": override.source if override else "",
+        "request": num_ctx.source if num_ctx else "",
+        "engine": _engines_word(info, num_ctx),
+        "assumed": ASSUMED,
+    }
+    return ContextFacts(
+        tokens=window.tokens,
+        source=sources[window.source],
+        trained=trained if isinstance(trained, int) else None,
+        configured=_tokens_of(configured),
+        configured_by=configured.source if _tokens_of(configured) and configured else None,
+        loaded=info.context if info.loaded else None,
+        told=info.context,
+        is_set=window.source == "settings",
+        is_assumed=window.assumed,
+    )
+
+
+def _engines_word(info: ModelInfo, num_ctx: EffectiveValue | None) -> str:
+    if info.loaded:
+        return "as loaded"
+    if (
+        num_ctx is not None
+        and num_ctx.layer in ("model", "engine")
+        and _tokens_of(num_ctx) == info.context
+    ):
+        return num_ctx.source
+    return "as reported by the server"
+
+
+def _tokens_of(value: EffectiveValue | None) -> int | None:
+    """Return a window as a number; a model file may hold anything."""
+    text = value.value if value is not None else ""
+    return (
+        int(text) if text.isascii() and text.isdigit() and len(text) <= 12 and int(text) else None
+    )
+
+
+MODEL_FILE = "the model file"
+EMBEDDED = "embedded"
+
+
+class SettingSources:
+    """Collects the values for one model, what counts most in front."""
+
+    def __init__(
+        self, loaded: LoadedConfig, ref: ModelRef, info: ModelInfo, kind: str | None, label: str
+    ) -> None:
+        self._loaded = loaded
+        self._ref = ref
+        self._info = info
+        self._kind = kind
+        self._label = label
+
+    def values(self) -> Iterator[EffectiveValue]:
+        """Yield every configured or reported value; a name may come more than once."""
+        unsent = UNSENT.get(self._kind or "", frozenset())
+        for value in self._of_settings():
+            is_lost = value.name in unsent
+            yield (
+                replace(value, source=f"{value.source}; {self._label} takes none")
+                if (is_lost)
+                else value
+            )
+        yield from self._of_provider()
+        yield from self._of_model()
+        yield from self._of_app()
+        yield from self._of_engine()
+
+    def window(self) -> EffectiveValue | None:
+        """Return the window that the settings give this model."""
+        return self._own("context")
+
+    def _of_settings(self) -> Iterator[EffectiveValue]:
+        config = self._loaded.config
+        if config.system_prompt is not None:
+            yield self._configured("system_prompt", config.system_prompt, ("system_prompt",))
+        if (mode := self._own("tool_mode")) is not None:
+            yield mode
+        for name, text in option_values(config.options.to_options()).items():
+            yield self._configured(name, text, ("options", *name.split(".", 1)))
+
+    def _of_provider(self) -> Iterator[EffectiveValue]:
+        settings = self._provider
+        for key, value in (settings.extra_body if settings else {}).items():
+            path = ("providers", self._ref.provider, "extra_body", key)
+            name = key if key in _SHARED else f"extra_body.{key}"
+            yield self._configured(name, shown(value), path, "provider")
+
+    def _of_model(self) -> Iterator[EffectiveValue]:
+        details = self._info.details
+        system = details.get("system")
+        if isinstance(system, str) and system.strip():
+            yield _value("system_prompt", system, MODEL_FILE, "model")
+        for name, value in _parameters_of(details).items():
+            yield _value(OLLAMA_NAMES.get(name, name), value, MODEL_FILE, "model")
+
+    def _of_app(self) -> Iterator[EffectiveValue]:
+        """What this app fills in for a file of the built-in engine."""
+        own = MODEL_DEFAULTS.get(self._ref.model) if self._kind == EMBEDDED else None
+        if own is None:
+            return
+        for name in ("system_prompt", "temperature", "repeat_penalty"):
+            value: str | float | None = getattr(own, name)
+            if value is not None:
+                yield _value(name, value, "the app's defaults for this file", "app")
+
+    def _of_engine(self) -> Iterator[EffectiveValue]:
+        for name, value in _table(self._info.details, "server_defaults"):
+            yield _value(name, value, "as the server was started", "engine")
+        for name, value in _table(self._info.details, "load_config"):
+            yield _value(name, value, "as loaded", "engine")
+        if self._kind != EMBEDDED:
+            return
+        engine = self._loaded.config.embedded
+        trained = self._info.details.get("context_trained")
+        window = min(engine.context, trained) if isinstance(trained, int) else engine.context
+        kept = f"{engine.idle_unload_s:g}s" if engine.idle_unload_s else "-1"
+        for name, key, text in (
+            ("num_ctx", "context", str(window)),
+            ("keep_alive", "idle_unload_s", kept),
+            ("threads", "threads", str(engine.threads or "half of the cores")),
+        ):
+            yield self._configured(name, text, ("embedded", key), "engine")
+
+    def _own(self, key: str) -> EffectiveValue | None:
+        """Return what `[models."provider://name"]` says, or `[models."name"]`."""
+        models = self._loaded.config.models
+        for name in (str(self._ref), self._ref.model):
+            settings: ModelSettings | None = models.get(name)
+            value = getattr(settings, key, None)
+            if value is not None:
+                named = "num_ctx" if key == "context" else key
+                return self._configured(named, str(value), ("models", name, key))
+        return None
+
+    def _configured(
+        self, name: str, text: str, path: tuple[str, ...], layer: Layer = "settings"
+    ) -> EffectiveValue:
+        key = dotted(path)
+        origin = self._origin(path)
+        source = f"the default of {key}" if origin.kind == "default" else str(origin)
+        if origin.kind == "file":
+            source = f"{origin}, {key}"
+        return EffectiveValue(name=name, value=text, source=source, layer=layer)
+
+    def _origin(self, path: tuple[str, ...]) -> Origin:
+        """Return where a value came from; a table that was read whole has one place."""
+        for length in range(len(path), 0, -1):
+            key = dotted(path[:length])
+            if key in self._loaded.origins:
+                return self._loaded.origins[key]
+        return self._loaded.origin_of(dotted(path))
+
+    @property
+    def _provider(self) -> ProviderSettings | None:
+        return self._loaded.config.providers.get(self._ref.provider)
+
+
+_SHARED = frozenset({"temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "stop"})
+"""What an extra body calls as the options do."""
+
+
+def _parameters_of(details: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return what a model file sets, by name: a single value as itself, several as a list."""
+    parameters = details.get("parameters")
+    values: dict[str, JsonValue] = {}
+    for name, value in (parameters if isinstance(parameters, dict) else {}).items():
+        is_single = isinstance(value, list) and len(value) == 1 and name != "stop"
+        values[name] = value[0] if is_single and isinstance(value, list) else value
+    return values
+
+
+def _table(details: Mapping[str, JsonValue], key: str) -> Iterator[tuple[str, JsonValue]]:
+    table = details.get(key)
+    yield from (table if isinstance(table, dict) else {}).items()
+
+
+def _value(name: str, value: JsonValue, source: str, layer: Layer) -> EffectiveValue:
+    return EffectiveValue(name=name, value=shown(value), source=source, layer=layer)

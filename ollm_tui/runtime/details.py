@@ -1,14 +1,19 @@
-"""All that is known of one model, and where each value came from."""
+"""All that is known of one model, and the settings that count for it; pure.
 
-from dataclasses import dataclass
+A chat's own option counts more than the settings, these more than what the model brings along,
+and that more than the engine's default.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ollm_tui.library.fit import Fit
+from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-
-ModelAction: TypeAlias = Literal["show", "delete", "copy", "load", "unload", "keep"]
-MODEL_ACTIONS: tuple[ModelAction, ...] = ("show", "delete", "copy", "load", "unload", "keep")
-
+from ollm_tui.protocol.request import GenerationOptions
 
 Layer: TypeAlias = Literal["chat", "settings", "provider", "model", "app", "engine"]
 """Who may say a value, what counts most in front."""
@@ -21,9 +26,9 @@ class EffectiveValue:
     name: str
     """`num_ctx`, `temperature`, ..."""
     value: str
-    """Empty where nobody chose one and the engine does not tell its own."""
+    """Empty where none was chosen and the engine does not report its default."""
     source: str
-    """Who said so: `the model file`, `config.toml:7, options.top_p`, `the engine's default`."""
+    """Its origin: `the model file`, `config.toml:7, options.top_p`, `the engine's default`."""
     layer: Layer = "engine"
     beneath: tuple["EffectiveValue", ...] = ()
     """What would count without it, the next one in front."""
@@ -36,7 +41,7 @@ class ContextFacts:
     tokens: int
     """The one that counts for a chat."""
     source: str
-    """Why that one: `[models] in the settings`, `as it is loaded`, `assumed`, ..."""
+    """Where it comes from: `[models] in the settings`, `as it is loaded`, `assumed`, ..."""
     trained: int | None = None
     """What the model was made for."""
     configured: int | None = None
@@ -47,9 +52,9 @@ class ContextFacts:
     told: int | None = None
     """The engine's word, loaded or not."""
     is_set: bool = False
-    """Whether a person has said it for this model, so that nothing else counts."""
+    """Whether the settings give it for this model, which overrides everything else."""
     is_assumed: bool = False
-    """Whether nobody knows: then a chat warns and blocks nothing."""
+    """Whether it is a guess; then a chat warns and blocks nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +85,100 @@ class ModelDetails:
     """The file, where it is one of this machine."""
     loads_with_window: bool = False
     """Whether the engine loads it with the window that a request asks for."""
+
+
+OPTIONS: tuple[str, ...] = (
+    "temperature", "max_tokens", "top_p", "top_k", "min_p", "repeat_penalty", "seed", "stop",
+    "num_ctx", "keep_alive",
+)  # fmt: skip
+"""Those of `GenerationOptions` that a person sets, in the order in which they are shown."""
+OLLAMA_NAMES: Mapping[str, str] = MappingProxyType({"num_predict": "max_tokens"})
+IN_CHAT = "/set in this chat"
+_LONGEST = 2000
+"""Characters of one value that are shown: a text to stop at may be anything."""
+
+
+def stacked(values: Iterable[EffectiveValue], default: str) -> tuple[EffectiveValue, ...]:
+    """Return one value for each name: the first one counts, the others are beneath it.
+
+    The usual options without a value are left to the engine; `default` is their source.
+    """
+    by_name: dict[str, list[EffectiveValue]] = {name: [] for name in OPTIONS}
+    for value in values:
+        by_name.setdefault(value.name, []).append(value)
+    effective = []
+    for name, candidates in by_name.items():
+        if candidates:
+            effective.append(replace(candidates[0], beneath=tuple(candidates[1:])))
+        else:
+            effective.append(EffectiveValue(name=name, value="", source=default))
+    return tuple(effective)
+
+
+def option_values(options: GenerationOptions) -> dict[str, str]:
+    """Return the options that are set, as text; those of `extra_body` under its name."""
+    texts: dict[str, str] = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value is not None and field.name in OPTIONS:
+            texts[field.name] = shown(list(value) if isinstance(value, tuple) else value)
+    for key, value in (options.extra_body or {}).items():
+        texts[f"extra_body.{key}"] = shown(value)
+    return texts
+
+
+def shown(value: JsonValue) -> str:
+    """Write a value on one line: texts and numbers as they are, lists and tables as JSON."""
+    if isinstance(value, str):
+        text = value if value.isprintable() and value == value.strip() else json.dumps(value)
+    elif isinstance(value, list | dict | bool) or value is None:
+        text = json.dumps(value, ensure_ascii=False)
+    else:
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def in_chat(details: ModelDetails, options: GenerationOptions) -> ModelDetails:
+    """Return the details as they count in a chat with these options."""
+    chosen = option_values(options)
+    names = {value.name for value in details.settings}
+    settings = [_as_chatted(value, chosen.get(value.name)) for value in details.settings]
+    for name, text in chosen.items():
+        if name not in names:
+            settings.append(_chats(name, text))
+    changed = replace(details, settings=tuple(value for value in settings if value is not None))
+    return _with_window(changed, options.num_ctx) if details.loads_with_window else changed
+
+
+def _as_chatted(value: EffectiveValue, chosen: str | None) -> EffectiveValue | None:
+    if value.layer in ("chat", "settings"):
+        if chosen == value.value:
+            return value
+        below = value.beneath
+        if chosen is None:  # taken back in this chat
+            return replace(below[0], beneath=below[1:]) if below else _unsaid(value)
+    elif chosen is None:
+        return value
+    beneath: Sequence[EffectiveValue] = (replace(value, beneath=()), *value.beneath)
+    return replace(_chats(value.name, chosen), beneath=tuple(v for v in beneath if v.value))
+
+
+def _unsaid(value: EffectiveValue) -> EffectiveValue | None:
+    if value.name not in OPTIONS:
+        return None
+    return EffectiveValue(name=value.name, value="", source="the engine's default")
+
+
+def _chats(name: str, text: str) -> EffectiveValue:
+    return EffectiveValue(name=name, value=text, source=IN_CHAT, layer="chat")
+
+
+def _with_window(details: ModelDetails, num_ctx: int | None) -> ModelDetails:
+    context = details.context
+    row = next((value for value in details.settings if value.name == "num_ctx"), None)
+    if context is None or context.is_set or row is None:
+        return details
+    if num_ctx is not None and num_ctx > 0:
+        changed = replace(context, tokens=num_ctx, source=row.source, is_assumed=False)
+        return replace(details, context=changed)
+    return details

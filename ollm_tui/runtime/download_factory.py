@@ -1,4 +1,4 @@
-"""For each kind of origin, what fetches it: the parts of a runtime, put together."""
+"""The downloader for each kind of origin."""
 
 import time
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, Router
 
 STOPS_WHEN_LEFT = "ollama"
-"""The kind of server that fetches only as long as somebody looks on."""
+"""The kind of server that stops downloading when the client disconnects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadFactory:
-    """Gives what fetches an origin."""
+    """Returns the downloader of an origin."""
 
     root: Path
     """The folder of model files."""

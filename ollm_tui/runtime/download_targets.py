@@ -1,4 +1,4 @@
-"""Where a model can be fetched to: the library of this machine, and servers that pull."""
+"""Where a model can be downloaded to: the library of this machine, and servers that pull."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,25 +13,25 @@ from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 
 PATIENCE_S = 1.5
-"""How long servers may take to show that they are there."""
+"""How long servers may take to answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadTarget:
-    """One place; the library of this machine has no provider."""
+    """One target; the library of this machine has no provider."""
 
     label: str
     provider: str | None = None
     folder: Path | None = None
     """Where files land, where that is this machine's and known."""
     free: int | None = None
-    """Bytes that are left there."""
+    """Free bytes there."""
     takes_hub: bool = False
     """Whether it also pulls `hf.co/owner/name:QUANT`."""
 
 
-class PlaceFinder:
-    """Looks where models can be fetched to; called, it looks anew."""
+class DownloadTargets:
+    """Finds where models can be downloaded to, anew in every call."""
 
     def __init__(
         self, registry: ProviderRegistry, catalog: ModelCatalog, config: AppConfig, folder: Path
@@ -43,33 +43,33 @@ class PlaceFinder:
         self._folder = folder
 
     async def __call__(self) -> Sequence[DownloadTarget]:
-        """Give the library, then the servers that answer and can pull, in order of priority."""
+        """Return the library, then the servers that answer and can pull, in order of priority."""
         free = await anyio.to_thread.run_sync(room_in, self._folder)
-        found = [DownloadTarget(label="this machine", folder=self._folder, free=free)]
+        targets = [DownloadTarget(label="this machine", folder=self._folder, free=free)]
         for listing in await self._catalog.refresh(within_s=PATIENCE_S, services=False):
             adapter = self._registry.get(listing.provider)
             if listing.problem is None and not listing.absent and isinstance(adapter, SupportsPull):
-                found.append(
+                targets.append(
                     DownloadTarget(
                         label=listing.label,
                         provider=listing.provider,
                         takes_hub=self._is_ollama(listing.provider),
                     )
                 )
-        return found
+        return targets
 
     def _is_ollama(self, provider: str) -> bool:
         settings = self._config.providers.get(provider)
         if settings is not None:
             return settings.kind == "ollama"
-        # an engine that nobody configured; its adapter is loaded only where it was found
+        # an engine that is not configured; its adapter is imported only where it was found
         from ollm_tui.providers.ollama import OllamaProvider
 
         return isinstance(self._registry.get(provider), OllamaProvider)
 
 
 def room_in(folder: Path) -> int | None:
-    """Give what is free where a folder is, or will be; None where that cannot be found out."""
+    """Return what is free where a folder is, or will be; None where that cannot be found out."""
     for place in (folder, *folder.parents):
         try:
             return free_bytes(place)

@@ -1,7 +1,7 @@
-"""What fetches models for a runtime: the hub and the queue, each made when it is first wanted.
+"""The hub, the registry of models and the download queue, each made on first use.
 
-Importing this module costs next to nothing. The queue is opened by a child task of the runtime, so
-that it runs on whatever the screen shows, and is closed before the providers are.
+Importing this module is cheap. The queue runs in a child task of the runtime, whichever screen is
+shown, and is closed before the providers are.
 """
 
 import logging
@@ -28,89 +28,28 @@ if TYPE_CHECKING:
     from ollm_tui.library.downloads.job import Job
     from ollm_tui.library.downloads.queue import DownloadQueue
     from ollm_tui.library.hub.ports import Hub
-    from ollm_tui.library.machine import Machine
     from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.providers.catalog import ModelCatalog
     from ollm_tui.providers.fetcher import HttpFetcher
     from ollm_tui.providers.registry import ProviderRegistry
     from ollm_tui.providers.router import Router
-    from ollm_tui.runtime.other_models import OtherFolders
 
 FOLDER: Final = "downloads"
 GO_ON_AFTER_S: Final = 1.0
-"""What an earlier run left is taken up when the first screen has what it needs."""
+"""Downloads of an earlier run are resumed when the first screen is complete."""
 
 _LOADED_LATE: Final = (
     "ollm_tui.library.downloads.queue",
     "ollm_tui.providers.fetcher",
     "ollm_tui.runtime.hub",
-    "ollm_tui.runtime.model_registry",
     "ollm_tui.runtime.download_factory",
 )
 
 logger = logging.getLogger(__name__)
 
 
-class FetchesModels:
-    """The face of a runtime for those who look for models and fetch them."""
-
-    config: "AppConfig"
-    paths: "AppPaths"
-    fetching: "Fetching"
-
-    @property
-    def downloads(self) -> "DownloadQueue":
-        """The queue of downloads."""
-        return self.fetching.queue
-
-    async def has_downloads(self) -> bool:
-        """Whether any are known; the queue is not made for it."""
-        return await self.fetching.has_downloads()
-
-    async def forget_download(self, address: str) -> None:
-        """Take a model that was deleted off the list of what was fetched."""
-        if not await self.has_downloads():
-            return
-        await self.load_fetching()
-        for job in await self.downloads.known():
-            if job.state == "done" and job.model == address:
-                with suppress(AIError):  # another program has it in hand
-                    await self.downloads.dismiss(job.id)
-
-    async def load_fetching(self) -> None:
-        """Load what finds and fetches models, in a thread: some hundred milliseconds."""
-        await anyio.to_thread.run_sync(_load)
-
-    @property
-    def hub(self) -> "Hub":
-        """The hub that the settings name; making it asks nobody."""
-        return self.fetching.hub
-
-    @cached_property
-    def model_registry(self) -> "ModelRegistry":
-        """The models that are known, here or not; nothing is read before it is asked."""
-        # loaded when it is asked: a first screen does not need it
-        from ollm_tui.runtime.model_registry import make_registry
-
-        return make_registry(self.paths, self.hub)
-
-    async def machine(self) -> "Machine":
-        """Look what this machine has to run models with."""
-        # loaded by those who judge whether a model fits
-        from ollm_tui.library.machine_probe import find_machine
-
-        return await find_machine()
-
-    async def other_folders(self) -> "OtherFolders":
-        """Look which folders of other programs hold models."""
-        # loaded by those who have no model to show
-        from ollm_tui.runtime.other_models import look_for_folders
-
-        return await look_for_folders(self.config.embedded.other_folders)
-
-
-class Fetching:
-    """The hub and the queue of one runtime; use `open_fetching` to have one."""
+class DownloadService:
+    """The hub, the model registry and the queue of one runtime; use `open_downloads`."""
 
     def __init__(
         self,
@@ -131,16 +70,16 @@ class Fetching:
 
     @cached_property
     def hub(self) -> "Hub":
-        """The hub that the settings name; making it asks nobody."""
-        # loaded by those who look for models
+        """The hub that the settings name; no request is sent until it is used."""
+        # imported only when models are searched
         from ollm_tui.runtime.hub import make_hub
 
         return make_hub(self._config.hub, self._fetcher)
 
     @cached_property
     def queue(self) -> "DownloadQueue":
-        """The downloads; their files are read by the time of the first deed."""
-        # loaded by those who fetch models
+        """The downloads; their files are read before the first action."""
+        # imported only when models are downloaded
         from ollm_tui.library.downloads.queue import DownloadQueue
 
         queue = DownloadQueue(
@@ -152,14 +91,36 @@ class Fetching:
         self._group.start_soon(self._hold, queue)
         return queue
 
+    @cached_property
+    def model_registry(self) -> "ModelRegistry":
+        """The models that are known, installed or not; nothing is read until it is used."""
+        # as above
+        from ollm_tui.runtime.hub import make_registry
+
+        return make_registry(self._paths, self.hub)
+
+    async def load(self) -> None:
+        """Import what downloads models, in a thread: it takes some hundred milliseconds."""
+        await anyio.to_thread.run_sync(_load)
+
+    async def forget(self, address: str) -> None:
+        """Remove the finished download of a model that was deleted; a no-op if there is none."""
+        if not await self.has_downloads():
+            return
+        await self.load()
+        for job in await self.queue.known():
+            if job.state == "done" and job.model == address:
+                with suppress(AIError):  # another program has it in hand
+                    await self.queue.dismiss(job.id)
+
     async def has_downloads(self) -> bool:
-        """Whether there is a queue, or an earlier run has left downloads."""
+        """Return whether there is a queue, or an earlier run has left downloads."""
         if "queue" in self.__dict__:
             return True
         return await anyio.to_thread.run_sync(_has_jobs, self._paths.state_dir / FOLDER)
 
     def go_on(self) -> None:
-        """Take up, a little later, what an earlier run left; a second call does nothing."""
+        """Resume the downloads of an earlier run after a delay; a second call is a no-op."""
         if not self._is_going_on:
             self._is_going_on = True
             self._group.start_soon(self._go_on)
@@ -190,7 +151,7 @@ class Fetching:
         )
 
     def _arrived(self, job: "Job") -> None:
-        """Have the provider listed anew, so that the model can be chatted with at once."""
+        """Drop the provider's cached list, so that the model can be used at once."""
         if job.model is not None:
             self._catalog.forget(job.model.partition("://")[0])
 
@@ -216,25 +177,25 @@ def _has_jobs(folder: Path) -> bool:
 
 
 def _load() -> None:
-    """Import what fetches, in a thread: the screen is in use by now."""
+    """Import what downloads models; runs in a thread, because the screen is in use by now."""
     for name in _LOADED_LATE:
         import_module(name)
 
 
 @asynccontextmanager
-async def open_fetching(
+async def open_downloads(
     config: "AppConfig",
     paths: "AppPaths",
     registry: "ProviderRegistry",
     catalog: "ModelCatalog",
     router: "Router",
-) -> AsyncIterator[Fetching]:
-    """Give what fetches; leaving the block stops it so that the next run can go on."""
+) -> AsyncIterator[DownloadService]:
+    """Open the download service; leaving the block stops it so that the next run can resume."""
     with single_error():
         async with AsyncExitStack() as stack, anyio.create_task_group() as group:
-            fetching = Fetching(group, config, paths, registry, catalog, router)
-            stack.push_async_callback(fetching.close)
+            service = DownloadService(group, config, paths, registry, catalog, router)
+            stack.push_async_callback(service.close)
             try:
-                yield fetching
+                yield service
             finally:
                 group.cancel_scope.cancel()

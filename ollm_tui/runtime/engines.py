@@ -1,9 +1,8 @@
-"""`EngineScout`: who answers where, and the adapter that fits it put in its place.
+"""`EngineProber`: finds the engine at each address, and registers the adapter that fits it.
 
-Nobody has to configure an engine to find it, and nobody has to say which one it is. A preset is
-offered when its engine answers at its usual port. Where another engine answers there, that one is
-offered as what it is. A configured provider whose backend nobody named gets the adapter of the
-engine that answers at its address. A probe carries no key.
+Engines need no configuration. A preset is offered when its engine answers at its usual port; if
+another engine answers there, that one is offered instead. A configured provider without a backend
+gets the adapter of the engine at its address. Probes carry no key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,6 @@ from ollm_tui.config.backends import (
     BACKEND,
     FURTHER_ADDRESSES,
     LLAMACPP_ROUTER,
-    OLLAMA,
     OPENAI_COMPATIBLE,
     PRESET_PRIORITY,
     PRESETS,
@@ -36,8 +34,9 @@ from ollm_tui.providers.discovery import Discovery, ProbeResult, Way
 from ollm_tui.providers.fingerprint import Engine
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.runtime.presets import has_key, is_service
-from ollm_tui.runtime.specs import provider_spec
+from ollm_tui.runtime.provider_set import has_key, is_service, provider_spec
+
+_OLLAMA = "ollama"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +47,11 @@ class _Fit:
     backend: str | None
 
 
-class EngineScout:
-    """Decides for the catalog who is worth asking, and keeps the registry right.
+class EngineProber:
+    """Decides for the catalog which providers to ask, and keeps the registry up to date.
 
-    `made` is told of every adapter that is put in place, so that somebody closes it. A stray is an
-    engine that answers where another one usually is.
+    `on_created` gets every new adapter, to close it at the end. A stray is an engine that answers
+    at the usual port of another one.
     """
 
     def __init__(
@@ -60,25 +59,25 @@ class EngineScout:
         loaded: LoadedConfig,
         registry: ProviderRegistry,
         discovery: Discovery,
-        made: Callable[[ProviderAdapter], object],
+        on_created: Callable[[ProviderAdapter], object],
     ) -> None:
         self.discovery = discovery
         self._providers: Mapping[str, ProviderSettings] = loaded.config.providers
         self._models: Mapping[str, ModelSettings] = loaded.config.models
         self._origins = loaded.origins
         self._registry = registry
-        self._made = made
+        self._on_created = on_created
         self._fits: dict[str, _Fit] = {}
         self._settled: set[str] = set()
         self._strays: dict[str, str] = {}
 
     async def is_there(self, name: str) -> bool:
-        """Whether a provider is worth asking for models; costs at most a second.
+        """Return whether a provider is worth asking for models; costs at most a second.
 
         A configured one always is, a preset if its engine answers, a service if it has a key.
         """
         if name in self._strays:
-            return await self._answers_as_before(name)
+            return await self._still_answers(name)
         settings = self._providers.get(name)
         if settings is None:
             return True
@@ -90,7 +89,7 @@ class EngineScout:
         return await self._is_at_its_port(name, settings)
 
     async def _is_at_its_port(self, name: str, settings: ProviderSettings) -> bool:
-        """Whether the engine of a preset answers where it usually is."""
+        """Return whether the engine of a preset answers where it usually is."""
         if settings.base_url is None or settings.backend is None:
             return False
         engine = (await self.discovery.look(settings.base_url)).engine
@@ -103,7 +102,7 @@ class EngineScout:
         return True
 
     async def settle(self, name: str) -> None:
-        """Give a provider the adapter of the engine that answers there, where nobody named one."""
+        """Set the adapter of the engine that answers, unless the settings name one."""
         settings = self._providers.get(name)
         if name in self._settled:
             return
@@ -119,7 +118,7 @@ class EngineScout:
         self._fit_to(name, settings, engine)
 
     def _has_to_be_found(self, name: str, settings: ProviderSettings | None) -> bool:
-        """Whether only a look can tell where the engine of this name is."""
+        """Return whether only a look can tell where the engine of this name is."""
         if name in self._strays:
             return False
         if settings is None:
@@ -128,7 +127,7 @@ class EngineScout:
         return usual and not is_service(settings)
 
     async def _find(self, name: str, settings: ProviderSettings | None) -> None:
-        """Look for an engine that nobody configured: at its usual port, then at those of others."""
+        """Look for an engine that is not configured: at its usual port, then at those of others."""
         if settings is not None and await self._is_at_its_port(name, settings):
             self._settled.add(name)
         else:
@@ -147,16 +146,16 @@ class EngineScout:
             self._put(spec, settings.priority)
             self._fits[name] = fit
 
-    async def look_at(self, name: str) -> ProbeResult | None:
-        """Tell who answers for a provider; None for one that has no address of its own.
+    async def probe(self, name: str) -> ProbeResult | None:
+        """Probe a provider; None for one without an address of its own.
 
         Raises:
             AIError: its address, or the proxy to it, cannot be used.
         """
         address, settings = self.address_of(name), self._providers.get(name)
-        return await self.discovery.look(address, _way(settings)) if address else None
+        return await self.discovery.look(address, _route(settings)) if address else None
 
-    async def look_at_members(self, name: str) -> Mapping[str, ProbeResult]:
+    async def probe_members(self, name: str) -> Mapping[str, ProbeResult]:
         """Ask who answers at each address of a pool; nothing for a single server."""
         settings = self._providers.get(name)
         addresses = settings.addresses if settings and name not in self._strays else ()
@@ -164,9 +163,9 @@ class EngineScout:
 
         async def ask(address: str) -> None:
             try:
-                sightings[address] = await self.discovery.look(address, _way(settings))
+                sightings[address] = await self.discovery.look(address, _route(settings))
             except AIError:
-                return  # the adapter says it when it is used
+                return  # the adapter raises it when it is used
 
         if len(addresses) > 1:
             async with anyio.create_task_group() as group:
@@ -175,24 +174,24 @@ class EngineScout:
         return {address: sightings[address] for address in addresses if address in sightings}
 
     async def _engine_at(self, settings: ProviderSettings) -> Engine | None:
-        """Ask all addresses of a provider; the first that tells its backend speaks for a pool."""
-        found: list[Engine] = []
+        """Probe all addresses of a provider; of a pool, the first with a known backend decides."""
+        engines: list[Engine] = []
 
         async def ask(address: str) -> None:
             try:
-                engine = (await self.discovery.look(address, _way(settings))).engine
+                engine = (await self.discovery.look(address, _route(settings))).engine
             except AIError:
-                return  # the adapter says it when it is used
+                return  # the adapter raises it when it is used
             if engine is not None:
-                found.append(engine)
+                engines.append(engine)
 
         async with anyio.create_task_group() as group:
             for address in settings.addresses:
                 group.start_soon(ask, address)
-        return next((engine for engine in found if engine.backend), next(iter(found), None))
+        return next((engine for engine in engines if engine.backend), next(iter(engines), None))
 
     async def find_strays(self) -> Sequence[str]:
-        """Look at all usual ports and give the names of engines that no provider stands for."""
+        """Probe all usual ports; return the names of engines that no provider stands for."""
         usual = [
             settings.base_url
             for name, settings in self._providers.items()
@@ -209,21 +208,21 @@ class EngineScout:
         async with anyio.create_task_group() as group:
             for address in usual:
                 group.start_soon(self.discovery.look, address)
-        found = [self._take_in(address) for address in dict.fromkeys(usual)]
-        return [name for name in found if name is not None]
+        names = [self._register_stray(address) for address in dict.fromkeys(usual)]
+        return [name for name in names if name is not None]
 
     def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
-        """Give what a server says of a model as `[models."provider://name"]` corrects it."""
-        said = self._models.get(str(ref)) or self._models.get(ref.model)
-        if said is None:
+        """Apply the corrections of `[models."provider://name"]` to a model's facts."""
+        override = self._models.get(str(ref)) or self._models.get(ref.model)
+        if override is None:
             return info
         return with_overrides(
             info,
             ModelOverrides(
-                vision=said.vision,
-                tools=said.tools,
-                thinking=said.thinking,
-                context=said.context,
+                vision=override.vision,
+                tools=override.tools,
+                thinking=override.thinking,
+                context=override.context,
             ),
         )
 
@@ -233,30 +232,30 @@ class EngineScout:
         self._settled.clear()
 
     def address_of(self, name: str) -> str | None:
-        """Give the address of a provider; None for one that has none."""
+        """Return the address of a provider; None for one that has none."""
         settings = self._providers.get(name)
         return self._strays.get(name) or next(iter(settings.addresses if settings else ()), None)
 
     def _is_open(self, name: str, settings: ProviderSettings) -> bool:
-        """Whether a probe may choose the adapter of a provider."""
+        """Return whether a probe may choose the adapter of a provider."""
         if settings.preset and name not in ALWAYS_THERE:
             return False
         if settings.problem is not None or not settings.addresses or is_service(settings):
             return False
         if settings.kind == OPENAI_COMPATIBLE:
             return not self._is_given(name, "backend")
-        return settings.kind == OLLAMA and not self._is_given(name, "kind")
+        return settings.kind == _OLLAMA and not self._is_given(name, "kind")
 
     def _is_given(self, name: str, key: str) -> bool:
         return dotted(("providers", name, key)) in self._origins
 
-    async def _answers_as_before(self, name: str) -> bool:
+    async def _still_answers(self, name: str) -> bool:
         address = self._strays[name]
         engine = (await self.discovery.look(address)).engine
         fit = self._fits.get(name)
         return engine is not None and fit == _stray_fit(engine)
 
-    def _take_in(self, address: str) -> str | None:
+    def _register_stray(self, address: str) -> str | None:
         """Register the engine at an address unless a provider stands for it already."""
         sighting = self.discovery.known(address)
         engine = sighting.engine if sighting else None
@@ -283,17 +282,17 @@ class EngineScout:
         )
 
     def _name_for(self, engine: Engine, address: str) -> tuple[str, str]:
-        """Give the engine's usual name and label if they are free, else both with the port."""
+        """Return the engine's usual name and label if they are free, else both with the port."""
         usual = _family(engine.backend) or OPENAI_COMPATIBLE
         settings = self._providers.get(usual)
         is_free = settings is not None and settings.preset and settings.enabled
-        if is_free and usual not in self._strays and not self._is_at_home(usual):
+        if is_free and usual not in self._strays and not self._is_at_usual_port(usual):
             return usual, engine.label
         port = urlsplit(address).port or 80
         return f"{engine.backend or 'server'}-{port}", f"{engine.label} ({port})"
 
-    def _is_at_home(self, name: str) -> bool:
-        """Whether the engine of a preset answers at its usual port."""
+    def _is_at_usual_port(self, name: str) -> bool:
+        """Return whether the engine of a preset answers at its usual port."""
         settings = self._providers[name]
         here = self.discovery.known(settings.base_url) if settings.base_url else None
         engine = here.engine if here else None
@@ -302,20 +301,20 @@ class EngineScout:
     def _put(self, spec: ProviderSpec, priority: int) -> bool:
         try:
             adapter = create_provider(spec)
-        except AIError:  # what stands there says why
+        except AIError:  # the adapter in place says why
             return False
-        self._made(adapter)
+        self._on_created(adapter)
         self._registry.register(adapter, priority=priority)
         return True
 
 
 def _fit(settings: ProviderSettings, engine: Engine) -> _Fit:
     """Choose the adapter for a configured provider."""
-    if engine.backend is None and engine.speaks_openai and settings.kind == OLLAMA:
+    if engine.backend is None and engine.speaks_openai and settings.kind == _OLLAMA:
         return _Fit(OPENAI_COMPATIBLE, None)
     if engine.backend is None:
         return _Fit(settings.kind, settings.backend)
-    if engine.backend == OLLAMA:
+    if engine.backend == _OLLAMA:
         return _Fit(settings.kind, None)
     return _Fit(OPENAI_COMPATIBLE, engine.backend)
 
@@ -325,17 +324,17 @@ def _family(backend: str | None) -> str | None:
 
 
 def _stands_for(settings: ProviderSettings, engine: Engine) -> bool:
-    """Whether a preset is meant for this engine."""
+    """Return whether a preset is for this engine."""
     return settings.backend is not None and _family(engine.backend) == settings.backend
 
 
-def _way(settings: ProviderSettings | None) -> Way | None:
+def _route(settings: ProviderSettings | None) -> Way | None:
     return Way(ca_file=settings.ca_file, proxy=settings.proxy) if settings else None
 
 
 def _stray_fit(engine: Engine) -> _Fit:
-    if engine.backend == OLLAMA:
-        return _Fit(OLLAMA, None)
+    if engine.backend == _OLLAMA:
+        return _Fit(_OLLAMA, None)
     return _Fit(OPENAI_COMPATIBLE, engine.backend)
 
 
@@ -346,5 +345,5 @@ def _is_same_server(one: str, other: str) -> bool:
 
 
 def _is_strange(engine: Engine) -> bool:
-    """Whether nothing shows that a server has models: many programs use such ports."""
+    """Return whether nothing shows that a server has models: many programs use such ports."""
     return engine.wants_key or not engine.speaks_openai

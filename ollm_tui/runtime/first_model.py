@@ -1,9 +1,9 @@
-"""Which model a person gets who has not chosen one.
+"""Which model a new chat uses if none was chosen.
 
-In this order: the one used last, the starter model that came with the program, one that an
-engine has loaded already, the smallest that can chat as far as sizes are known. Nothing is loaded
-unasked but the starter, and services on the internet are not asked: a model of theirs counts only
-if it was used last.
+In this order: the one used last, the starter model that came with the program, one that an engine
+has already loaded, the smallest that can chat as far as sizes are known. Only the starter is loaded
+without being chosen. Services on the internet are not listed: a model of theirs counts only if it
+was used last.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,19 +34,19 @@ class FirstModel:
     ref: ModelRef | None
     reason: str
     """Why this one, to go after its name: `used last`, `already loaded`, ...; or a sentence, why
-    what was named cannot be asked."""
+    the named one cannot be used."""
     found: tuple[str, ...] = ()
     """Labels of the providers that answered with models."""
     silent: tuple[str, ...] = ()
     """Labels and ports of the providers that should answer and do not.
 
-    A server that nobody set up and that does not run is not among them: the doctor lists it.
+    Servers that are neither configured nor running are left out; the doctor lists them.
     """
     engine_installed: bool = True
     problem: AIError | None = None
-    """Why what a person named cannot be asked; then there is no model."""
+    """Why the named model or provider cannot be used; then there is no model."""
     is_told: bool = False
-    """Whether that is among the problems of the settings that are said at the start."""
+    """Whether the problem is shown with those of the settings at the start."""
     passed_over: ModelRef | None = None
     """The model used last, where another provider was named, which counts more."""
 
@@ -62,7 +62,7 @@ class FirstModel:
         return START_SERVER if self.ref.provider == EMBEDDED else None
 
     def required(self) -> ModelRef:
-        """Give the model.
+        """Return the model.
 
         Raises:
             AIError: there is none, for the reason that the error tells.
@@ -70,8 +70,8 @@ class FirstModel:
         if self.problem is not None:
             raise self.problem
         if self.ref is None:
-            asked = f" No answer from: {', '.join(self.silent)}." if self.silent else ""
-            raise AIError(ErrorCode.MODEL_NOT_FOUND, f"No models found.{asked}", hint=self.advice)
+            silent = f" No answer from: {', '.join(self.silent)}." if self.silent else ""
+            raise AIError(ErrorCode.MODEL_NOT_FOUND, f"No models found.{silent}", hint=self.advice)
         return self.ref
 
 
@@ -84,15 +84,15 @@ def choose_first(
     engine_installed: bool = True,
     ports: Mapping[str, int] | None = None,
 ) -> FirstModel:
-    """Choose from what the providers list; `ports` tells where each was looked for.
+    """Choose from the listings; `ports` holds the port of each provider.
 
     The model used last is taken without a listing if it is of one of the `unasked` providers.
     """
     ports = ports or {}
-    asked = [listing for listing in listings if listing.provider not in unasked]
+    candidates = [listing for listing in listings if listing.provider not in unasked]
     entries = [
         CatalogEntry(ModelRef(listing.provider, info.name), info)
-        for listing in asked
+        for listing in candidates
         for info in listing.models
         if can_chat(info)
     ]
@@ -103,30 +103,30 @@ def choose_first(
     return FirstModel(
         ref=ref,
         reason=reason,
-        found=tuple(listing.label for listing in asked if listing.models),
+        found=tuple(listing.label for listing in candidates if listing.models),
         engine_installed=engine_installed,
-        silent=tuple(_with_port(listing, ports) for listing in asked if listing.problem),
+        silent=tuple(_with_port(listing, ports) for listing in candidates if listing.problem),
     )
 
 
 def without_model(problem: AIError, silent: tuple[str, ...] = ()) -> FirstModel:
-    """Give the choice of nothing, where what was named cannot be asked."""
+    """Return a choice without a model, because the named one cannot be used."""
     why = f"{problem.message.rstrip('.')}."
     return FirstModel(ref=None, reason=why, problem=problem, silent=silent)
 
 
 def silent_labels(listings: Sequence[Listing], ports: Mapping[str, int]) -> tuple[str, ...]:
-    """Give the labels and ports of those where nobody answers, whatever else may be wrong."""
-    gone = (ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT)
+    """Return the labels and ports of the providers that do not answer."""
+    codes = (ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT)
     return tuple(
         _with_port(one, ports)
         for one in listings
-        if one.absent or (one.problem is not None and one.problem.code in gone)
+        if one.absent or (one.problem is not None and one.problem.code in codes)
     )
 
 
 def problem_of(listings: Sequence[Listing], named: Named) -> AIError | None:
-    """Tell why none of those who were named can be chatted with: all have to answer."""
+    """Return why the named providers offer no model to chat with; all of them must answer."""
     silent = next((listing for listing in listings if not listing.has_answered), None)
     if silent is not None:
         return _no_answer(silent, named)
@@ -146,14 +146,14 @@ def _with_port(listing: Listing, ports: Mapping[str, int]) -> str:
 
 
 def _no_answer(listing: Listing, named: Named) -> AIError:
-    """Say that nobody else is asked in the place of one that was named."""
+    """Return the error of a named provider that does not answer."""
     problem = listing.problem or AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{listing.label} does not answer.",
         hint="Start it, or name another provider with --provider.",
         provider=listing.provider,
     )
-    place = _ways_on(listing.provider, named)
+    place = _alternatives(listing.provider, named)
     return AIError(
         problem.code,
         problem.message,
@@ -164,8 +164,8 @@ def _no_answer(listing: Listing, named: Named) -> AIError:
     )
 
 
-def _ways_on(provider: str, named: Named) -> str | None:
-    """Tell where a provider that does not answer was named, and how to ask another all the same."""
+def _alternatives(provider: str, named: Named) -> str | None:
+    """Return where a silent provider was named, and how to use another one."""
     origin = named.origin_of(provider)
     if origin is None:
         return None
@@ -178,13 +178,13 @@ def _ways_on(provider: str, named: Named) -> str | None:
 
 
 def passed_over(last: str | None, named: Named) -> ModelRef | None:
-    """Give the model used last, if it is of none of the providers that were named."""
+    """Return the model used last, if it is of none of the providers that were named."""
     ref = ModelRef.parse(last) if last else None
     return ref if ref is not None and ref.provider not in named.providers else None
 
 
 def can_chat(info: ModelInfo) -> bool:
-    """Whether a model takes part in conversations, as far as is known."""
+    """Return whether a model takes part in conversations, as far as is known."""
     if info.details.get("problem"):
         return False
     capability = info.capability or ModelCapability()
@@ -208,7 +208,7 @@ def _pick(
 
 
 def _smallest(entries: Sequence[CatalogEntry]) -> tuple[ModelRef, str]:
-    """Give the smallest model; most servers do not tell how large theirs are."""
+    """Return the smallest model; most servers do not tell how large theirs are."""
     first, *others = entries
     if not others:
         return first.ref, "the only one found"

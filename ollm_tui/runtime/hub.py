@@ -1,20 +1,22 @@
-"""The hub that the settings name, or the reason why none is asked."""
+"""The hub that the settings name, and the registry of models; both are imported on first use."""
 
 from collections.abc import Sequence
 from typing import NoReturn
 
+from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.provider_settings import HubSettings
 from ollm_tui.config.urls import shown_url
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.ports import Hub
 from ollm_tui.library.hub.repo import HubModel, HubRepo
+from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.fetch import Fetcher
-from ollm_tui.runtime.specs import settings_error
+from ollm_tui.runtime.provider_set import settings_error
 
 
 def make_hub(settings: HubSettings, fetcher: Fetcher) -> Hub:
-    """Make the hub; nobody is asked yet."""
+    """Make the hub; no request is sent."""
     if settings.problem is not None:
         return _ClosedHub(shown_url(settings.endpoint), settings_error(settings.problem))
     token = settings.token.get_secret_value() if settings.token else None
@@ -22,7 +24,7 @@ def make_hub(settings: HubSettings, fetcher: Fetcher) -> Hub:
 
 
 class _ClosedHub:
-    """A hub whose settings cannot be used: another one is not asked in its place."""
+    """A hub whose settings cannot be used; no other one takes its place."""
 
     def __init__(self, place: str, problem: AIError) -> None:
         self.place = place
@@ -42,3 +44,12 @@ class _ClosedHub:
 
     def _refuse(self) -> NoReturn:
         raise self._problem
+
+
+def make_registry(paths: AppPaths, hub: Hub | None = None) -> ModelRegistry:
+    """Make the registry; nothing is read until it is used."""
+    return ModelRegistry(
+        opinions_file=paths.data_dir / "registry.json",
+        hub_file=paths.cache_dir / "hub.json",
+        hub=hub,
+    )

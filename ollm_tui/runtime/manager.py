@@ -1,35 +1,46 @@
-"""`Manager`: what the command line and the screens ask of the models that are there."""
+"""`ModelManager`: what front ends do with installed models."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from ollm_tui.config.load import LoadedConfig
-from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import ProviderAdapter, SupportsShow, SupportsWindow
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    SupportsLoadFor,
+    SupportsShow,
+    SupportsWindow,
+)
 from ollm_tui.providers import operations
+from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import is_loopback
-from ollm_tui.providers.catalog import ModelCatalog
+from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.embedded.failures import not_installed
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.operations import show_model, translated
 from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.router import Router
-from ollm_tui.runtime.deeds import reasons
+from ollm_tui.providers.router import Router, same_model
+from ollm_tui.runtime.actions import ACTIONS, ModelAction
 from ollm_tui.runtime.describing import described
-from ollm_tui.runtime.details import ModelAction, ModelDetails
-from ollm_tui.runtime.engines import EngineScout
-from ollm_tui.runtime.in_memory import InMemory, ask_all
-from ollm_tui.runtime.keep_alive import read_keep_alive
-from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, ModelLookup
+from ollm_tui.runtime.details import ModelDetails
+from ollm_tui.runtime.engines import EngineProber
+from ollm_tui.runtime.model_lookup import (
+    PATIENCE_S,
+    FoundModel,
+    InMemory,
+    ModelLookup,
+    list_in_memory,
+)
 
 
-class Manager:
+class ModelManager:
     """Inspects, loads, unloads, copies and deletes models of any provider.
 
-    What a deed changes is asked for anew: the provider's list is forgotten, however it ended.
+    One action at a time runs on a model, whichever front end asks. The provider's list is forgotten
+    after every action, however it ended.
     """
 
     def __init__(
@@ -38,22 +49,25 @@ class Manager:
         registry: ProviderRegistry,
         catalog: ModelCatalog,
         router: Router,
-        scout: EngineScout,
-        machine: Callable[[], Awaitable[Machine]] | None = None,
+        prober: EngineProber,
+        on_deleted: Callable[[str], Awaitable[None]],
     ) -> None:
-        """Work on what a runtime has; `machine` looks at this one, without it nothing is judged."""
-        self.on_deleted: Callable[[str], Awaitable[None]] | None = None
-        """Is told the address of each model that was deleted."""
-        self._machine = machine
+        """Work on the parts of a runtime; `on_deleted` gets the address of each deleted model."""
+        self._on_deleted = on_deleted
         self._loaded = loaded
         self._registry = registry
         self._catalog = catalog
         self._router = router
-        self._scout = scout
-        self._finder = ModelLookup(loaded, registry, catalog, router, scout)
+        self._prober = prober
+        self._lookup = lookup = ModelLookup(loaded, registry, catalog, router, prober)
+        self.find, self.provider_for = lookup.find, lookup.provider_for
+        self._ongoing: list[tuple[str, str]] = []
+        """Provider and model of each action that runs."""
 
-    async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
-        """Tell for each deed why it cannot be done with this model; asks no server.
+    async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
+        """Return why each action is unavailable for a model; None for those that are available.
+
+        Asks no server.
 
         Raises:
             AIError: there is no such provider.
@@ -62,75 +76,60 @@ class Manager:
         listings = self._catalog.cached()
         listing = next((one for one in listings if one.provider == adapter.name), None)
         info = self._catalog.find(ModelRef(adapter.name, ref.model))
-        found = reasons(adapter, self._finder.place_of(adapter), listing, info)
-        if self._is_embedded(adapter) and found["load"] is None:
-            return found | {"load": None if engine_available() else not_installed().message}
-        return found
+        reasons = unavailable_reasons(adapter, self._lookup.place_of(adapter), listing, info)
+        if self._is_embedded(adapter) and reasons["load"] is None:
+            return reasons | {"load": None if engine_available() else not_installed().message}
+        return reasons
 
     def place(self, ref: ModelRef) -> str:
-        """Name where a model is, without what is secret in an address.
+        """Return where a model is, without the secrets of an address.
 
         Raises:
             AIError: there is no such provider.
         """
-        return self._finder.place_of(self._known(ref))
-
-    async def find(self, text: str) -> FoundModel:
-        """Find the model that a person means by a name or an address.
-
-        Raises:
-            AIError: there is no such provider or model.
-        """
-        return await self._finder.find(text)
-
-    async def provider_for(self, text: str) -> tuple[ProviderAdapter, ModelRef]:
-        """Give where a model that is not there yet belongs: the provider named, or the default.
-
-        Raises:
-            AIError: there is no such provider.
-        """
-        return await self._finder.provider_for(text)
+        return self._lookup.place_of(self._known(ref))
 
     async def show(self, ref: ModelRef) -> ModelDetails:
-        """Describe a model; a provider that describes none has at least its list.
+        """Return the details of a model, from the list of its provider if it reports no more.
 
         Raises:
-            AIError: it is not there, or its server cannot be asked.
+            AIError: it does not exist, or its server does not answer.
         """
-        found = await self._finder.at(ref)
-        raw, corrected = await self._asked(found)
+        model = await self._lookup.at(ref)
+        raw, corrected = await self._facts_of(model)
         details = described(
-            found,
+            model,
             raw,
             corrected,
             self._loaded,
-            loads_with_window=isinstance(found.adapter, SupportsWindow),
+            loads_with_window=isinstance(model.adapter, SupportsWindow),
         )
-        is_ours = self._is_embedded(found.adapter)
-        if self._machine is None or not (is_ours or self._is_here(found.adapter)):
+        is_ours = self._is_embedded(model.adapter)
+        if not (is_ours or self._is_here(model.adapter)):
             return details
         # Judging a model takes more modules than all else here.
+        from ollm_tui.library.machine_probe import find_machine
         from ollm_tui.runtime.model_fit import with_fit
 
-        return await with_fit(details, self._machine, owns_path=is_ours)
+        return await with_fit(details, find_machine, owns_path=is_ours)
 
     async def delete(self, ref: ModelRef) -> None:
-        """Remove a model for good.
+        """Delete a model.
 
         Raises:
-            AIError: it is still there.
+            AIError: it is still there; CONFLICT while another action on it runs.
         """
         adapter = await self._router.provider(ref.provider)
-        with self._changing(adapter):
+        with self._changing(adapter, ref.model):
             await operations.deleter(adapter).delete_model(ref.model)
-        if self.on_deleted is not None:
-            await self.on_deleted(f"{adapter.name}://{ref.model}")
+        await self._on_deleted(f"{adapter.name}://{ref.model}")
 
     async def copy(self, ref: ModelRef, name: str) -> ModelRef:
-        """Give a model a second name on its server; `name` may be an address there.
+        """Copy a model to a second name on its server; `name` may be an address there.
 
         Raises:
-            AIError: it has none; CONFLICT when the address is that of another provider.
+            AIError: it has none; CONFLICT when the address is that of another provider, or while
+                another action on the model runs.
         """
         adapter = await self._router.provider(ref.provider)
         wanted = ModelRef.parse(name.strip())
@@ -138,21 +137,22 @@ class Manager:
             raise AIError(
                 ErrorCode.CONFLICT,
                 "A model can only be copied on its own server.",
-                hint=f"{ref.model} is at {self._finder.place_of(adapter)}.",
+                hint=f"{ref.model} is at {self._lookup.place_of(adapter)}.",
             )
         copied = wanted.model if wanted is not None else name.strip()
-        with self._changing(adapter):
+        with self._changing(adapter, ref.model):
             await operations.copier(adapter).copy_model(ref.model, copied)
         return ModelRef(adapter.name, copied)
 
     async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
-        """Bring a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
+        """Load a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
 
         Raises:
-            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep.
+            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep,
+                CONFLICT while another action on it runs.
         """
         adapter = await self._router.provider(ref.provider)
-        with self._changing(adapter):
+        with self._changing(adapter, ref.model):
             if keep_alive is None:
                 await operations.loader(adapter).load_model(ref.model)
             else:
@@ -160,30 +160,30 @@ class Manager:
                 await able.load_model_for(ref.model, read_keep_alive(keep_alive))
 
     async def unload(self, ref: ModelRef) -> None:
-        """Drop a model from memory.
+        """Unload a model from memory.
 
         Raises:
-            AIError: it is still there.
+            AIError: it is still there; CONFLICT while another action on it runs.
         """
         adapter = await self._router.provider(ref.provider)
-        with self._changing(adapter):
+        with self._changing(adapter, ref.model):
             await operations.unloader(adapter).unload_model(ref.model)
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
-        """Give the models in memory of every server that tells; one that fails is left out."""
+        """Return the loaded models of all servers that list them; failing ones are left out."""
         return (await self.in_memory()).models
 
     async def in_memory(self, *, within_s: float = PATIENCE_S) -> InMemory:
-        """Give the models in memory, and who could not tell theirs."""
-        return await ask_all(self._catalog, self._registry.get, within_s=within_s)
+        """Return the loaded models, and the providers that could not list theirs."""
+        return await list_in_memory(self._catalog, self._registry.get, within_s=within_s)
 
     def _is_embedded(self, adapter: ProviderAdapter) -> bool:
         settings = self._loaded.config.providers.get(adapter.name)
         return settings is not None and settings.kind == "embedded"
 
     def _is_here(self, adapter: ProviderAdapter) -> bool:
-        """Whether a server runs on this machine."""
-        address = self._scout.address_of(adapter.name)
+        """Return whether a server runs on this machine."""
+        address = self._prober.address_of(adapter.name)
         return address is not None and is_loopback(address)
 
     def _known(self, ref: ModelRef) -> ProviderAdapter:
@@ -193,36 +193,116 @@ class Manager:
         return adapter
 
     @contextmanager
-    def _changing(self, adapter: ProviderAdapter) -> Iterator[None]:
+    def _changing(self, adapter: ProviderAdapter, model: str) -> Iterator[None]:
+        if any(adapter.name == at and same_model(model, name) for at, name in self._ongoing):
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"Another action on {model} is in progress.",
+                provider=adapter.name,
+            )
+        self._ongoing.append(action := (adapter.name, model))
         try:
             with translated(adapter, "change its models", self._registry.redact):
                 yield
         finally:
+            self._ongoing.remove(action)
             self._catalog.forget(adapter.name)
 
-    async def _asked(self, found: FoundModel) -> tuple[ModelInfo, ModelInfo]:
-        """Give what a provider says of a model, and the same as a person corrects it."""
-        listed = found.info
-        if not isinstance(found.adapter, SupportsShow):
+    async def _facts_of(self, model: FoundModel) -> tuple[ModelInfo, ModelInfo]:
+        """Return what a provider reports of a model, and the same with corrections applied."""
+        listed = model.info
+        if not isinstance(model.adapter, SupportsShow):
             if listed is None:
-                raise await self._unlisted(found)
+                raise await self._unlisted(model)
             is_set = "context" in listed.chosen
             return replace(listed, context=None) if is_set else listed, listed
-        info = await show_model(found.adapter, found.ref.model, self._registry.redact)
+        info = await show_model(model.adapter, model.ref.model, self._registry.redact)
         if info.size_bytes is None and listed is not None:
             info = replace(info, size_bytes=listed.size_bytes)
-        return info, self._scout.corrected(found.ref, info)
+        return info, self._prober.corrected(model.ref, info)
 
-    async def _unlisted(self, found: FoundModel) -> AIError:
-        """Say why a list has no such model: it has none, or there is no list."""
-        listing = await self._catalog.listing(found.adapter.name, within_s=PATIENCE_S)
+    async def _unlisted(self, model: FoundModel) -> AIError:
+        """Return the error for a model that is not listed."""
+        listing = await self._catalog.listing(model.adapter.name, within_s=PATIENCE_S)
         if listing.problem is not None:
             return listing.problem
         if listing.absent:
             hint = "Start the server, or choose another one with --host."
             return AIError(
-                ErrorCode.SERVICE_UNAVAILABLE, f"{found.place} does not answer.", hint=hint
+                ErrorCode.SERVICE_UNAVAILABLE, f"{model.place} does not answer.", hint=hint
             )
         hint = "`ollm models list` lists all models."
-        message = f"{found.place} has no model named {found.ref.model!r}."
+        message = f"{model.place} has no model named {model.ref.model!r}."
         return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint=hint)
+
+
+_TEXT = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|s|m|h))+")
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
+
+
+def read_keep_alive(text: str) -> str | float:
+    """Parse a duration as engines take it: text like `1h30m`, else seconds.
+
+    Negative numbers mean forever.
+
+    Raises:
+        AIError: BAD_REQUEST if it is not a duration, or zero.
+    """
+    duration = text.strip().lower()
+    if _NUMBER.fullmatch(duration):
+        seconds = float(duration)
+        if seconds == 0:
+            raise _refused("A time of 0 would unload the model at once.")
+        return int(seconds) if seconds.is_integer() else seconds
+    if _TEXT.fullmatch(duration):
+        if not any(digit in "123456789" for digit in duration):
+            raise _refused("A time of 0 would unload the model at once.")
+        return duration
+    if duration in {"for ever", "forever", "always"}:
+        return -1
+    raise _refused(f"{text[:40]!r} is not a valid duration.")
+
+
+def _refused(message: str) -> AIError:
+    return AIError(
+        ErrorCode.BAD_REQUEST, message, hint="Give seconds, text like 10m, or -1 forever."
+    )
+
+
+def unavailable_reasons(
+    adapter: ProviderAdapter, place: str, listing: Listing | None, info: ModelInfo | None
+) -> dict[ModelAction, str | None]:
+    """Return why each action is unavailable, as far as is known without asking; else None.
+
+    `listing` is the newest list of the provider, however old; `info` its entry for the model.
+    """
+    is_usable = not isinstance(adapter, UnusableProvider)
+    down = _down(place, listing)
+    reasons: dict[ModelAction, str | None] = {}
+    for action, known in ACTIONS.items():
+        able = is_usable and any(hasattr(adapter, method) for method in known.methods)
+        lacking = None if able else operations.cannot(adapter, known.ability).message
+        reasons[action] = lacking or down or (_obstacle(action, adapter, info) if info else None)
+    return reasons
+
+
+def _down(place: str, listing: Listing | None) -> str | None:
+    if listing is None:
+        return None
+    if listing.problem is not None:
+        return listing.problem.message
+    return f"{place} does not answer." if listing.absent else None
+
+
+def _obstacle(action: ModelAction, adapter: ProviderAdapter, info: ModelInfo) -> str | None:
+    """Return what about the model itself stands in the way."""
+    kept, problem = info.details.get("why_kept"), info.details.get("problem")
+    if action == "delete" and isinstance(kept, str):
+        return kept
+    if action == "load" and isinstance(problem, str):
+        return f"{info.name} cannot be used: {problem}."
+    if action == "load" and info.loaded is True and not isinstance(adapter, SupportsLoadFor):
+        return f"{info.name} is already loaded."
+    if action == "unload" and info.loaded is False:
+        return f"{info.name} is not loaded."
+    return None

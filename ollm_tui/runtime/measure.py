@@ -1,4 +1,4 @@
-"""How full a conversation's context is, what takes the room, and what can be done about it."""
+"""How much of its context window a conversation uses, for what, and how to free some."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,43 +37,45 @@ class ContextFigures:
     parts: tuple[tuple[str, int], ...]
     """What takes the room, in words, with its tokens."""
     ways: tuple[ContextRemedy, ...]
-    """What can be done, the best first; empty while all fits and nothing is left out."""
+    """Remedies, the best first; empty while everything fits and nothing is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRoom:
-    """What a status line says of the context."""
+    """The context in use, as a status line shows it."""
 
     used: int
     limit: int
     is_assumed: bool
 
 
-async def measure(talk: Conversation, parts: ChatParts) -> ContextFigures:
+async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigures:
     """Count the next request as it stands.
 
     Raises:
         AIError: there is no model, or it cannot be found.
     """
-    ref, router = ModelRef.parse(talk.model or ""), parts.router
-    named = await (router.at(ref) if ref else router.resolve(talk.model or ""))
-    found = await router.informed(named)
-    maker = _maker(talk, parts, found)
-    if not talk.drops_attachments and count_pictures(talk.messages, talk.turns_left_out):
-        maker.sends_pictures = not await parts.vision.is_text_only(found)
+    ref, router = ModelRef.parse(conversation.model or ""), parts.router
+    named = await (router.at(ref) if ref else router.resolve(conversation.model or ""))
+    resolved = await router.informed(named)
+    maker = _request_maker(conversation, parts, resolved)
+    if not conversation.drops_attachments and count_pictures(
+        conversation.messages, conversation.turns_left_out
+    ):
+        maker.sends_pictures = not await parts.vision.is_text_only(resolved)
     request = maker.next_request()
-    messages = request.conversation if talk.messages else ()
+    messages = request.conversation if conversation.messages else ()
     counter = _counter(parts)
     guard = ContextGuard(counter, parts.windows)
-    await guard.check(maker.as_sent(request), found)
+    await guard.check(maker.as_sent(request), resolved)
     assert guard.state is not None
     counted, window = guard.state.counted, guard.state.window
-    talk.counted = guard.state.base
+    conversation.counted = guard.state.base
     # an empty chat is counted with a message that it does not have
     sizes = await counter.sizes(request, counted) if messages else Sizes(counted.tokens, ())
-    trained = found.info.details.get("context_trained") if found.info else None
+    trained = resolved.info.details.get("context_trained") if resolved.info else None
     # A window that the settings give counts more than what a request asks for.
-    can_raise = isinstance(found.provider, SupportsWindow) and window.source != "settings"
+    can_raise = isinstance(resolved.provider, SupportsWindow) and window.source != "settings"
     return ContextFigures(
         used=counted.tokens,
         limit=window.tokens,
@@ -87,41 +89,52 @@ async def measure(talk: Conversation, parts: ChatParts) -> ContextFigures:
                 window.tokens,
                 largest_window=trained if isinstance(trained, int) and can_raise else None,
             ),
-            *((SendEverything(),) if talk.turns_left_out or talk.drops_attachments else ()),
+            *(
+                (SendEverything(),)
+                if conversation.turns_left_out or conversation.drops_attachments
+                else ()
+            ),
         ),
     )
 
 
-def room_of(talk: Conversation, parts: ChatParts) -> ContextRoom | None:
-    """Tell the same without asking anybody: from the newest count and what is known by now."""
-    ref = ModelRef.parse(talk.model or "")
-    found = parts.router.known(ref) if ref else None
-    if found is None:
+def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
+    """Return the same without sending a request, from the newest count and cached facts."""
+    ref = ModelRef.parse(conversation.model or "")
+    resolved = parts.router.known(ref) if ref else None
+    if resolved is None:
         return None
     guard = ContextGuard(_counter(parts), parts.windows)
-    maker = _maker(talk, parts, found)
-    maker.sends_pictures = not parts.vision.known(found)
+    maker = _request_maker(conversation, parts, resolved)
+    maker.sends_pictures = not parts.vision.known(resolved)
     request = maker.as_sent(maker.next_request())
-    is_empty = not (talk.messages or talk.system_prompt or maker.offer.schemas or talk.counted)
-    window = guard.window_of(request, found)
+    is_empty = not (
+        conversation.messages
+        or conversation.system_prompt
+        or maker.offer.schemas
+        or conversation.counted
+    )
+    window = guard.window_of(request, resolved)
     return ContextRoom(
-        used=0 if is_empty else guard.used_by(request, str(found.ref), talk.counted),
+        used=0 if is_empty else guard.used_by(request, str(resolved.ref), conversation.counted),
         limit=window.tokens,
         is_assumed=window.assumed,
     )
 
 
-def _maker(talk: Conversation, parts: ChatParts, found: ResolvedModel) -> RequestBuilder:
-    """Give what makes the requests of a chat, so that what is counted is what is sent."""
-    return RequestBuilder(parts, talk, ChatOptions(), AbortSignal(), found)
+def _request_maker(
+    conversation: Conversation, parts: ChatParts, resolved: ResolvedModel
+) -> RequestBuilder:
+    """Return what makes the requests of a chat, so that what is counted is what is sent."""
+    return RequestBuilder(parts, conversation, ChatOptions(), AbortSignal(), resolved)
 
 
 def _counter(parts: ChatParts) -> TokenCounter:
     return parts.counter or TokenCounter(parts.encodings)
 
 
-def take_way_out(conversation: Conversation, way: ContextRemedy) -> None:
-    """Do what was chosen; what is left out stays in the history."""
+def apply_remedy(conversation: Conversation, way: ContextRemedy) -> None:
+    """Apply a remedy; what is left out stays in the history."""
     match way:
         case LeaveOutTurns(turns=turns):
             conversation.turns_left_out += turns

@@ -1,4 +1,4 @@
-"""Whether a model that is here fits this machine, from its file or from what its server tells."""
+"""Whether an installed model fits this machine, from its file or from its server's facts."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -33,8 +33,8 @@ async def with_fit(
     if not details.info.size_bytes or details.info.loaded:
         return details
     with anyio.move_on_after(PATIENCE_S):
-        found = await machine()
-        used = found.for_engine if owns_path else found
+        hardware = await machine()
+        used = hardware.for_engine if owns_path else hardware
         return replace(details, fit=await _fit(details, used, owns_path=owns_path))
     return details
 
@@ -56,9 +56,9 @@ def _shape_of_file(path: Path, size: int) -> ModelShape | None:
 
 
 def shape_told(info: ModelInfo, size: int) -> ModelShape:
-    """Give the shape that a server tells of; what it leaves out is guessed from the size."""
-    told = info.details.get("shape")
-    shape: JsonObject = told if isinstance(told, dict) else {}
+    """Return the shape that a server reports; missing parts are estimated from the size."""
+    details = info.details.get("shape")
+    shape: JsonObject = details if isinstance(details, dict) else {}
     parameters = _number(info.details, "parameter_count")
     if not shape or not keeps_cache(_family(info)):
         return shape_of_size(size, parameters=parameters, family=_family(info))
@@ -82,6 +82,6 @@ def _family(info: ModelInfo) -> str | None:
     return family if isinstance(family, str) else None
 
 
-def _number(told: JsonMapping, key: str) -> int | None:
-    value = told.get(key)
+def _number(values: JsonMapping, key: str) -> int | None:
+    value = values.get(key)
     return value if isinstance(value, int) and value > 0 else None

@@ -1,8 +1,8 @@
-"""Open a runtime behind a screen that is already there.
+"""Open a runtime behind a screen that is already shown.
 
-Importing this module costs next to nothing: settings, the HTTP client and the providers are
-loaded in a thread when `start` is called, which a full-screen program does after its first frame.
-Leaving the block closes whatever was opened, however the program ends.
+Importing this module is cheap: settings, the HTTP client and the providers are imported in a thread
+when `start` is called, which a full-screen program does after its first frame. Leaving the block
+closes the runtime, however the program ends.
 """
 
 import logging
@@ -27,7 +27,7 @@ CLOSING_S = 3.0
 
 
 class Opening:
-    """A runtime on its way; states: waiting -> loading -> open (or failed) -> closed."""
+    """A runtime that is being opened; states: waiting -> loading -> open (or failed) -> closed."""
 
     def __init__(self, group: "TaskGroup", flags: "Flags") -> None:
         self._group = group
@@ -41,13 +41,13 @@ class Opening:
         self._error: Exception | None = None
 
     def start(self) -> None:
-        """Begin to load; a second call does nothing."""
+        """Begin to load; a no-op in a second call."""
         if not self._started:
             self._started = True
             self._group.start_soon(self._hold)
 
     async def runtime(self) -> "Runtime":
-        """Give the runtime as soon as it is open; starts it if nobody has.
+        """Wait until the runtime is open and return it; starts it if needed.
 
         Raises:
             AIError: the runtime could not be opened.
@@ -61,11 +61,11 @@ class Opening:
         return self._runtime
 
     def secrets(self) -> tuple[str, ...]:
-        """Give the secrets of the settings, as far as they were read."""
+        """Return the secrets of the settings, as far as they were read."""
         return () if self._runtime is None else tuple(self._runtime.secrets())
 
     async def close(self) -> None:
-        """Give everything back; waits until that is done, and not for what is still opening."""
+        """Close the runtime and wait for that; cancels one that is still opening."""
         self._leave.set()
         if not self._settled.is_set():
             self._scope.cancel()
@@ -98,7 +98,7 @@ def _load(flags: "Flags") -> "Callable[[], AbstractAsyncContextManager[Runtime]]
 
 @asynccontextmanager
 async def opening(flags: "Flags") -> AsyncIterator[Opening]:
-    """Give an `Opening` whose runtime ends with the block."""
+    """Yield an `Opening` whose runtime ends with the block."""
     async with anyio.create_task_group() as group:
         held = Opening(group, flags)
         try:

@@ -1,4 +1,4 @@
-"""Which folders of other programs hold models that could be listed here, told with the setting."""
+"""Folders of other programs with models that could be listed here, and the setting for it."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class OtherFolders:
 
     @property
     def words(self) -> str:
-        """Say what could be added and how, in one sentence; empty when there is nothing."""
+        """What could be added and how, in one sentence; empty if nothing could."""
         parts = [
             f"{one.title}'s folder holds {count_of(one.models)}"
             for one in self.folders
@@ -60,13 +60,15 @@ async def look_for_folders(listed: Sequence[str]) -> OtherFolders:
     """
     with anyio.move_on_after(PATIENCE_S):
         # Only reads, and ends by itself: a thread that is not waited for does no harm.
-        return told(await to_thread.run_sync(found_folders, abandon_on_cancel=True), listed)
+        return describe_folders(
+            await to_thread.run_sync(found_folders, abandon_on_cancel=True), listed
+        )
     return OtherFolders()
 
 
-def told(found: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
+def describe_folders(folders: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
     """Put what was found into words."""
-    more = {one.program for one in found if one.models} - set(listed)
+    more = {one.program for one in folders if one.models} - set(listed)
     named = [*dict.fromkeys(listed), *(program for program in TITLES if program in more)]
     return OtherFolders(
         folders=tuple(
@@ -76,7 +78,7 @@ def told(found: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
                 models=one.models,
                 is_listed=one.program in listed,
             )
-            for one in found
+            for one in folders
         ),
         setting=f"other_folders = {json.dumps(named)}" if more else "",
     )

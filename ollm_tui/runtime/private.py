@@ -1,4 +1,4 @@
-"""What is the program's own: the places where it keeps things, and the keys it holds."""
+"""The program's own files and secrets, which its tools and reports must not show."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from ollm_tui.tools.builtin.guard import FileGuard
 
 
 def known_secrets(config: AppConfig) -> Iterator[str]:
-    """Give the keys, headers and passwords of all places, to be kept out of reports."""
+    """Yield the keys, headers and passwords of all places, to be kept out of reports."""
     yield from url_secrets(config.hub.endpoint)
     if config.hub.token is not None:
         yield config.hub.token.get_secret_value()
@@ -27,7 +27,7 @@ def known_secrets(config: AppConfig) -> Iterator[str]:
 
 
 def without_keys(config: AppConfig) -> Callable[[str], str]:
-    """Give what takes the keys of the settings out of what adapters say.
+    """Return what takes the keys of the settings out of what adapters say.
 
     A key that may be an ordinary word, such as "ollama" for a server that wants none, stays.
     """
@@ -35,7 +35,7 @@ def without_keys(config: AppConfig) -> Callable[[str], str]:
 
 
 def file_guard(loaded: LoadedConfig, paths: AppPaths) -> FileGuard:
-    """Give what keeps the tools of models away from the program's own."""
+    """Return what keeps the tools of models away from the program's own."""
     environ = dict(os.environ)
     return FileGuard(
         own=tuple(_own_places(loaded, paths, environ)),
@@ -53,7 +53,7 @@ def _own_places(
 
 
 def _telling_secrets(config: AppConfig, environ: Mapping[str, str]) -> Iterator[str]:
-    """Give the secrets that are taken out of files: what a header says may be no secret at all."""
+    """Yield the secrets that are removed from files; not every header holds one."""
     plain = {
         value.get_secret_value()
         for settings in config.providers.values()
@@ -69,6 +69,6 @@ def _telling_secrets(config: AppConfig, environ: Mapping[str, str]) -> Iterator[
 
 
 def _is_random(value: str) -> bool:
-    """Tell whether a value looks made up by a machine, not like a word, a path or a media type."""
+    """Return whether a value looks random, not like a word, a path or a media type."""
     has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return len(value) >= 12 and has_both and not is_guessable(value) and not set(value) & set("/; ")

@@ -1,14 +1,17 @@
-"""The providers that the settings ask for, made but not yet connected."""
+"""From what a person configured to the adapters of providers, made but not yet connected."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from ollm_tui.config.backends import ADAPTERS
+from ollm_tui.config.backends import ADAPTERS, PRESETS, SERVICES
 from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.provider_settings import ProviderSettings
-from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.schema import AppConfig, EmbeddedConfig
+from ollm_tui.config.urls import url_origin
 from ollm_tui.library.files import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -16,9 +19,91 @@ from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider, plugin_of
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.runtime.presets import has_key, is_service
-from ollm_tui.runtime.specs import embedded_settings, provider_spec
+
+
+def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
+    """Return the spec of one configured provider; this is where its secrets are opened."""
+    addresses = settings.addresses
+    return ProviderSpec(
+        name=name,
+        kind=settings.kind,
+        label=settings.label or _usual_label(name, settings),
+        base_url=addresses[0] if addresses else SERVICES.get(settings.kind),
+        base_urls=addresses if len(addresses) > 1 else (),
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        headers={key: value.get_secret_value() for key, value in settings.headers.items()},
+        backend=settings.backend,
+        extra_body=settings.extra_body,
+        ca_file=settings.ca_file,
+        proxy=settings.proxy,
+        connect_timeout_s=settings.connect_timeout_s,
+        first_byte_timeout_s=settings.first_byte_timeout_s,
+        idle_timeout_s=settings.idle_timeout_s,
+        problem=settings_error(settings.problem, name) if settings.problem else None,
+    )
+
+
+def _usual_label(name: str, settings: ProviderSettings) -> str:
+    """Return what a provider is called; a server of one's own is not called like the service."""
+    if name in SERVICES and not is_service(settings):
+        return name
+    return PRESETS[name].label if name in PRESETS else name
+
+
+def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIError:
+    """Return a problem of the settings as an error for the one who runs into it."""
+    place = "" if problem.origin.kind == "default" else f" ({problem.origin})"
+    return AIError(
+        ErrorCode.BAD_REQUEST,
+        f"{problem.message.rstrip('.')}{place}.",
+        hint=problem.advice or "Fix the settings: `ollm config check` lists what is wrong.",
+        provider=provider,
+    )
+
+
+def embedded_settings(config: EmbeddedConfig) -> EmbeddedSettings:
+    """Return the engine's settings."""
+    return EmbeddedSettings(
+        context=config.context,
+        threads=config.threads,
+        idle_unload_s=config.idle_unload_s or None,
+    )
+
+
+def is_service(settings: ProviderSettings) -> bool:
+    """Return whether this is a service on the internet, not a server that speaks like one."""
+    address = SERVICES.get(settings.kind)
+    if address is None:
+        return False
+    origins = {url_origin(url) for url in settings.addresses or (address,)}
+    return url_origin(address) in origins
+
+
+def has_key(settings: ProviderSettings) -> bool:
+    """Return whether a service can know who asks: by a key, or by headers of one's own."""
+    return settings.api_key is not None or bool(settings.headers)
+
+
+def services_of(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
+    """Return the names of the services on the internet, which are used only on request."""
+    return frozenset(name for name, settings in providers.items() if is_service(settings))
+
+
+def usable_services(providers: Mapping[str, ProviderSettings]) -> frozenset[str]:
+    """Return the names of the services that have a key."""
+    return frozenset(name for name in services_of(providers) if has_key(providers[name]))
+
+
+def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:
+    """Return the port that each provider with an address is looked for at."""
+    ports = {}
+    for name, settings in providers.items():
+        if settings.addresses and (port := urlsplit(settings.addresses[0]).port):
+            ports[name] = port
+    return ports
+
 
 EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[ProviderAdapter]]
 
@@ -26,7 +111,7 @@ EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[Prov
 async def make_providers(
     config: AppConfig, paths: AppPaths, stack: AsyncExitStack, embedded: EmbeddedFactory
 ) -> list[ProviderAdapter]:
-    """Make an adapter for every enabled provider; one that cannot be made says why when used."""
+    """Make an adapter for every enabled provider; one that cannot be made raises when used."""
     adapters = []
     named = {config.provider, (config.model or "").partition("://")[0]}
     for name, settings in config.providers.items():
@@ -58,17 +143,17 @@ async def embedded_factory(
 
 
 def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
-    """Give the folders with model files, the app's own first."""
+    """Return the folders with model files, the app's own first."""
     return [paths.models_dir, *map(expanded, config.embedded.model_folders)]
 
 
 def _has_nowhere_to_go(settings: ProviderSettings) -> bool:
-    """Whether this is a preset that only a configured address brings to life."""
+    """Return whether this is a preset that only a configured address brings to life."""
     return settings.kind == "openai-compatible" and not settings.addresses and settings.preset
 
 
 def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | None:
-    """Say that a service needs a key, before anything is sent there."""
+    """Return the error of a service without a key, before anything is sent there."""
     if not is_service(settings) or has_key(settings):
         return None
     setting = f"api_key_env below [providers.{spec.name}]"

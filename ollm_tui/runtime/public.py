@@ -130,7 +130,7 @@ class Runtime:
             model = str((await self._composed.first_model()).required())
         client = self._composed.new_client(model, saved=False)
         if tools is None:
-            # The settings were written for the app, where somebody is asked.
+            # The settings were written for the app, where every call needs approval.
             of_settings = client.conversation.tools if self._has_approver else ()
             tools = (*of_settings, *self._added_tools)
         client.conversation.tools = tuple(dict.fromkeys(tools))
@@ -291,7 +291,7 @@ def _load(flags: Flags) -> Callable[[], AbstractAsyncContextManager[compose.Runt
 
 
 def _problems_of_arguments(loaded: LoadedConfig, flags: Flags) -> Iterator[ConfigProblem]:
-    """Give what is wrong with what the program named; the settings are a person's business."""
+    """Yield what is wrong with what the program named; the settings are a person's business."""
     closed = (settings.problem for settings in loaded.config.providers.values())
     for problem in (*loaded.problems, *closed, *loaded.waiting, named_by(loaded).problem):
         if problem is None or problem.severity != "error":
@@ -303,7 +303,7 @@ def _problems_of_arguments(loaded: LoadedConfig, flags: Flags) -> Iterator[Confi
 
 
 def _for_programs(problem: ConfigProblem) -> str:
-    """Give a problem in the words of a program: its parameters in place of options."""
+    """Return a problem in the words of a program: its parameters in place of options."""
     message = problem.message
     for option, parameter in _PARAMETERS.items():
         message = re.sub(rf"(?<!\S){option}(?=[\s:,.])", f"`{parameter}`", message)

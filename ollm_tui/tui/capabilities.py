@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ollm_tui.library.registry.ports import Registry
     from ollm_tui.protocol.errors import AIError
     from ollm_tui.runtime.download_targets import DownloadTarget
-    from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.manager import ModelManager
     from ollm_tui.runtime.other_models import OtherFolders
     from ollm_tui.store.branches import Branch, ChatNews
     from ollm_tui.tokens.budget import ContextRemedy

@@ -35,7 +35,7 @@ async def _main(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> i
             resume_collection()
             keep_secret(opened.secrets())
         ready.ask_before_tools(services.approver)
-        ready.fetching.go_on()
+        ready.download_service.go_on()
         return ready
 
     def redact(text: str) -> str:

@@ -17,8 +17,7 @@ from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.runtime import model_registry
-from ollm_tui.runtime.downloads import FetchesModels
+from ollm_tui.runtime import hub as hub_module
 from tests.hostile.payloads import PAYLOADS
 from tests.library.test_registry import ListedHub
 from tests.support.fake_ollama import OllamaServer
@@ -32,12 +31,12 @@ OWN = HubModel(repo="new/Thing-3B-GGUF", downloads=5, licence="mit", tags=("conv
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> ListedHub:
     """Give every registry a hub that answers what it holds."""
-    made, asked = model_registry.make_registry, ListedHub(PHI, OWN)
+    made, asked = hub_module.make_registry, ListedHub(PHI, OWN)
 
     def with_hub(paths: AppPaths, hub: Hub | None = None) -> ModelRegistry:
         return made(paths, asked)
 
-    monkeypatch.setattr(model_registry, "make_registry", with_hub)
+    monkeypatch.setattr(hub_module, "make_registry", with_hub)
     return asked
 
 
@@ -45,11 +44,11 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> ListedHub:
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run on a machine with a card of 24 GB, of which all is free."""
 
-    async def look(_self: object) -> Machine:
+    async def look() -> Machine:
         card = Gpu(name="card", total=24 * 10**9, free=24 * 10**9)
         return Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,))
 
-    monkeypatch.setattr(FetchesModels, "machine", look)
+    monkeypatch.setattr("ollm_tui.library.machine_probe.find_machine", look)
 
 
 @pytest.fixture

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.cells import cells, within
-from ollm_tui.cli.figures import size_text
-from ollm_tui.cli.model_ps import gpu_share, until_text
-from ollm_tui.cli.output import Output
+from ollm_tui.cli.model_format import share_text, until_text
+from ollm_tui.cli.output import Output, cell_width, size_text, truncated
 from ollm_tui.cli.pull_report import LiveReport
 from ollm_tui.config import backends
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
+from ollm_tui.runtime.model_lookup import gpu_share_of
 from tests.cli.conftest import command, environment
 from tests.e2e.conftest import OLLM
 from tests.e2e.conftest import environment as own_home
@@ -493,8 +492,12 @@ def test_figures_are_written_as_people_compare_them() -> None:
 
 
 def test_a_line_is_cut_to_the_cells_there_are() -> None:
-    assert (cells("a日e\u0301\u200b"), within("日本語", 5), within("abc", 3)) == (4, "日本…", "abc")
-    assert (within("abcd", 3), within("abc", 0)) == ("ab…", "")
+    assert (cell_width("a日e\u0301\u200b"), truncated("日本語", 5), truncated("abc", 3)) == (
+        4,
+        "日本…",
+        "abc",
+    )
+    assert (truncated("abcd", 3), truncated("abc", 0)) == ("ab…", "")
 
 
 def test_what_a_server_says_of_memory_and_time_is_not_trusted() -> None:
@@ -505,4 +508,4 @@ def test_what_a_server_says_of_memory_and_time_is_not_trusted() -> None:
     assert [until_text(text, now) for text in texts] == expected
     shares: list[tuple[int, JsonValue]] = [(100, 50), (100, 200), (0, 5), (100, "x"), (100, -5)]
     infos = [ModelInfo(name="m", size_bytes=s, details={"size_vram": v}) for s, v in shares]
-    assert [gpu_share(info) for info in infos] == ["50 %", "100 %", "", "", "0 %"]
+    assert [share_text(gpu_share_of(info)) for info in infos] == ["50 %", "100 %", "", "", "0 %"]

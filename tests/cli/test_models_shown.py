@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.model_cells import can_text, fit_text
+from ollm_tui.cli.model_format import can_text, fit_text
 from ollm_tui.cli.model_list import sorted_by
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine

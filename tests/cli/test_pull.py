@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.job_report import JsonJob, LiveJob, PlainJob
 from ollm_tui.cli.output import Output
+from ollm_tui.cli.pull_report import JsonJob, LiveJob, PlainJob
 from ollm_tui.library.downloads.job import Job, UrlFile
 from tests.cli.conftest import command, environment
 from tests.cli.test_models import FakeTerminal

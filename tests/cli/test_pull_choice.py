@@ -20,7 +20,7 @@ from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.compose import Runtime
+    from ollm_tui.library.hub.ports import Hub
 
 GB = 10**9
 SIZES = {"Q4_K_M": 2_500_000_000, "Q6_K": 3_600_000_000, "Q8_0": 4_300_000_000}
@@ -45,9 +45,9 @@ async def chosen(repo: HubRepo, machine: Machine, said: io.StringIO) -> HubFiles
     async def look() -> Machine:
         return machine
 
-    runtime = cast("Runtime", SimpleNamespace(hub=SimpleNamespace(repo=told), machine=look))
+    hub = cast("Hub", SimpleNamespace(repo=told))
     address = HubAddress(repo=repo.model.repo)
-    return await choose(address, Arguments(flags=Flags()), runtime, Output(said, said))
+    return await choose(address, Arguments(flags=Flags()), hub, look, Output(said, said))
 
 
 @pytest.mark.parametrize(

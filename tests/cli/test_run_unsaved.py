@@ -52,7 +52,7 @@ async def test_a_chat_that_cannot_be_saved_is_told(
         offered_tools=tuple,
         config=SimpleNamespace(tools=SimpleNamespace(enabled=())),
     )
-    show: Any = SimpleNamespace(asked=lambda _: None, event=lambda _: None)
+    show: Any = SimpleNamespace(set_model=lambda _: None, event=lambda _: None)
     output: Any = SimpleNamespace(note=told.append)
     stop: Any = SimpleNamespace(signal=None, answering=False)
     flags = Flags(goes_on=True)

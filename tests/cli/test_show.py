@@ -5,8 +5,8 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+from ollm_tui.cli.event_writer import JsonWriter, TextWriter
 from ollm_tui.cli.output import Output
-from ollm_tui.cli.show import ShowJson, ShowText
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -14,7 +14,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 def test_a_sound_or_a_picture_is_spoken_of_once() -> None:
     notes: list[str] = []
     output: Any = SimpleNamespace(note=notes.append)
-    shown = ShowText(output)
+    shown = TextWriter(output)
     for modality in ("image", "image", "audio"):
         shown.event(
             chat_events.MediaDelta(
@@ -31,7 +31,7 @@ def test_an_answer_in_json_is_as_the_model_wrote_it_and_an_error_has_no_key() ->
     written = io.StringIO()
     output = Output(written, io.StringIO())
     output.keep_secret(["staging-eu-4711"])
-    shown = ShowJson(output)
+    shown = JsonWriter(output)
     shown.event(chat_events.TextDelta(delta="Deploy to staging-eu-4711.", turn=1, block="b"))
     shown.event(chat_events.ThinkingDelta(delta="staging-eu-4711?", turn=1, block="b"))
     error = AIError(ErrorCode.AUTH_FAILED, "staging-eu-4711 is not valid")

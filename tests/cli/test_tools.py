@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import pytest
 
+from ollm_tui.cli.event_writer import TextWriter
 from ollm_tui.cli.output import NEEDS_APPROVAL, NeedsApproval, Output, UsageError
 from ollm_tui.cli.run import allowed_tools
-from ollm_tui.cli.show import ShowText
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import default_paths
@@ -63,7 +63,7 @@ def test_an_unknown_tool_is_named_with_those_there_are() -> None:
 def test_calls_and_results_are_told_beside_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     call = ToolCall(id="1", name="read_file", args={"path": "a\x1b[2Jb"})
     result = ToolResult(call_id="1", name="read_file", content="x" * 1000, is_error=False)
-    show = ShowText(Output())
+    show = TextWriter(Output())
     show.event(ToolCallStart(call=call, turn=1, block="b1"))
     show.event(ToolCallResult(call=call, result=result, turn=1, block="b1"))
     seen = capsys.readouterr()
@@ -78,7 +78,7 @@ def test_calls_and_results_are_told_beside_the_answer(capsys: pytest.CaptureFixt
 def test_a_refused_call_is_not_told_as_done(capsys: pytest.CaptureFixture[str]) -> None:
     call = ToolCall(id="1", name="shell", args={})
     result = ToolResult(call_id="1", name="shell", content="Not run.", interruption="denied")
-    ShowText(Output()).event(ToolCallResult(call=call, result=result, turn=1, block="b1"))
+    TextWriter(Output()).event(ToolCallResult(call=call, result=result, turn=1, block="b1"))
     assert capsys.readouterr().err == "ollm: shell denied: Not run.\n"
 
 
@@ -87,7 +87,7 @@ def test_another_form_of_the_request_is_one_line_beside_the_answer(
 ) -> None:
     error = AIError(ErrorCode.BAD_REQUEST, "Unknown parameter: 'top_k'")
     instead = "The answer was requested without `top_k`."
-    ShowText(Output()).event(Retrying(attempt=1, wait_s=0, error=error, turn=1, instead=instead))
+    TextWriter(Output()).event(Retrying(attempt=1, wait_s=0, error=error, turn=1, instead=instead))
     seen = capsys.readouterr()
     assert seen.out == ""
     assert seen.err.splitlines() == [f"ollm: Unknown parameter: 'top_k'. {instead}"]

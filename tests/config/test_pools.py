@@ -5,8 +5,7 @@ import pytest
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.reference import config_rows
-from ollm_tui.runtime.presets import is_service, ports_of
-from ollm_tui.runtime.specs import provider_spec
+from ollm_tui.runtime.provider_set import is_service, ports_of, provider_spec
 from tests.config.conftest import Load
 
 TEAM = '[providers.team]\nbase_urls = ["http://gpu1:8000", "http://gpu2:8000/"]\napi_key = "k-1"\n'

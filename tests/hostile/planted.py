@@ -23,8 +23,8 @@ from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
-from ollm_tui.runtime.engines import EngineScout
-from ollm_tui.runtime.specs import provider_spec
+from ollm_tui.runtime.engines import EngineProber
+from ollm_tui.runtime.provider_set import provider_spec
 from tests.support.canaries import Ear
 from tests.support.certificates import make_authority
 from tests.support.fake_anthropic import fake_anthropic
@@ -556,7 +556,7 @@ async def _other_certificate(stage: Stage) -> None:
 @case("probes for engines on usual ports", kinds=ONE, arrives=False)
 async def _probes(stage: Stage) -> None:
     loaded = stage.load(stage.table(stage.wrong.url))
-    scout = EngineScout(loaded, ProviderRegistry(), Discovery(), lambda _adapter: None)
+    scout = EngineProber(loaded, ProviderRegistry(), Discovery(), lambda _adapter: None)
     assert await scout.is_there("planted")
     await probe(f"http://me:{PASSWORD}@{stage.wrong.place}/v1?code={KEY}")
     assert stage.wrong.heard

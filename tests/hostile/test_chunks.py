@@ -2,8 +2,8 @@
 
 import pytest
 
+from ollm_tui.cli.event_writer import TextWriter
 from ollm_tui.cli.output import Output
-from ollm_tui.cli.show import ShowText
 from ollm_tui.decode.clean import Cleaner, clean
 from ollm_tui.protocol.chat_events import Finish, TextDelta
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
@@ -63,7 +63,7 @@ def test_standard_output_gets_no_control_however_the_text_was_cut(
 ) -> None:
     written = set()
     for parts in ways(f"a{payload.text}b"):
-        show = ShowText(Output())
+        show = TextWriter(Output())
         for part in parts:
             show.event(TextDelta(delta=part, turn=1, block="answer-1"))
         show.event(Finish(reason="stop"))

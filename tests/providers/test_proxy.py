@@ -10,7 +10,7 @@ from ollm_tui.config.reference import config_rows
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.providers.proxy import environment_proxy, proxy_for
-from ollm_tui.runtime.specs import provider_spec
+from ollm_tui.runtime.provider_set import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
 from tests.providers.test_transport import CANARY, ask, closed_port, error_of, spec_for
 from tests.support.certificates import make_authority

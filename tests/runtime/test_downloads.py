@@ -121,7 +121,7 @@ async def test_a_download_ends_with_its_runtime_and_goes_on_with_the_next(paths:
                     await anyio.sleep(0.005)
         hub.pace = None
         async with load_runtime(Flags(), environ, paths)() as runtime:
-            runtime.fetching.go_on()
+            runtime.download_service.go_on()
             await anyio.wait_all_tasks_blocked()
             with anyio.fail_after(30):
                 while not runtime.downloads.jobs():
@@ -188,6 +188,6 @@ async def test_a_hub_that_the_settings_do_not_say_is_not_asked(paths: AppPaths) 
 
 async def test_nothing_of_the_downloads_is_loaded_before_it_is_wanted(paths: AppPaths) -> None:
     async with load_runtime(Flags(), {}, paths)() as runtime:
-        runtime.fetching.go_on()
+        runtime.download_service.go_on()
         await anyio.wait_all_tasks_blocked()
-        assert "queue" not in vars(runtime.fetching)
+        assert "queue" not in vars(runtime.download_service)

@@ -431,8 +431,8 @@ async def test_only_engines_that_keep_models_for_a_time_are_offered_times(
         ) as runtime,
     ):
         await runtime.catalog.refresh()
-        router = await runtime.manager.deeds(ModelRef("openai-compatible", "m0"))
-        local = await runtime.manager.deeds(ModelRef("local", "m"))
+        router = await runtime.manager.unavailable_reasons(ModelRef("openai-compatible", "m0"))
+        local = await runtime.manager.unavailable_reasons(ModelRef("local", "m"))
     assert (local["load"], local["keep"]) == (None, None)
     assert router["keep"] == "llama.cpp router cannot keep models loaded for a time."
 
@@ -447,4 +447,4 @@ async def test_who_cannot_tell_what_is_loaded_is_not_taken_for_one_with_nothing_
     ):
         found = await runtime.manager.in_memory()
     assert [str(ref) for ref, _ in found.models] == ["vllm://m0", "vllm://m1"]
-    assert found.untold == ["OpenAI-compatible server"]
+    assert found.unsupported == ["OpenAI-compatible server"]

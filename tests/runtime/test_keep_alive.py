@@ -3,7 +3,7 @@
 import pytest
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.runtime.keep_alive import read_keep_alive
+from ollm_tui.runtime.manager import read_keep_alive
 
 
 @pytest.mark.parametrize(

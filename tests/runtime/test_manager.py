@@ -1,6 +1,6 @@
 """The models of several providers, inspected, loaded, copied and deleted from one place."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +14,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.runtime.compose import Runtime, load_runtime
-from ollm_tui.runtime.details import ModelDetails
-from ollm_tui.runtime.effective import in_chat
-from ollm_tui.runtime.in_memory import gpu_share_of
+from ollm_tui.runtime.details import ModelDetails, in_chat
+from ollm_tui.runtime.model_lookup import gpu_share_of
 from tests.support.fake_llamacpp import FakeLlamaCpp
 from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_localai import FakeLocalAI
@@ -27,7 +26,7 @@ from tests.support.hub_samples import scripted_model
 from tests.support.providers import ScriptedProvider
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.manager import ModelManager
 
 TINY = ModelRef("local", "tiny:latest")
 
@@ -197,13 +196,13 @@ async def test_what_cannot_be_done_has_a_reason_without_asking_anybody(paths: Ap
         manager = runtime.manager
         await runtime.catalog.refresh(services=False)
         asked = {name: len(server.received) for name, server in servers.items()}
-        local = await manager.deeds(TINY)
-        asleep = await manager.deeds(ModelRef("local", "thinker:latest"))
-        fast = await manager.deeds(ModelRef("fast", "tiny"))
-        mine = await manager.deeds(ModelRef("mine", "tiny"))
+        local = await manager.unavailable_reasons(TINY)
+        asleep = await manager.unavailable_reasons(ModelRef("local", "thinker:latest"))
+        fast = await manager.unavailable_reasons(ModelRef("fast", "tiny"))
+        mine = await manager.unavailable_reasons(ModelRef("mine", "tiny"))
         assert {name: len(server.received) for name, server in servers.items()} == asked
         with pytest.raises(AIError, match="no provider named 'nowhere'"):
-            await manager.deeds(ModelRef("nowhere", "m"))
+            await manager.unavailable_reasons(ModelRef("nowhere", "m"))
     assert set(local.values()) == {None}
     assert asleep["unload"] == "thinker:latest is not loaded."
     assert fast == {
@@ -223,8 +222,8 @@ async def test_a_server_that_is_down_is_the_reason_for_everything(paths: AppPath
     settings += 'api_key = "${NOT_SET}"\n'
     async with managed(paths, settings=settings) as (runtime, _, _):
         problem = (await runtime.catalog.listing("gone")).problem
-        deeds = await runtime.manager.deeds(ModelRef("gone", "m"))
-        wrong = await runtime.manager.deeds(ModelRef("wrong", "m"))
+        deeds = await runtime.manager.unavailable_reasons(ModelRef("gone", "m"))
+        wrong = await runtime.manager.unavailable_reasons(ModelRef("wrong", "m"))
     assert problem is not None
     assert set(deeds.values()) == {problem.message}
     assert all("NOT_SET" in (reason or "") for reason in wrong.values())
@@ -237,7 +236,7 @@ async def test_a_pool_can_what_all_its_members_can(paths: AppPaths) -> None:
         async with managed(paths, settings=settings) as (runtime, _, _):
             manager, ref = runtime.manager, ModelRef("team", "tiny:latest")
             await runtime.catalog.listing("team")
-            assert set((await manager.deeds(ref)).values()) == {None}
+            assert set((await manager.unavailable_reasons(ref)).values()) == {None}
             assert manager.place(ref) == f"team at {one.url} and {two.url}"
             await manager.load(ModelRef("team", "thinker:latest"), keep_alive="10m")
             assert [fake.kept["thinker:latest"] for fake in fakes] == ["10m", "10m"]
@@ -273,8 +272,8 @@ async def test_a_file_of_another_program_is_kept_and_says_why(
         manager = runtime.manager
         await runtime.catalog.listing("embedded")
         own, other = ModelRef("embedded", "own"), ModelRef("embedded", "other")
-        assert (await manager.deeds(own))["delete"] is None
-        why = (await manager.deeds(other))["delete"]
+        assert (await manager.unavailable_reasons(own))["delete"] is None
+        why = (await manager.unavailable_reasons(other))["delete"]
         assert why
         with pytest.raises(AIError) as caught:
             await manager.delete(other)
@@ -314,6 +313,26 @@ async def test_what_changed_is_asked_for_anew(paths: AppPaths) -> None:
             await manager.delete(ModelRef("local", "other:latest"))
         assert caught.value.code == ErrorCode.MODEL_NOT_FOUND
         assert runtime.catalog.find(TINY) is None, "a failure may have changed something too"
+
+
+async def test_one_action_at_a_time_runs_on_a_model_whoever_asks(paths: AppPaths) -> None:
+    async with managed(paths) as (runtime, ollama, _):
+        manager = runtime.manager
+        slow = Loader("slow", models=[ModelInfo(name="m:latest"), ModelInfo(name="n")])
+        runtime.registry.register(slow)
+        async with anyio.create_task_group() as group:
+            group.start_soon(manager.load, ModelRef("slow", "m"))
+            await slow.began.wait()
+            for second in (manager.unload, manager.load):
+                with pytest.raises(AIError, match="Another action on m:latest is in") as caught:
+                    await second(ModelRef("slow", "m:latest"))
+                assert caught.value.code == ErrorCode.CONFLICT
+            await manager.unload(ModelRef("slow", "n"))
+            await manager.unload(TINY)
+            slow.goes_on.set()
+        await manager.unload(ModelRef("slow", "m"))
+    assert slow.done == ["load m", "unload n", "unload m"]
+    assert ollama.kept["tiny:latest"] == 0, "another model, at another server"
 
 
 async def test_what_a_provider_cannot_do_is_its_sentence(paths: AppPaths) -> None:
@@ -357,3 +376,20 @@ class Stuck(ScriptedProvider):
     async def list_running(self) -> list[ModelInfo]:
         await anyio.sleep_forever()
         return []
+
+
+class Loader(ScriptedProvider):
+    """Loads a model when the test lets it."""
+
+    def __init__(self, name: str, models: Sequence[ModelInfo]) -> None:
+        super().__init__(name, models=models)
+        self.began, self.goes_on = anyio.Event(), anyio.Event()
+        self.done: list[str] = []
+
+    async def load_model(self, name: str) -> None:
+        self.done.append(f"load {name}")
+        self.began.set()
+        await self.goes_on.wait()
+
+    async def unload_model(self, name: str) -> None:
+        self.done.append(f"unload {name}")

@@ -9,7 +9,7 @@ import pytest
 from ollm_tui.library.model_folders import ModelFolder
 from ollm_tui.library.other_folders import FoundFolder, Program
 from ollm_tui.runtime import other_models
-from ollm_tui.runtime.other_models import OtherFolders, look_for_folders, told
+from ollm_tui.runtime.other_models import OtherFolders, describe_folders, look_for_folders
 from tests.support.guarded.fair_clock import wait
 
 
@@ -18,14 +18,14 @@ def found(program: Program, models: int) -> FoundFolder:
 
 
 def test_one_folder_is_a_sentence_with_the_setting() -> None:
-    assert told([found("lmstudio", 3)], []).words == (
+    assert describe_folders([found("lmstudio", 3)], []).words == (
         "LM Studio's folder holds 3 models: "
         'it is searched with other_folders = ["lmstudio"] below [embedded].'
     )
 
 
 def test_what_is_listed_already_stays_in_the_setting_and_is_not_offered() -> None:
-    others = told([found("lmstudio", 3), found("huggingface", 1), found("llamacpp", 2)],
+    others = describe_folders([found("lmstudio", 3), found("huggingface", 1), found("llamacpp", 2)],
                   ["huggingface"])  # fmt: skip
     assert others.setting == 'other_folders = ["huggingface", "lmstudio", "llamacpp"]'
     assert others.words.startswith(
@@ -41,7 +41,7 @@ def test_what_is_listed_already_stays_in_the_setting_and_is_not_offered() -> Non
 def test_where_nothing_can_be_added_nothing_is_offered(
     there: list[FoundFolder], listed: list[str]
 ) -> None:
-    others = told(there, listed)
+    others = describe_folders(there, listed)
     assert (others.words, others.setting) == ("", "")
 
 

@@ -22,7 +22,7 @@ from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import ResolvedModel, Router
-from ollm_tui.runtime.measure import ContextRoom, measure, room_of, take_way_out
+from ollm_tui.runtime.measure import ContextRoom, apply_remedy, measure, room_of
 from ollm_tui.tokens.budget import LeaveOutTurns, RaiseWindow
 from ollm_tui.tokens.count import TokenCounter
 from tests.support.providers import ScriptedProvider
@@ -234,6 +234,6 @@ async def test_leaving_out_a_turn_frees_what_is_said_where_a_question_got_no_ans
     before = await measure(chat.talk, chat.parts)
     [way] = before.ways
     assert isinstance(way, LeaveOutTurns)
-    take_way_out(chat.talk, way)
+    apply_remedy(chat.talk, way)
     after = await measure(chat.talk, chat.parts)
     assert after.used == before.used - way.plan.freed < 1_000

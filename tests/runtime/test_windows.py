@@ -3,8 +3,8 @@
 import pytest
 
 from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.runtime.describing import ASSUMED, context_facts
 from ollm_tui.runtime.details import EffectiveValue
-from ollm_tui.runtime.windows import ASSUMED, context_facts
 
 ASKED = EffectiveValue(name="num_ctx", value="4096", source="the model file", layer="model")
 SAID = EffectiveValue(name="context", value="1024", source="config.toml:3", layer="settings")

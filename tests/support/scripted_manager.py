@@ -8,13 +8,8 @@ from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.runtime.details import (
-    MODEL_ACTIONS,
-    ContextFacts,
-    EffectiveValue,
-    ModelAction,
-    ModelDetails,
-)
+from ollm_tui.runtime.actions import MODEL_ACTIONS, ModelAction
+from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
 
 REF = ModelRef("local", "qwen3:8b")
@@ -108,7 +103,7 @@ class ScriptedManager:
     refuses: AIError | None = None
     done: list[tuple[str, ...]] = field(default_factory=list)
 
-    async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
+    async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         return self.refusals
 
     def place(self, ref: ModelRef) -> str:

@@ -8,7 +8,8 @@ import anyio
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.runtime.details import MODEL_ACTIONS, ModelAction, ModelDetails
+from ollm_tui.runtime.actions import MODEL_ACTIONS, ModelAction
+from ollm_tui.runtime.details import ModelDetails
 from tests.support.scripted import ScriptedRuntime
 
 PLACES = {"embedded": "On this machine", "vllm": "vLLM at http://big-box:8000"}
@@ -26,7 +27,7 @@ class ScriptedManager:
     held: anyio.Event | None = None
     details: dict[ModelRef, ModelDetails] = field(default_factory=dict)
 
-    async def deeds(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
+    async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         refused = self.refused.get(ref.provider, {})
         return {deed: refused.get(deed) for deed in MODEL_ACTIONS}
 

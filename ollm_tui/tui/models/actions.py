@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.runtime.details import MODEL_ACTIONS, ModelAction
+from ollm_tui.runtime.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.models.copy_dialog import CopyName
 from ollm_tui.tui.models.delete_dialog import DeleteModel
@@ -58,7 +58,7 @@ class ModelActions:
                 self._known[ref] = dict.fromkeys(MODEL_ACTIONS, "This program only lists models.")
             else:
                 try:
-                    self._known[ref] = dict(await manager.deeds(ref))
+                    self._known[ref] = dict(await manager.unavailable_reasons(ref))
                 except AIError as error:
                     return dict.fromkeys(MODEL_ACTIONS, str(error))
         return self._known[ref]

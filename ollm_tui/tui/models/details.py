@@ -23,7 +23,8 @@ from ollm_tui.tui.transcript.search.bar import SearchBar
 from ollm_tui.tui.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.details import ModelAction, ModelDetails
+    from ollm_tui.runtime.actions import ModelAction
+    from ollm_tui.runtime.details import ModelDetails
 
 DetailsAnswer: TypeAlias = 'ModelAction | Literal["chat"] | None'
 """What is to be done with the model; None is nothing."""

@@ -12,8 +12,9 @@ from ollm_tui.providers.router import same_model
 from ollm_tui.tui.capabilities import ManagesModels
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.details import ModelAction, ModelDetails
-    from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.actions import ModelAction
+    from ollm_tui.runtime.details import ModelDetails
+    from ollm_tui.runtime.manager import ModelManager
     from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.models.details import ModelDetailsScreen

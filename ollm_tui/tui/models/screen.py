@@ -38,7 +38,7 @@ from ollm_tui.tui.widgets.key_line import KeyLine
 from ollm_tui.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.details import ModelAction
+    from ollm_tui.runtime.actions import ModelAction
 
 LOW: Final = 20
 """On a screen of fewer rows what is in memory has no lines of its own."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.runtime.details import ModelAction, ModelDetails
-from ollm_tui.runtime.effective import in_chat
+from ollm_tui.runtime.actions import ModelAction
+from ollm_tui.runtime.details import ModelDetails, in_chat
 from ollm_tui.tui.capabilities import ManagesModels
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ollm_tui.protocol.model import ModelRef
-    from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.manager import ModelManager
     from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.models.details import DetailsAnswer, ModelDetailsScreen
@@ -61,7 +61,7 @@ class ModelViews:
         if manager is None or ref is None:
             return
         details = await manager.show(ref)
-        refusals = {**await manager.deeds(ref)}
+        refusals = {**await manager.unavailable_reasons(ref)}
         key = self._screen.keymap.key_for("chat.models")
         refusals[_NOT_FROM_A_CHAT] = f"Copy it in the model list: {key}."
         self._open(details, refusals, section)

@@ -18,11 +18,11 @@ SHOWN_RESULT = 200
 """Characters of a tool's result that are worth a line."""
 
 
-class Show(Protocol):
+class EventWriter(Protocol):
     """Writes events as they come."""
 
-    def asked(self, ref: ModelRef | None) -> None:
-        """Take note of the model that answers."""
+    def set_model(self, ref: ModelRef | None) -> None:
+        """Set the model that answers."""
         ...
 
     def event(self, event: chat.ChatEvent) -> None:
@@ -30,7 +30,7 @@ class Show(Protocol):
         ...
 
 
-class ShowText:
+class TextWriter:
     """The answer as text; a line end always closes it, however it ends."""
 
     def __init__(self, output: Output) -> None:
@@ -42,8 +42,8 @@ class ShowText:
         self._no_answer: chat.NoAnswer | None = None
         self._media_told: set[str] = set()
 
-    def asked(self, ref: ModelRef | None) -> None:
-        """Say nothing: standard output carries the answer alone."""
+    def set_model(self, ref: ModelRef | None) -> None:
+        """A no-op: standard output carries the answer alone."""
 
     def event(self, event: chat.ChatEvent) -> None:
         """Write what of an event belongs on the screen."""
@@ -139,15 +139,15 @@ class ShowText:
             self._output.note(self._no_answer.message)
 
 
-class ShowJson:
+class JsonWriter:
     """Every event as one line of JSON."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._ref: ModelRef | None = None
 
-    def asked(self, ref: ModelRef | None) -> None:
-        """Take note of the model that answers, for the last line."""
+    def set_model(self, ref: ModelRef | None) -> None:
+        """Set the model that the last line names."""
         self._ref = ref
 
     def event(self, event: chat.ChatEvent) -> None:
@@ -169,12 +169,12 @@ def pictures(count: int) -> str:
 
 
 def shown_arguments(call: ToolCall) -> str:
-    """Give what a call was given, as it will run."""
+    """Return what a call was given, as it will run."""
     return call.raw_args if call.args is None else json.dumps(call.args, ensure_ascii=False)
 
 
 def code_of(event: chat.ChatEvent) -> int:
-    """Give the exit code that an event means; the first other than 0 is that of the prompt."""
+    """Return the exit code that an event means; the first other than 0 is that of the prompt."""
     match event:
         case chat.ErrorEvent() | chat.NoAnswer() | chat.Finish(reason="error"):
             return ERROR

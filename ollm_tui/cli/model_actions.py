@@ -1,0 +1,150 @@
+"""`ollm models cp`, `load`, `unload` and `rm`: one request each, and a sentence when it is done."""
+
+import sys
+from functools import partial
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.model_runtime import find_model, in_runtime
+from ollm_tui.cli.output import ERROR, OK, NeedsApproval, Output, UsageError, size_text
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.ports import SupportsShow
+from ollm_tui.providers.operations import deleter, loader, show_model
+from ollm_tui.runtime.actions import ACTIONS
+from ollm_tui.runtime.compose import Runtime
+from ollm_tui.runtime.model_lookup import FoundModel
+
+
+def run_copy(arguments: Arguments, output: Output) -> int:
+    """Copy a model to a second name."""
+    source, copied = in_runtime(arguments, output, partial(_copy, arguments))
+    if arguments.as_json:
+        output.json({"model": str(source), "copy": str(copied)})
+    else:
+        output.note(ACTIONS["copy"].done.format(name=source.model, copy=copied.model))
+    return OK
+
+
+def run_load(arguments: Arguments, output: Output) -> int:
+    """Load a model into memory."""
+    model = in_runtime(arguments, output, partial(_load, arguments, output))
+    return _write_result(model, output, arguments, is_loaded=True)
+
+
+def run_unload(arguments: Arguments, output: Output) -> int:
+    """Unload a model from memory."""
+    model = in_runtime(arguments, output, partial(_unload, arguments.name))
+    return _write_result(model, output, arguments, is_loaded=False)
+
+
+async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, ModelRef]:
+    if not arguments.copy.strip():
+        raise UsageError("The new name is empty.")
+    model = await find_model(runtime.manager, arguments.name)
+    try:
+        return model.ref, await runtime.manager.copy(model.ref, arguments.copy)
+    except AIError as error:
+        if error.code == ErrorCode.CONFLICT and error.status is None:
+            raise UsageError(error.message, error.hint) from error
+        raise
+
+
+async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> FoundModel:
+    model = await find_model(runtime.manager, arguments.name)
+    loader(model.adapter)
+    settings = runtime.config.providers.get(model.adapter.name)
+    if settings is not None and settings.kind == "embedded":
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"{model.adapter.label} cannot keep a model loaded after this command ends.",
+            hint="It loads a model when a chat needs it, and keeps it for a while.",
+            provider=model.adapter.name,
+        )
+    if output.is_watched:
+        output.note(f"Loading {model.ref.model} ({model.place}) …")
+    await runtime.manager.load(model.ref, keep_alive=arguments.models.keep_alive)
+    return model
+
+
+async def _unload(name: str, runtime: Runtime) -> FoundModel:
+    model = await find_model(runtime.manager, name)
+    await runtime.manager.unload(model.ref)
+    return model
+
+
+def _write_result(
+    model: FoundModel, output: Output, arguments: Arguments, *, is_loaded: bool
+) -> int:
+    if arguments.as_json:
+        output.json({"model": str(model.ref), "loaded": is_loaded})
+    else:
+        done = ACTIONS["load" if is_loaded else "unload"].done
+        output.note(done.format(name=model.ref.model))
+    return OK
+
+
+def run_delete(arguments: Arguments, output: Output) -> int:
+    """Delete a model after confirmation."""
+    # Nothing is open while the question stands: whoever thinks about it holds no connection.
+    model = in_runtime(arguments, output, partial(_find_deletable, arguments.name))
+    if not arguments.yes and not confirm(_question(model), output):
+        output.note("Nothing was deleted.")
+        return ERROR
+    in_runtime(arguments, output, partial(_delete, model))
+    if arguments.as_json:
+        output.json({"model": str(model.ref), "deleted": True})
+    else:
+        output.note(ACTIONS["delete"].done.format(name=model.ref.model, place=model.place))
+    return OK
+
+
+async def _find_deletable(name: str, runtime: Runtime) -> FoundModel:
+    """Find the model; one that no list knows must be known by name."""
+    model = await find_model(runtime.manager, name)
+    deleter(model.adapter)
+    kept = model.info.details.get("why_kept") if model.info else None
+    if isinstance(kept, str):
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"{model.ref.model} cannot be deleted from here.",
+            hint=kept,
+        )
+    if model.info is None and isinstance(model.adapter, SupportsShow):
+        await show_model(model.adapter, model.ref.model, runtime.registry.redact)
+    return model
+
+
+async def _delete(model: FoundModel, runtime: Runtime) -> None:
+    await runtime.router.provider(model.ref.provider)  # looks who answers there
+    if runtime.manager.place(model.ref) != model.place:  # another engine does by now
+        raise AIError(ErrorCode.CONFLICT, f"{model.place} no longer exists.")
+    await runtime.manager.delete(model.ref)
+
+
+def _question(model: FoundModel) -> str:
+    size = size_text(model.info.size_bytes if model.info else None) or "size unknown"
+    # Two names must not look alike here, so what draws nothing is spelled out.
+    return f"Delete {clean_name(model.ref.model)} ({size}) from {model.place} permanently?"
+
+
+_YES = frozenset({"y", "yes"})
+_LONGEST = 100
+
+
+def confirm(question: str, output: Output) -> bool:
+    """Ask for confirmation; anything but a clear yes is a no.
+
+    Raises:
+        NeedsApproval: there is no terminal to ask in.
+    """
+    if not (output.is_watched and sys.stdin is not None and sys.stdin.isatty()):
+        raise NeedsApproval(
+            "There is no terminal for confirmation.", "Use --yes to skip the question."
+        )
+    output.question(f"{question} [y/N]")
+    try:
+        return sys.stdin.readline(_LONGEST).strip().lower() in _YES
+    except KeyboardInterrupt:
+        output.end_line()
+        raise

@@ -1,0 +1,171 @@
+"""What is known of a model, as cells of a table and as JSON, where what is unknown is null."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from ollm_tui.cli.output import size_text
+from ollm_tui.library.fit import Fit
+from ollm_tui.library.fit_words import fit_words
+from ollm_tui.models.capabilities import ABILITIES, capabilities_of
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
+from ollm_tui.runtime.details import EffectiveValue, ModelDetails
+from ollm_tui.tui.figures import time_left
+
+Address: TypeAlias = Callable[[ModelRef], str]
+"""Writes the address of a model as people do."""
+YES_NO: Mapping[bool | None, str] = {True: "yes", False: "no", None: ""}
+_FOREVER_S = 10 * 365 * 86_400
+_KINDS = ("audio", "image", "video")
+
+
+def abilities_text(info: ModelInfo) -> str:
+    """Return each ability that something is known of, and how where it is not the engine's word."""
+    held = capabilities_of(info)
+    parts = []
+    for name in ABILITIES:
+        fact = held.ability(name)
+        if fact.value is not None:
+            source = "" if fact.source == "known" else f" ({fact.source})"
+            parts.append(f"{name} {YES_NO[fact.value]}{source}")
+    return ", ".join(parts)
+
+
+def can_text(info: ModelInfo) -> str:
+    """Return what a model can do in a few words: `?` is assumed, `!` is set by a person."""
+    if info.details.get("problem"):
+        return "unusable"
+    held, can = capabilities_of(info), info.capability
+    words = ["chat"] if can is not None and "text" in can.output else []
+    for name in ABILITIES:
+        fact = held.ability(name)
+        if fact.value:
+            words.append(name + {"known": "", "assumed": "?", "set": "!"}[fact.source])
+    if can is not None:
+        words += [kind for kind in _KINDS if kind in can.output]
+        words += ["hears"] if "audio" in can.input else []
+    return " ".join(words)
+
+
+def modalities_text(kinds: Collection[str]) -> str:
+    """Return what goes in or comes out."""
+    return ", ".join(sorted(kinds))
+
+
+def fit_text(fit: Fit | None) -> str:
+    """Return the verdict with its numbers, and what takes the memory."""
+    if fit is None:
+        return ""
+    parts = f"{size_text(fit.weights)} model, {size_text(fit.cache)} context of {fit.context}"
+    return f"{fit_words(fit)}; {parts} tokens"
+
+
+def share_text(share: float | None) -> str:
+    """Write the share of a model in GPU memory, from 0 to 1, in percent; nothing if unknown."""
+    return "" if share is None else f"{round(100 * share)} %"
+
+
+def until_text(expires_at: object, now: datetime | None = None) -> str:
+    """Return how long a model stays loaded without requests."""
+    if not isinstance(expires_at, str):
+        return ""
+    try:
+        left = (datetime.fromisoformat(expires_at) - (now or datetime.now(UTC))).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return ""
+    if left > _FOREVER_S:
+        return "forever"
+    return f"in {time_left(left)}" if left > 0 else "now"
+
+
+def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
+    """Return all of a model but its long texts."""
+    can = info.capability
+    capability: JsonObject | None = None
+    if can is not None:
+        capability = {
+            "input": [*sorted(can.input)],
+            "output": [*sorted(can.output)],
+            "features": [*sorted(can.features)],
+        }
+    return {
+        "model": str(ref),
+        "provider": ref.provider,
+        "name": info.name,
+        "label": info.label,
+        "description": info.description,
+        "size_bytes": info.size_bytes,
+        "modified_at": info.modified_at,
+        "quantization": info.details.get("quantization"),
+        "capability": capability,
+        "abilities": _abilities_json(info),
+        "context": info.context,
+        "loaded": info.loaded,
+        "details": {k: v for k, v in info.details.items() if k not in LONG_DETAILS},
+    }
+
+
+def details_to_json(details: ModelDetails) -> JsonObject:
+    """Return all that is known of one model."""
+    info_json = info_to_json(details.ref, details.info)
+    parameters: dict[str, list[JsonValue]] = {}
+    for name, value in details.parameters:
+        parameters.setdefault(name, []).append(value)
+    inner: JsonObject = {**details.info.details}
+    if parameters:
+        inner["parameters"] = {**parameters}
+    if details.path is not None:
+        inner["path"] = details.path
+    return info_json | {
+        "details": inner,
+        "place": details.place,
+        "settings": [_setting_json(value) for value in details.settings],
+        "windows": None if details.context is None else asdict(details.context),
+        "fit": _fit_json(details),
+        "expires_at": details.until,
+        "gpu_share": details.gpu_share,
+        "licence": details.licence,
+        "template": details.template,
+        "system": details.system,
+        "modelfile": details.modelfile,
+    }
+
+
+def _setting_json(value: EffectiveValue) -> JsonObject:
+    """Return one setting; null stands for a value that only the engine knows."""
+    setting: JsonObject = {
+        "name": value.name,
+        "value": value.value or None,
+        "source": value.source,
+    }
+    if value.beneath:
+        setting["instead_of"] = [
+            {"value": below.value or None, "source": below.source} for below in value.beneath
+        ]
+    return setting
+
+
+def _fit_json(details: ModelDetails) -> JsonObject | None:
+    fit = details.fit
+    if fit is None:
+        return None
+    return {
+        "verdict": fit.verdict,
+        "needed_bytes": fit.needed,
+        "weights_bytes": fit.weights,
+        "cache_bytes": fit.cache,
+        "overhead_bytes": fit.overhead,
+        "context": fit.context,
+        "kv_type": fit.kv_type,
+        "gpu_share": fit.gpu_share,
+        "is_estimate": fit.is_estimate,
+    }
+
+
+def _abilities_json(info: ModelInfo) -> JsonObject:
+    """Return each ability and its source: set, known or assumed; null if unknown."""
+    held = capabilities_of(info)
+    facts = {name: held.ability(name) for name in ABILITIES}
+    return {name: {"value": fact.value, "source": fact.source} for name, fact in facts.items()}
