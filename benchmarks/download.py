@@ -25,7 +25,13 @@ from pathlib import Path
 import httpx
 
 from benchmarks.stalls import watched_loop
-from ollm_tui.library.downloads.transfer import Source, Step, transfer
+from ollm_tui.library.downloads.transfer import (
+    transfer,
+)
+from ollm_tui.library.downloads.transfer_run import (
+    Source,
+    Step,
+)
 from ollm_tui.providers.fetcher import HttpFetcher
 
 MEGABYTES, ROUNDS = 400, 7

@@ -17,8 +17,8 @@ import anyio
 
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.catalogue import ModelRegistry
-from ollm_tui.library.registry.hub_cache import keep_facts
 from ollm_tui.library.registry.known import HubFacts
+from ollm_tui.library.registry.storage import keep_facts
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
 ROUNDS = 5

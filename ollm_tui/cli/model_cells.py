@@ -3,8 +3,7 @@
 from collections.abc import Collection
 
 from ollm_tui.cli.figures import size_text
-from ollm_tui.library.fit import Fit
-from ollm_tui.library.fit_words import fit_words
+from ollm_tui.library.fit import Fit, fit_words
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.model import ModelInfo
 

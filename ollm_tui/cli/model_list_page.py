@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.registry_rows import count_text
-from ollm_tui.library.registry.curated import CuratedList, load_curated
-from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.library.registry.entry import PURPOSES, RegistryEntry
+from ollm_tui.library.registry.known import CuratedList, load_curated
 
 _HEAD = """\
 # Models of the built-in list

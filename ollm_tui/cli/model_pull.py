@@ -10,8 +10,8 @@ from ollm_tui.cli.provider_pull import ProviderFetch
 from ollm_tui.cli.pull_choice import choose
 from ollm_tui.cli.pull_target import meant
 from ollm_tui.cli.stop import Stop
+from ollm_tui.library.address import HubAddress
 from ollm_tui.library.downloads.job import Job, Origin
-from ollm_tui.library.hub.address import HubAddress
 from ollm_tui.runtime.compose import Runtime
 
 

@@ -8,11 +8,10 @@ import anyio.to_thread
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.output import Output
+from ollm_tui.library.address import HubAddress
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.entry_fit import EntryFit
-from ollm_tui.library.fit import Fit
-from ollm_tui.library.fitting import fit_short, fit_words
-from ollm_tui.library.hub.address import HubAddress
+from ollm_tui.library.fit import Fit, fit_short, fit_words
 from ollm_tui.library.hub.repo import HubRepo, Variant
 from ollm_tui.library.hub.variants import matching
 from ollm_tui.protocol.errors import AIError, ErrorCode

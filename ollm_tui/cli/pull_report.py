@@ -6,7 +6,7 @@ from typing import Protocol
 from ollm_tui.cli.figures import size_text
 from ollm_tui.cli.output import Output
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.library.downloads.pull_sum import PullSum
+from ollm_tui.library.downloads.pull_download import PullSum
 from ollm_tui.protocol.model import ModelRef, PullProgress
 from ollm_tui.tui.figures import time_left
 

@@ -5,8 +5,8 @@ from typing import TypeAlias
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_runtime import named
 from ollm_tui.cli.output import UsageError
+from ollm_tui.library.address import HubAddress, NoAddress, PlainName, read_address
 from ollm_tui.library.downloads.job import LocalFiles, StarterPackage, UrlFile
-from ollm_tui.library.hub.address import HubAddress, NoAddress, PlainName, read_address
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import Runtime
 

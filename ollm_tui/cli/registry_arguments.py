@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.library.registry.entry import PURPOSES
 
 NO_STARS = "none"
 STARS = ("1", "2", "3", "4", "5", NO_STARS)

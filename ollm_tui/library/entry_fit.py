@@ -1,14 +1,27 @@
-"""Whether models that can be had fit this machine, and which of their files to take; pure."""
+"""Which models of the registry fit this machine, which of their files to take, and what to suggest.
 
-from collections.abc import Sequence
+Suggestions put models that run on a graphics card first, then those that need the processor. A
+processor reads every active parameter from main memory for each token: with more than about nine
+billion of them a model gives a few tokens a second at most and comes last, however good it is.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
-from ollm_tui.library.fit import Fit
-from ollm_tui.library.fitting import fit_of, recommend, shape_of_size
+from ollm_tui.library.fit import Fit, Verdict
+from ollm_tui.library.fitting import (
+    fit_of,
+    recommend,
+)
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.shapes import BYTES_A_PARAMETER, keeps_cache
+from ollm_tui.library.shapes import (
+    BYTES_A_PARAMETER,
+    keeps_cache,
+    shape_of_size,
+)
 
 USUAL_CONTEXT: Final = 8_192
 """Tokens that verdicts are for until somebody says otherwise; an engine takes no more unasked."""
@@ -104,3 +117,28 @@ def window_of(entry: RegistryEntry) -> int | None:
     if _SPEECH in entry.purposes and "chat" not in entry.purposes:
         return 0
     return entry.context or None
+
+
+MOST_ON_CPU: Final = 9_500_000_000
+"""Parameters at work on a processor; every model that calls itself one of 9B is within."""
+_RANKS: Final[Mapping[Verdict, int]] = MappingProxyType(
+    {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
+)
+
+
+def place_of(
+    entry: RegistryEntry, best: SizeFit | None, purpose: str
+) -> tuple[int, bool, int, int]:
+    """Give where a model comes among those for a purpose: what is less comes first."""
+    verdict: Verdict = best.fit.verdict if best and best.fit else "unknown"
+    rank, slow = _RANKS[verdict], is_slow(entry, best)
+    return rank, slow, -entry.skills.get(purpose, 0), -(entry.parameters or 0)
+
+
+def is_slow(entry: RegistryEntry, best: SizeFit | None) -> bool:
+    """Whether more of a model would be at work on the processor than one can wait for."""
+    fit = best.fit if best is not None else None
+    at_work = entry.active_parameters or entry.parameters
+    if fit is None or at_work is None or fit.verdict not in {"cpu", "partly"}:
+        return False
+    return at_work * (1.0 - fit.gpu_share) > MOST_ON_CPU

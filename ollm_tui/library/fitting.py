@@ -1,23 +1,55 @@
-"""Judging whether a model fits this machine, and which of its quantizations to take."""
+"""How much memory a model takes, whether that fits this machine, and which quantization to take."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from ollm_tui.library.fit import Fit, ModelShape, Verdict
-from ollm_tui.library.fit_words import fit_short, fit_words
 from ollm_tui.library.machine import Machine
-from ollm_tui.library.memory_need import all_free, cache_of, gpu_free, overhead_of
 from ollm_tui.library.quantization import bit_class, quality_rank
-from ollm_tui.library.shapes import completed, shape_of_header, shape_of_size
+from ollm_tui.library.shapes import completed, shape_of_size
 
-__all__ = [
-    "fit_of",
-    "fit_short",
-    "fit_words",
-    "recommend",
-    "shape_of_header",
-    "shape_of_size",
-]
+BYTES_OF: Mapping[str, float] = MappingProxyType(
+    {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
+     "q4_1": 20 / 32, "q4_0": 18 / 32, "iq4_nl": 18 / 32}
+)  # fmt: skip
+"""Bytes of one number in a cache of each type."""
+BATCH = 512
+"""Tokens that llama.cpp computes at once."""
+WINDOW_STEP = 256
+ACTIVATIONS = 16
+PROCESS = 300_000_000
+"""Bytes that the engine takes whatever the model: the program, the vocabulary, and on a graphics
+card the driver's context."""
+
+
+def cache_of(shape: ModelShape, context: int, kv_type: str = "f16") -> int:
+    """Give the bytes of the key/value cache; what the shape leaves open counts as nothing.
+
+    Keys and values of every layer for every token; layers with a window keep that and a batch.
+    """
+    layers, heads = shape.layers or 0, shape.kv_heads or 0
+    row = heads * ((shape.key_length or 0) + (shape.value_length or 0))
+    sliding = min(shape.windowed, layers) if shape.window else 0
+    kept = -(-((shape.window or 0) + BATCH) // WINDOW_STEP) * WINDOW_STEP
+    numbers = row * ((layers - sliding) * context + sliding * min(context, kept))
+    return int(numbers * BYTES_OF.get(kv_type.lower(), 2.0))
+
+
+def compute_of(shape: ModelShape, context: int) -> int:
+    """Give the bytes of llama.cpp's compute buffer, about.
+
+    It holds, for a batch, a mask of two bytes for each token of the context, which is exact, and
+    rows as wide as the embedding: thirteen were measured with SmolLM2 135M at 512 to 8192 tokens
+    (14.6 MiB and 1 KiB a token). Sixteen are counted, for wider networks.
+    """
+    return BATCH * (2 * context + 4 * ACTIVATIONS * (shape.embedding or 4096))
+
+
+def overhead_of(shape: ModelShape, context: int) -> int:
+    """Give the bytes beside weights and cache."""
+    return compute_of(shape, context) + PROCESS
+
 
 LEAST_SHARE = 0.01
 """Less of a model in graphics memory than this is none."""
@@ -48,14 +80,14 @@ def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = 
 
 def _placed(movable: int, overhead: int, machine: Machine) -> tuple[Verdict, float]:
     """Give the verdict, and the part in graphics memory; the overhead is needed there too."""
-    free, ram, needed = gpu_free(machine), machine.ram_free, movable + overhead
+    free, ram, needed = machine.gpu_free, machine.ram_free, movable + overhead
     shares_ram = machine.unified and ram is not None
-    if free and needed <= free and (not shares_ram or needed <= all_free(machine)):
+    if free and needed <= free and (not shares_ram or needed <= machine.all_free):
         return "gpu", 1.0
     if ram is None:
         return "unknown", 0.0
     share = max(0.0, (free - overhead) / movable) if movable else 0.0
-    if share >= LEAST_SHARE and needed <= all_free(machine):
+    if share >= LEAST_SHARE and needed <= machine.all_free:
         return "partly", min(1.0, share)
     return ("cpu", 0.0) if needed <= ram else ("no", 0.0)
 
@@ -80,9 +112,9 @@ def recommend(
         for index, (name, size) in enumerate(variants)
         if size
     ]
-    on_gpu = [one for one in sized if _is_roomy(one.fit, gpu_free(machine), {"gpu"})]
+    on_gpu = [one for one in sized if _is_roomy(one.fit, machine.gpu_free, {"gpu"})]
     anywhere = [
-        one for one in sized if _is_roomy(one.fit, all_free(machine), {"gpu", "partly", "cpu"})
+        one for one in sized if _is_roomy(one.fit, machine.all_free, {"gpu", "partly", "cpu"})
     ]
     for place in (on_gpu, anywhere):
         good = [one for one in place if one.bits >= GOOD_BITS]

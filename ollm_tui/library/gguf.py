@@ -1,18 +1,27 @@
 """What a GGUF file says about itself, read without trusting a byte of it.
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Only the header is read, and of
-that at most HEADER_LIMIT bytes; counts and lengths are checked before anything is made of them,
-and what costs time is counted against WORK_LIMIT.
+that at most HEADER_LIMIT bytes; counts and lengths are checked before memory is allocated for
+them, and expensive steps are counted against WORK_LIMIT.
 """
 
 import os
+import re
 import struct
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
 from ollm_tui.config.regular_file import open_binary
+from ollm_tui.library.file_names import is_gguf
 from ollm_tui.library.gguf_header import (
+    ARRAY,
+    BLOCKS,
+    FORMATS,
     LAYER_LIMIT,
+    MAGIC,
+    STRING,
+    VERSIONS,
     BadGGUF,
     GGUFHeader,
     Raw,
@@ -21,10 +30,6 @@ from ollm_tui.library.gguf_header import (
     number,
     text_limit,
 )
-from ollm_tui.library.gguf_tables import ARRAY, BLOCKS, FORMATS, MAGIC, STRING, VERSIONS
-from ollm_tui.library.gguf_texts import LONGEST_SHORT, ROW, length_at, pass_row
-
-__all__ = ["BadGGUF", "GGUFHeader", "read_header"]
 
 HEADER_LIMIT = 32 * 1024 * 1024
 """The largest vocabularies take some 15 million bytes."""
@@ -57,6 +62,21 @@ def read_header(path: Path) -> GGUFHeader:
     """
     with open_binary(path) as file:
         return _Reader(file).header()
+
+
+def gguf_problem(path: Path) -> str | None:
+    """Tell why a file cannot be a model; None for any that is no GGUF by name. Reads its header.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if not is_gguf(path):
+        return None
+    try:
+        read_header(path)
+    except BadGGUF as bad:
+        return bad.reason
+    return None
 
 
 class _Reader:
@@ -270,3 +290,30 @@ def _version_reason(version: int) -> str:
     if version & 0xFFFF == 0:
         return "it is written for big-endian machines"
     return f"format version {version} is not known"
+
+
+ROW = 32
+LONGEST_SHORT = 255
+
+_length_at = struct.Struct("<Q").unpack_from
+
+
+def pass_row(window: bytes, at: int) -> int | None:
+    """Give where the row of ROW short texts that begins here ends; None where there is none."""
+    match = _row().match(window, at)
+    return None if match is None else match.end()
+
+
+def length_at(window: bytes, at: int) -> int:
+    """Give the length that stands here."""
+    return int(_length_at(window, at)[0])
+
+
+@lru_cache(maxsize=1)
+def _row() -> re.Pattern[bytes]:
+    """Make the pattern when the first vocabulary is met: it takes some milliseconds."""
+    texts = (
+        re.escape(bytes([length])) + rb"\0{7}" + (b".{%d}" % length if length else b"")
+        for length in range(LONGEST_SHORT + 1)
+    )
+    return re.compile(b"(?:" + b"|".join(texts) + b"){%d}+" % ROW, re.DOTALL)

@@ -1,6 +1,10 @@
 """What this machine has to run models with."""
 
 from dataclasses import dataclass, replace
+from typing import Final
+
+UNREPORTED_FREE: Final = 0.9
+"""The share of graphics memory that counts as free where the driver does not report it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,3 +37,16 @@ class Machine:
     def for_engine(self) -> "Machine":
         """What of the machine the built-in engine can use."""
         return self if self.engine_uses_gpus else replace(self, gpus=(), unified=False)
+
+    @property
+    def gpu_free(self) -> int:
+        """Free bytes of all graphics processors together: layers are spread over them."""
+        return sum(
+            int(gpu.total * UNREPORTED_FREE) if gpu.free is None else gpu.free for gpu in self.gpus
+        )
+
+    @property
+    def all_free(self) -> int:
+        """Free bytes of the whole machine; shared memory counts once."""
+        ram = self.ram_free or 0
+        return ram if self.unified and self.ram_free is not None else ram + self.gpu_free

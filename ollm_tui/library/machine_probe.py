@@ -1,23 +1,189 @@
-"""Finding out what this machine has: memory, what of it is free, and graphics processors.
+"""Probing this machine: memory, how much of it is free, and graphics processors.
 
-Everything is a guess that may fail: what cannot be found out is None, and nothing is raised.
+All of it is best effort: unknown values are None, and nothing is raised. Linux has a module of its
+own, `machine_linux`.
 """
 
+import contextlib
+import ctypes
 import os
+import re
+import signal
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from anyio import to_thread
 
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.machine_linux import amd_gpus, linux_memory
-from ollm_tui.library.machine_macos import macos_machine
-from ollm_tui.library.machine_nvidia import nvidia_gpus
-from ollm_tui.library.machine_windows import windows_memory
-from ollm_tui.library.run_program import Runner, run_program
+
+TIME_LIMIT_S = 2.0
+OUTPUT_LIMIT = 64 * 1024
+
+Runner = Callable[[Sequence[str]], str | None]
+"""Runs a program by its full path and gives what it printed, or None when it failed."""
+
+
+def run_program(command: Sequence[str], *, time_limit_s: float = TIME_LIMIT_S) -> str | None:
+    """Run a program without input; None when it is not there, fails, or takes too long.
+
+    The output goes through a file: a grandchild that keeps a pipe open cannot hold anybody up.
+    """
+    try:
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            ending = _wait(process, time_limit_s)
+            output.seek(0)
+            said = output.read(OUTPUT_LIMIT) if ending == 0 else None
+    except (OSError, ValueError):
+        return None
+    return None if said is None else said.decode(errors="replace")
+
+
+def _wait(process: subprocess.Popen[bytes], time_limit_s: float) -> int | None:
+    """Give the exit code; None for one that had to be ended, with all that it started."""
+    try:
+        return process.wait(time_limit_s)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(time_limit_s)
+        return None
+
+
+class _MemoryStatus(ctypes.Structure):
+    """MEMORYSTATUSEX of the Windows API."""
+
+    _fields_ = (
+        ("dwLength", ctypes.c_uint32),
+        ("dwMemoryLoad", ctypes.c_uint32),
+        ("ullTotalPhys", ctypes.c_uint64),
+        ("ullAvailPhys", ctypes.c_uint64),
+        ("ullTotalPageFile", ctypes.c_uint64),
+        ("ullAvailPageFile", ctypes.c_uint64),
+        ("ullTotalVirtual", ctypes.c_uint64),
+        ("ullAvailVirtual", ctypes.c_uint64),
+        ("ullAvailExtendedVirtual", ctypes.c_uint64),
+    )
+
+
+def windows_memory(kernel: Any = None) -> tuple[int | None, int | None]:
+    """Give the bytes in all and free; None where this is no Windows, or it does not say."""
+    libraries = getattr(ctypes, "windll", None)
+    if kernel is None and libraries is not None:
+        kernel = libraries.kernel32
+    if kernel is None:
+        return None, None
+    status = _MemoryStatus(dwLength=ctypes.sizeof(_MemoryStatus))
+    try:
+        if not kernel.GlobalMemoryStatusEx(ctypes.byref(status)):
+            return None, None
+    except (OSError, AttributeError):
+        return None, None
+    return status.ullTotalPhys or None, status.ullAvailPhys
+
+
+SYSCTL, VM_STAT = "/usr/sbin/sysctl", "/usr/bin/vm_stat"
+METAL_SHARE = 0.75
+"""The part of the memory that Metal lets the graphics have, about, unless it was set."""
+MIB = 1024 * 1024
+_PAGE_SIZE = re.compile(r"page size of ([0-9]{1,9}) bytes")
+_PAGES = re.compile(r"^Pages (free|inactive|speculative): +([0-9]{1,15})\.?$", re.MULTILINE)
+
+
+def macos_machine(run: Runner) -> Machine:
+    """Give the memory, and the part of it that the graphics may have."""
+    total = _sysctl(run, "hw.memsize") or None
+    free = _free(run([VM_STAT]) or "")
+    if total is not None and free is not None:
+        free = min(free, total)
+    if total is None or _sysctl(run, "hw.optional.arm64") != 1:
+        return Machine(ram_total=total, ram_free=free)
+    wired = (_sysctl(run, "iogpu.wired_limit_mb") or 0) * MIB
+    limit = min(total, wired) if wired else int(total * METAL_SHARE)
+    name = (run([SYSCTL, "-n", "machdep.cpu.brand_string"]) or "").strip()
+    gpu = Gpu(
+        name=name.splitlines()[0][:80] if name else "Apple GPU",
+        total=limit,
+        free=None if free is None else min(limit, free),
+    )
+    return Machine(ram_total=total, ram_free=free, gpus=(gpu,), unified=True)
+
+
+def _sysctl(run: Runner, key: str) -> int | None:
+    said = (run([SYSCTL, "-n", key]) or "").strip()
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 20 else None
+
+
+def _free(said: str) -> int | None:
+    """Count what a program can have: idle pages and those that nobody used for long."""
+    size, pages = _PAGE_SIZE.search(said), dict(_PAGES.findall(said))
+    if size is None or "free" not in pages:
+        return None
+    return int(size[1]) * sum(int(count) for count in pages.values())
+
+
+QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
+LARGEST = 16 * 1024 * 1024
+"""MiB; more is no memory of a card."""
+CARD_LIMIT = 64
+WSL = "/usr/lib/wsl/lib"
+"""Where Windows puts the driver's programs for Linux inside it; seldom on the path."""
+
+
+def nvidia_gpus(run: Runner, environ: Mapping[str, str], platform: str) -> tuple[Gpu, ...]:
+    """Give the cards; none where there is no driver, or where it says nothing sensible."""
+    program = _find("nvidia-smi.exe" if platform == "win32" else "nvidia-smi", environ)
+    said = run([program, *QUERY]) if program is not None else None
+    return tuple(_read(said or ""))
+
+
+def _find(name: str, environ: Mapping[str, str]) -> str | None:
+    """Find a program in the folders of PATH, never in the one the app was started in."""
+    for folder in (*environ.get("PATH", "").split(os.pathsep), WSL):
+        path = Path(folder) / name
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
+            return str(path)
+    return None
+
+
+def _read(said: str) -> Iterator[Gpu]:
+    for line in said.splitlines()[:CARD_LIMIT]:
+        name, *numbers = (part.strip() for part in line.rsplit(",", 2))
+        if len(numbers) != 2:
+            continue
+        total, free = (_mebibytes(number) for number in numbers)
+        if total:
+            sensible = free is not None and free <= total
+            yield Gpu(
+                name=name[:80] or "NVIDIA GPU",
+                total=total * MIB,
+                free=free * MIB if sensible and free is not None else None,
+            )
+
+
+def _mebibytes(text: str) -> int | None:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        return None
+    number = int(text)
+    return number if number <= LARGEST else None
+
 
 ENGINE_DEVICES = (
     "import xllamacpp\n"

@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias
 
 from ollm_tui.config.paths import home_folder
 from ollm_tui.config.regular_file import is_folder
-from ollm_tui.library.model_file import models_in
-from ollm_tui.library.model_folders import ModelFolder
+from ollm_tui.library.model_files import ModelFolder, models_in
 
 Program: TypeAlias = Literal["lmstudio", "huggingface", "llamacpp"]
 TITLES: Mapping[Program, str] = MappingProxyType(

@@ -7,7 +7,7 @@ from typing import Final
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
-from ollm_tui.library.sidecars import ORIGIN_ENDING
+from ollm_tui.library.file_names import ORIGIN_ENDING
 from ollm_tui.protocol.json_types import JsonObject
 
 LARGEST: Final = 64 * 1024

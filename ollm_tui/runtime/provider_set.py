@@ -7,7 +7,7 @@ from pathlib import Path
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig, ProviderSettings
-from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter

@@ -11,10 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.library.machine import Gpu, Machine
-from ollm_tui.library.machine_probe import Probe, find_machine, look
-from ollm_tui.library.machine_windows import windows_memory
-from ollm_tui.library.memory_need import gpu_free
-from ollm_tui.library.run_program import OUTPUT_LIMIT, run_program
+from ollm_tui.library.machine_probe import (
+    OUTPUT_LIMIT,
+    Probe,
+    find_machine,
+    look,
+    run_program,
+    windows_memory,
+)
 from ollm_tui.providers.embedded.provider import engine_available
 
 MIB, GIB = 1024**2, 1024**3
@@ -291,8 +295,8 @@ def test_a_graphics_card_counts_for_the_engine_only_where_the_engine_uses_it(
 
     environ = {"PATH": str(tmp_path)}
     machine = look(Probe(platform="linux", root=tmp_path, environ=environ, run=run))
-    assert gpu_free(machine) == 8 * GIB, "a server of this machine may use it all the same"
-    assert gpu_free(machine.for_engine) == free
+    assert machine.gpu_free == 8 * GIB, "a server of this machine may use it all the same"
+    assert machine.for_engine.gpu_free == free
     assert len(asked) == 2
 
 

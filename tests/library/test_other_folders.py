@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.other_folders import (
     TITLES,
     OtherPrograms,

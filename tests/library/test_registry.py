@@ -6,7 +6,6 @@ import multiprocessing
 from collections.abc import Sequence
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -14,17 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.cli.registry_rows import entry_json, table_of
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.hub.repo import HubModel, HubRepo
+from ollm_tui.library.hub.repo import Hub, HubModel, HubRepo
 from ollm_tui.library.registry.catalogue import ModelRegistry
-from ollm_tui.library.registry.hub_cache import MOST, keep_facts, load_facts
 from ollm_tui.library.registry.known import HubFacts
-from ollm_tui.library.registry.store import keep_use, load_opinions
+from ollm_tui.library.registry.storage import (
+    MOST_REPOS,
+    keep_facts,
+    keep_use,
+    load_facts,
+    load_opinions,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-
-if TYPE_CHECKING:
-    from ollm_tui.library.registry.ports import Registry
 
 OFF = AIError(ErrorCode.SERVICE_UNAVAILABLE, "The hub does not answer.", hint="Try later.")
 
@@ -65,15 +65,12 @@ class Clock:
 
 
 def registry(folder: Path, hub: Hub | None = None, clock: Clock | None = None) -> ModelRegistry:
-    made = ModelRegistry(
+    return ModelRegistry(
         opinions_file=folder / "data" / "registry.json",
         hub_file=folder / "cache" / "hub.json",
         hub=hub,
         now=clock or Clock(),
     )
-    typed: Registry = made
-    assert typed is made
-    return made
 
 
 def ids(entries: Sequence[object]) -> list[str]:
@@ -295,12 +292,12 @@ async def test_what_changes_while_it_is_put_together_is_in_it(tmp_path: Path) ->
 
 def test_the_cache_keeps_so_many_repositories_and_of_each_the_newest_word(tmp_path: Path) -> None:
     file = tmp_path / "hub.json"
-    keep_facts(file, [HubFacts(HubModel(repo=f"o/m{n}"), float(n)) for n in range(MOST)])
-    newer = HubFacts(HubModel(repo="O/M7", downloads=3), MOST + 1.0)
+    keep_facts(file, [HubFacts(HubModel(repo=f"o/m{n}"), float(n)) for n in range(MOST_REPOS)])
+    newer = HubFacts(HubModel(repo="O/M7", downloads=3), MOST_REPOS + 1.0)
     older = HubFacts(HubModel(repo="o/m9", downloads=3), 0.5)
-    kept = keep_facts(file, [newer, older, HubFacts(HubModel(repo="new/one"), MOST + 2.0)])
+    kept = keep_facts(file, [newer, older, HubFacts(HubModel(repo="new/one"), MOST_REPOS + 2.0)])
     assert kept == load_facts(file)
-    assert len(kept) == MOST
+    assert len(kept) == MOST_REPOS
     assert "o/m0" not in kept, "the oldest is out"
     assert (kept["o/m7"].model.downloads, kept["o/m9"].model.downloads) == (3, None)
 

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.library.hub.repo import HubModel
-from ollm_tui.library.registry.curated import load_curated
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.known import HubFacts, Known, Opinions, Rating, Use
+from ollm_tui.library.registry.known import HubFacts, Known, Opinions, Rating, Use, load_curated
 from ollm_tui.library.registry.merge import merge, rated_as
 from ollm_tui.library.registry.model_keys import hub_repo_in, model_key, parameters_in
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef

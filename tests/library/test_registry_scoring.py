@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.library.registry.curated import load_curated
 from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.library.registry.known import load_curated
 from ollm_tui.library.registry.scoring import Searched, score, search
 from ollm_tui.protocol.model import ModelRef
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.library import starter as module
-from ollm_tui.library.starter import STARTER, Starter, fetch_starter, starter_path
-from ollm_tui.library.work_folder import work_folder
+from ollm_tui.library.starter import STARTER, Starter, fetch_starter, starter_path, work_folder
 from ollm_tui.protocol.errors import AIError
 
 CONTENT = b"weights" * 1000
@@ -181,7 +180,7 @@ def test_a_folder_whose_owner_was_killed_goes_at_once(
     Pip(monkeypatch)
     program = (
         "import os, pathlib, sys\n"
-        "from ollm_tui.library.work_folder import work_folder\n"
+        "from ollm_tui.library.starter import work_folder\n"
         "with work_folder(pathlib.Path(sys.argv[1])):\n"
         "    os.kill(os.getpid(), 9)"
     )

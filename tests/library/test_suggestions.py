@@ -2,15 +2,13 @@
 
 import pytest
 
-from ollm_tui.library.entry_fit import EntryFit, SizeFit
+from ollm_tui.library.entry_fit import MOST_ON_CPU, EntryFit, SizeFit, is_slow, place_of
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.machine import Gpu, Machine
-from ollm_tui.library.registry.curated import load_curated
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.facts import hub_entry
-from ollm_tui.library.registry.known import HubFacts
+from ollm_tui.library.registry.known import HubFacts, load_curated
+from ollm_tui.library.registry.merge import hub_entry
 from ollm_tui.library.registry.model_keys import active_parameters_in
-from ollm_tui.library.suggestions import MOST_ON_CPU, is_slow, place_of
 
 GB = 10**9
 BUILT_IN = load_curated().entries

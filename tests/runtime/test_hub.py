@@ -5,7 +5,7 @@ import pytest
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import default_paths
-from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
 from ollm_tui.providers.fetcher import HttpFetcher

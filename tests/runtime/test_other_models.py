@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.model_folders import ModelFolder
+from ollm_tui.library.model_files import ModelFolder
 from ollm_tui.library.other_folders import FoundFolder, Program
 from ollm_tui.runtime import other_models
 from ollm_tui.runtime.other_models import OtherFolders, look_for_folders, told

@@ -8,11 +8,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ollm_tui.library.downloads.downloader import Downloader, Report, WorkFor
-from ollm_tui.library.downloads.entry import Entry
-from ollm_tui.library.downloads.job_index import JobIndex
-from ollm_tui.library.downloads.job_run import WENT_WRONG, Ending, JobRun, trouble_of
-from ollm_tui.library.downloads.job_states import JobEvent, can, moved
-from ollm_tui.library.downloads.times import Times
+from ollm_tui.library.downloads.job import JobEvent, can, moved
+from ollm_tui.library.downloads.job_index import Entry, JobIndex
+from ollm_tui.library.downloads.job_run import WENT_WRONG, Ending, JobRun, Times, trouble_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 CLOSE_S: Final = 1.5

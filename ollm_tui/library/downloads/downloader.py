@@ -1,7 +1,9 @@
-"""What the queue asks of the code that fetches one origin."""
+"""What the queue expects of the code that downloads one origin, and how progress is measured."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from ollm_tui.library.downloads.job import Origin
@@ -59,3 +61,42 @@ class Downloader(Protocol):
 
 WorkFor: TypeAlias = Callable[[Origin], Downloader]
 """Gives what fetches an origin; raises an AIError where nothing here can."""
+AddressOf: TypeAlias = Callable[[Path], Awaitable[str | None]]
+"""Gives the address to chat with the model whose first file this is; None where nothing runs it."""
+
+
+WINDOW_S = 5.0
+"""The speed is that of the last seconds: a resumed download begins with what was there."""
+SAMPLE_S = 0.1
+
+
+class Pace:
+    """The speed over the last seconds; times are in seconds of one clock."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """How fast it goes; None while that cannot be said."""
+        if len(self._seen) < 2:
+            return None
+        (began, first), (now, last) = self._seen[0], self._seen[-1]
+        return (last - first) / (now - began) if now > began and last > first else None
+
+    def seconds_left(self, rest: int) -> float | None:
+        """How long so many bytes take at this speed; None while that cannot be said."""
+        speed = self.bytes_per_s
+        return None if speed is None else max(0, rest) / speed
+
+    def clear(self) -> None:
+        """Forget what was seen: what is there now was not fetched in the last seconds."""
+        self._seen.clear()
+
+    def note(self, now: float, completed: int) -> None:
+        """Take how many bytes are there."""
+        if len(self._seen) > 1 and now - self._seen[-2][0] < SAMPLE_S:
+            self._seen.pop()
+        self._seen.append((now, completed))
+        while len(self._seen) > 2 and now - self._seen[0][0] > WINDOW_S:
+            self._seen.popleft()

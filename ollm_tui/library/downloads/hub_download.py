@@ -12,17 +12,29 @@ import anyio.to_thread
 
 from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.cleanup import leave
-from ollm_tui.library.downloads.downloader import Progress, Report
-from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf
+from ollm_tui.library.downloads.downloader import (
+    AddressOf,
+    Progress,
+    Report,
+)
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.downloads.part_file import forget_record
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_twins
-from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
+from ollm_tui.library.downloads.transfer import (
+    leave,
+    partial_size,
+    transfer,
+)
+from ollm_tui.library.downloads.transfer_run import (
+    Source,
+    Step,
+)
+from ollm_tui.library.file_names import (
+    is_gguf,
+)
 from ollm_tui.library.hub.faults import refused_file
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.hub.repo import HubFile
+from ollm_tui.library.hub.repo import Hub, HubFile
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher

@@ -1,8 +1,8 @@
-"""The downloads of a person as files: one small JSON each, and a lock of whoever has it in hand.
+"""Jobs on disk: a small JSON file for each, and a lock file held by the program that runs it.
 
-A lock of the kernel ends with its process, so what a killed program had in hand is free at once.
-Everything here touches the disk: call it in a thread. Only `claim` is for the event loop: it takes
-some microseconds, and what a cancelled task had claimed in a thread would be held by nobody.
+A kernel lock ends with its process, so the jobs of a killed program are free at once. Everything
+here touches the disk: call it in a thread. The exception is `claim`, which takes microseconds and
+must run on the event loop: a lock taken in the thread of a cancelled task would never be released.
 """
 
 import json
@@ -18,9 +18,9 @@ from typing import Final
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
-from ollm_tui.library.downloads.file_lock import FileLock, is_claimed, take_claim
-from ollm_tui.library.downloads.job import Job
-from ollm_tui.library.downloads.record import OtherVersion, from_record, to_record
+from ollm_tui.library.downloads.job import Job, JobError
+from ollm_tui.library.downloads.job_record import OtherVersion, from_record, same, to_record
+from ollm_tui.library.downloads.locks import FileLock, is_claimed, take_claim
 
 ENDING: Final = ".json"
 LOCK_ENDING: Final = ".lock"
@@ -126,3 +126,27 @@ class JobFolder:
 
     def _file(self, job_id: str, ending: str) -> Path:
         return self._folder / f"{job_id}{ending}"
+
+
+INTERRUPTED: Final = "interrupted"
+ADDRESS_LOST: Final = JobError(
+    message="Its address has a name, a password or a query, which is not saved.",
+    hint="Enter the whole address again to resume.",
+)
+
+
+def as_seen(found: FoundJob, known: Job | None) -> Job:
+    """Give how a download stands; `known` is what this program knew of it.
+
+    What ran or waited and is in nobody's hand was interrupted, and waits. An address that was not
+    kept whole is that of `known`; without it, there is nothing to ask.
+    """
+    job = replace(found.job, is_elsewhere=found.is_held)
+    if not found.is_whole:
+        if known is not None and same(known.origin, job.origin) and known.trouble != ADDRESS_LOST:
+            job = replace(job, origin=known.origin)
+        elif not found.is_held and job.state not in {"done", "cancelled"}:
+            return replace(job, state="failed", note="", trouble=ADDRESS_LOST)
+    if not found.is_held and job.state in {"queued", "running"}:
+        return replace(job, state="queued", note=INTERRUPTED)
+    return job

@@ -1,26 +1,113 @@
-"""All downloads that are known, who has them in hand, and their files kept up to date.
+"""`JobIndex`: all known jobs, which program owns each, and the files that record them.
 
-A download is in hand of the program that holds its claim: only that one changes its file or runs
-it. What waits or runs is in hand; what is paused or has ended is nobody's.
+A job is owned by the program that holds its lock: only that one writes its file or runs it. Queued
+and running jobs are owned; paused and ended ones are free.
 """
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
 
 import anyio
 import anyio.to_thread
 
-from ollm_tui.library.downloads.entry import Entry
-from ollm_tui.library.downloads.file_lock import FileLock
-from ollm_tui.library.downloads.job import Job, Origin
-from ollm_tui.library.downloads.job_folder import FoundJob, JobFolder
-from ollm_tui.library.downloads.origin_record import same
-from ollm_tui.library.downloads.recovery import as_seen
-from ollm_tui.library.downloads.watching import Watchers
+from ollm_tui.library.downloads.job import Job, JobEvent, Origin
+from ollm_tui.library.downloads.job_folder import FoundJob, JobFolder, as_seen
+from ollm_tui.library.downloads.job_record import same
+from ollm_tui.library.downloads.job_run import JobRun
+from ollm_tui.library.downloads.locks import FileLock
 from ollm_tui.protocol.errors import AIError, ErrorCode
+
+
+class Watcher(AsyncIterator[Job]):
+    """One reader; what it has not read yet is replaced by what is newer."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Job] = {}
+        self._news = anyio.Event()
+        self._is_over = False
+
+    def put(self, job: Job) -> None:
+        """Have a job read; it keeps its place among those that wait."""
+        self._waiting[job.id] = job
+        self._news.set()
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self._is_over = True
+        self._news.set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Job:
+        while not self._waiting:
+            if self._is_over:
+                raise StopAsyncIteration
+            self._news = anyio.Event()
+            await self._news.wait()
+        return self._waiting.pop(next(iter(self._waiting)))
+
+
+class Watchers:
+    """All readers."""
+
+    def __init__(self) -> None:
+        self._all: list[Watcher] = []
+        self._is_over = False
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def put(self, job: Job) -> None:
+        """Have everybody read it."""
+        for watcher in self._all:
+            watcher.put(job)
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self._is_over = True
+        for watcher in self._all:
+            watcher.end()
+
+    @contextmanager
+    def joined(self) -> Iterator[Watcher]:
+        """Give a reader that is one of them within the block."""
+        watcher = Watcher()
+        if self._is_over:
+            watcher.end()
+        self._all.append(watcher)
+        try:
+            yield watcher
+        finally:
+            self._all.remove(watcher)
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A job, and what of this program belongs to it."""
+
+    job: Job
+    is_kept: bool = False
+    """Whether it has a file."""
+    is_owned: bool = False
+    """Whether this program has it in hand."""
+    claim: FileLock | None = None
+    """What shows that to others; None too where the folder cannot be written."""
+    gate: anyio.Lock = field(default_factory=anyio.Lock)
+    """One deed at a time."""
+    run: JobRun | None = None
+    """What runs now."""
+    wanted: JobEvent = "interrupt"
+    """What is to become of it once it has stopped."""
+
+    @property
+    def is_left(self) -> bool:
+        """Whether its file says more of it than this program."""
+        return self.is_kept and not self.is_owned and not self.gate.locked()
+
 
 KEPT_S: Final = 7 * 24 * 3600.0
 """How long what is done or cancelled is listed unless it is dismissed."""

@@ -1,17 +1,28 @@
-"""One run of one download: its progress told a few times a second, its failure made a sentence."""
+"""One run of one job: progress reported a few times a second, a failure made a sentence."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import anyio
 
-from ollm_tui.library.downloads.downloader import Downloader, Progress
+from ollm_tui.library.downloads.downloader import Downloader, Pace, Progress
 from ollm_tui.library.downloads.job import Job, JobError
-from ollm_tui.library.downloads.pace import Pace
-from ollm_tui.library.downloads.times import Times
 from ollm_tui.protocol.errors import AIError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """What tells the time; all in seconds."""
+
+    clock: Callable[[], float] = time.monotonic
+    """For speeds."""
+    now: Callable[[], float] = time.time
+    """Since 1970."""
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+
 
 TELL_S: Final = 0.25
 TELLS_PER_KEEP: Final = 20

@@ -1,25 +1,209 @@
-"""A model file, or a folder of them, copied from elsewhere on this machine."""
+"""A model file, or a folder of them, copied from elsewhere on this machine.
 
+Each file is copied in slices that are synced one by one, and renamed in one step. Until then the
+copy has a name of its own, made from the target's name and the source's size and time: a later run
+resumes it, or starts over when the source has changed.
+"""
+
+import hashlib
+import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import anyio
 import anyio.to_thread
 
+from ollm_tui.config.paths import expanded
+from ollm_tui.config.regular_file import (
+    is_file,
+    is_folder,
+    open_binary,
+    open_regular,
+    real_path,
+    why_unreadable,
+)
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.cleanup import remove_whole
-from ollm_tui.library.downloads.downloader import Progress, Report
-from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, name_of, problem_of
-from ollm_tui.library.downloads.file_copy import FileCopy
+from ollm_tui.library.downloads.downloader import (
+    AddressOf,
+    Progress,
+    Report,
+)
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import LocalFiles
-from ollm_tui.library.downloads.local_files import chosen_files
 from ollm_tui.library.downloads.part_file import sole_part
 from ollm_tui.library.downloads.safe_paths import checked_path
+from ollm_tui.library.downloads.transfer import remove_whole
+from ollm_tui.library.file_names import (
+    is_gguf,
+    model_name,
+    part_stem,
+    shard_of,
+)
+from ollm_tui.library.gguf import (
+    gguf_problem,
+)
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode
+
+MOST_FILES: Final = 1000
+DEEPEST: Final = 4
+
+
+def chosen_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
+    """Give the files, and the path below the library that each gets, written with `/`.
+
+    A folder means the GGUF files in it; a part of a split model means all its parts. Touches the
+    disk.
+
+    Raises:
+        AIError: there are none, too many, or they are in the library already.
+    """
+    place = expanded(chosen)
+    if real_path(place).is_relative_to(real_path(root)):
+        raise AIError(ErrorCode.CONFLICT, f"{clean_name(chosen.name)} is already in the library.")
+    if is_folder(place):
+        found = [(file, f"{real_path(place).name}/{way}") for file, way in _below(place, "", 0)]
+    elif is_file(place):
+        found = [(file, file.name) for file in _with_parts(place)]
+    else:
+        raise AIError(ErrorCode.BAD_REQUEST, _why_nothing(place))
+    if not found:
+        raise AIError(ErrorCode.BAD_REQUEST, f"There is no GGUF file in {clean_name(str(chosen))}.")
+    if len(found) > MOST_FILES:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"There are more than {MOST_FILES} model files in {clean_name(str(chosen))}.",
+            hint="Add it to model_folders below [embedded] instead: then nothing is copied.",
+        )
+    return found
+
+
+def _why_nothing(place: Path) -> str:
+    try:
+        place.stat()
+    except FileNotFoundError:
+        return f"There is no file {clean_name(str(place))}."
+    except (OSError, ValueError) as error:
+        return f"{clean_name(str(place))} cannot be read: {why_unreadable(error)}."
+    return f"{clean_name(str(place))} is not a file but a pipe, socket or device."
+
+
+def _below(folder: Path, way: str, depth: int) -> Iterator[tuple[Path, str]]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        said = f"{clean_name(str(folder))} cannot be read: {why_unreadable(error)}."
+        raise AIError(ErrorCode.BAD_REQUEST, said) from error
+    for entry in entries:
+        if is_folder(entry) and not entry.is_symlink() and depth < DEEPEST:
+            yield from _below(entry, f"{way}{entry.name}/", depth + 1)
+        elif is_gguf(entry) and is_file(entry):
+            yield entry, f"{way}{entry.name}"
+
+
+def _with_parts(file: Path) -> list[Path]:
+    shard = shard_of(file.stem) if is_gguf(file) else None
+    if shard is None:
+        return [file]
+    parts = [
+        file.with_name(part_stem(shard, number) + file.suffix)
+        for number in range(1, min(shard.count, MOST_FILES + 1) + 1)
+    ]
+    for part in parts:
+        if not is_file(part):
+            raise AIError(ErrorCode.BAD_REQUEST, f"{clean_name(part.name)} is missing.")
+    return parts
+
+
+SLICE: Final = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FileCopy:
+    """One file and its place."""
+
+    source: Path
+    target: Path
+    size: int
+    modified_ns: int
+
+    @property
+    def part(self) -> Path:
+        """Where it is while it is not whole."""
+        return self.target.with_name(f"{self._parts}{self.size:x}-{self.modified_ns:x}.part")
+
+    @property
+    def _parts(self) -> str:
+        """How names of parts begin, of whatever state; the target's own may be too long for it."""
+        name = self.target.name.encode("utf-8", "surrogatepass")
+        return f".copy-{hashlib.sha256(name).hexdigest()[:16]}-"
+
+    def is_there(self) -> bool:
+        """Whether an earlier run has made this copy.
+
+        Raises:
+            FileExistsError: another file has its place.
+        """
+        try:
+            status = self.target.stat()
+        except FileNotFoundError:
+            return False
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified_ns):
+            raise FileExistsError("another file is there")
+        return True
+
+    def begin(self) -> int:
+        """Give how much an earlier run has copied, in whole slices; copies of other states go."""
+        for left in self.target.parent.glob(f"{self._parts}*.part"):
+            if left != self.part:
+                left.unlink(missing_ok=True)
+        descriptor = open_regular(self.part, os.O_WRONLY | os.O_CREAT, follows_links=False)
+        try:
+            done = min(os.fstat(descriptor).st_size, self.size) // SLICE * SLICE
+            os.ftruncate(descriptor, done)
+        finally:
+            os.close(descriptor)
+        return done
+
+    def copy_slice(self, done: int) -> int:
+        """Copy a little more behind `done` bytes, and give how many there are then.
+
+        Raises:
+            OSError: it cannot be read or written, or became shorter.
+        """
+        with ExitStack() as held:
+            source = held.enter_context(open_binary(self.source))
+            part = open_regular(self.part, os.O_RDWR, follows_links=False)
+            held.callback(os.close, part)
+            piece = os.pread(source.fileno(), min(SLICE, self.size - done), done)
+            if not piece:
+                raise OSError(f"{clean_name(self.source.name)} became shorter while it was copied")
+            place, left = done, memoryview(piece)
+            while left:
+                written = os.pwrite(part, left, place)
+                place, left = place + written, left[written:]
+            os.fsync(part)
+        return done + len(piece)
+
+    def put(self) -> None:
+        """Give the whole copy its name.
+
+        Raises:
+            FileExistsError: another file has taken its place meanwhile.
+            OSError: the file has changed meanwhile.
+        """
+        status = self.source.stat()
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified_ns):
+            self.part.unlink(missing_ok=True)
+            raise OSError(f"{clean_name(self.source.name)} changed while it was copied")
+        if os.path.lexists(self.target):
+            raise FileExistsError("another file of that name has come meanwhile")
+        os.utime(self.part, ns=(self.modified_ns, self.modified_ns))
+        self.part.replace(self.target)
 
 
 class LocalCopy:
@@ -58,7 +242,7 @@ class LocalCopy:
             await self._copy(copy, report, before, total)
             before += copy.size
         await anyio.to_thread.run_sync(self._finish, copies)
-        models = {name_of(copy.target) for copy in copies if is_gguf(copy.target)}
+        models = {model_name(copy.target) for copy in copies if is_gguf(copy.target)}
         return await self._address_of(copies[0].target) if len(models) == 1 else None
 
     async def _copy(self, copy: FileCopy, report: Report, before: int, total: int) -> None:
@@ -103,7 +287,7 @@ class LocalCopy:
     def _checked(self) -> list[FileCopy]:
         copies = list(self._copies())
         for copy in copies:
-            problem = problem_of(copy.source)
+            problem = gguf_problem(copy.source)
             if problem is not None:
                 raise AIError(
                     ErrorCode.BAD_REQUEST,

@@ -1,28 +1,138 @@
-"""A file that is coming: the bytes beside their target, and what is written down about them.
+"""A partly downloaded file: its bytes, their checksum, and the state recorded beside them.
 
-The order keeps it trustworthy whenever the program or the machine ends: bytes are forced to the
-disk first, then the state says so; whatever lies behind the offset of the state is thrown away. At
-the end the file is forced to the disk, gets its name in one step, and then the state goes.
+The order of writes keeps it consistent whenever the program or the machine stops: bytes are synced
+first, then the state is written; bytes behind the state's offset are discarded. At the end the file
+is synced, renamed in one step, and the state is removed.
 """
 
+import hashlib
+import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.regular_file import open_regular
-from ollm_tui.library.downloads.part_state import (
-    PartState,
-    load_state,
-    new_state_path,
-    save_state,
-)
-from ollm_tui.library.downloads.running_sum import RunningSum
-from ollm_tui.library.downloads.sole_writer import sole_writer
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import open_regular, read_bounded
+from ollm_tui.library.downloads.locks import sole_writer
+from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+
+VERSION: Final = 1
+MOST_BYTES: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartState:
+    """A download as the disk knows it."""
+
+    url: str
+    """Without name, password and query."""
+    etag: str | None = None
+    """A strong one; None where the server gave none that can be relied on."""
+    size: int | None = None
+    sha256: str | None = None
+    done: int = 0
+    """So many bytes are on the disk for good; whatever follows them counts for nothing."""
+
+
+def load_state(path: Path) -> PartState | None:
+    """Read a state; None where there is none that can be trusted. Touches the disk."""
+    try:
+        return _state(read_bounded(path, MOST_BYTES, follows_links=False))
+    except (OSError, ValueError):
+        return None
+
+
+def save_state(path: Path, state: PartState) -> None:
+    """Write a state in one step: there is the old one or the new one, never a part of one.
+
+    Raises:
+        OSError: it cannot be written; the old one is still there.
+    """
+    data = json.dumps({"version": VERSION} | asdict(state)).encode()
+    # A kill leaves the new one under a name that is known and removed with the rest.
+    write_private(path, data, by_way_of=new_state_path(path), lasting=False)
+
+
+def new_state_path(path: Path) -> Path:
+    """Give where the next state is written before it takes the name of the one before."""
+    return path.with_name(path.name + ".new")
+
+
+def _state(text: bytes) -> PartState | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        return None
+    fields: JsonMapping = value
+    url, done = fields.get("url"), _count(fields.get("done"))
+    size = _count(fields.get("size"))
+    if not isinstance(url, str) or done is None or (size is not None and done > size):
+        return None
+    return PartState(
+        url=url,
+        etag=_text(fields.get("etag")),
+        size=size,
+        sha256=_text(fields.get("sha256")),
+        done=done,
+    )
+
+
+def _count(value: JsonValue) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return int(value) if is_count and isinstance(value, int) else None
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+SLICE_BYTES: Final = 8 * 1024 * 1024
+_PIECE_BYTES: Final = 1024 * 1024
+
+
+class RunningSum:
+    """The sum of the first `covered` bytes of a file."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self.covered = 0
+
+    def add(self, data: bytes, at: int) -> None:
+        """Take bytes that were written at `at`; they count if nothing before them is missing."""
+        if at == self.covered:
+            self._digest.update(data)
+            self.covered += len(data)
+
+    def cut(self, length: int) -> None:
+        """The file was cut to a length; a sum cannot be taken back, so it may begin anew."""
+        if length < self.covered:
+            self._digest, self.covered = hashlib.sha256(), 0
+
+    def catch_up(self, descriptor: int, length: int) -> bool:
+        """Read some of what is not covered; gives whether `length` bytes are covered now.
+
+        Raises:
+            OSError: the file cannot be read, or is shorter.
+        """
+        end = min(length, self.covered + SLICE_BYTES)
+        while self.covered < end:
+            piece = os.pread(descriptor, min(_PIECE_BYTES, end - self.covered), self.covered)
+            if not piece:
+                raise OSError("the file has become shorter")
+            self.add(piece, self.covered)
+        return self.covered >= length
+
+    def hexdigest(self) -> str:
+        """Give the sum of what is covered."""
+        return self._digest.hexdigest()
+
 
 Write: TypeAlias = Callable[[int, memoryview, int], int]
 """As `os.pwrite`: a descriptor, what to write, and where."""

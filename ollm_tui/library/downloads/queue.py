@@ -18,14 +18,11 @@ import anyio
 
 from ollm_tui.library.downloads.dispatcher import Dispatcher
 from ollm_tui.library.downloads.downloader import WorkFor
-from ollm_tui.library.downloads.entry import Entry
-from ollm_tui.library.downloads.job import ENDED, Job, Origin
-from ollm_tui.library.downloads.job_folder import JobFolder
-from ollm_tui.library.downloads.job_index import JobIndex
-from ollm_tui.library.downloads.job_states import can
-from ollm_tui.library.downloads.origin_record import settled
-from ollm_tui.library.downloads.recovery import ADDRESS_LOST
-from ollm_tui.library.downloads.times import Times
+from ollm_tui.library.downloads.job import ENDED, Job, Origin, can
+from ollm_tui.library.downloads.job_folder import ADDRESS_LOST, JobFolder
+from ollm_tui.library.downloads.job_index import Entry, JobIndex
+from ollm_tui.library.downloads.job_record import settled
+from ollm_tui.library.downloads.job_run import Times
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 LOOK_S: Final = 2.0

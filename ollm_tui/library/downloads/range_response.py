@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
-from ollm_tui.library.downloads.part_state import PartState
+from ollm_tui.library.downloads.part_file import PartState
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched
 

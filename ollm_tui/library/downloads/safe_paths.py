@@ -12,7 +12,7 @@ from typing import Final
 
 from ollm_tui.config.regular_file import real_path
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.sidecars import ENDINGS as SIDECAR_ENDINGS
+from ollm_tui.library.file_names import ENDINGS as SIDECAR_ENDINGS
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 OWN_ENDINGS: Final = (".part", ".part.json", ".part.json.new", ".part.lock", *SIDECAR_ENDINGS)

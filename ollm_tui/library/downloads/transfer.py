@@ -1,19 +1,24 @@
-"""One file from a server to its place: resumed, checked, and put there in one step."""
+"""One file from a server to its place: resumed, verified, renamed in one step; and its removal."""
 
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 from anyio import to_thread
 
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.part_file import (
     PartFile,
+    PartState,
+    RunningSum,
     Write,
+    came_whole,
     forget_record,
+    load_state,
     open_part,
     part_path,
     recorded,
@@ -22,13 +27,12 @@ from ollm_tui.library.downloads.part_file import (
     sole_part,
     state_path,
 )
-from ollm_tui.library.downloads.part_state import PartState, load_state, shown_url
-from ollm_tui.library.downloads.run import CHECKING, Run, checked
-from ollm_tui.library.downloads.running_sum import RunningSum
-from ollm_tui.library.downloads.source import Source, Step
+from ollm_tui.library.downloads.transfer_run import CHECKING, Source, Step, TransferRun, checked
+from ollm_tui.library.provenance import provenance_path
+from ollm_tui.library.urls import (
+    bare_url,
+)
 from ollm_tui.protocol.fetch import Fetcher
-
-__all__ = ["Source", "Step", "discard", "partial_size", "transfer"]
 
 
 async def transfer(
@@ -59,7 +63,7 @@ async def transfer(
         try:
             part = await disk.run(_open, held, target, around.write)
             if not await _is_there(source, target, disk, report):
-                await Run(fetcher, source, part, disk, report).finish()
+                await TransferRun(fetcher, source, part, disk, report).finish()
                 await disk.run(partial(part.publish, keeps_record=keeps_record))
             elif not keeps_record:
                 await disk.run(forget_record, target)
@@ -150,10 +154,46 @@ def _size_of(target: Path) -> int | None:
 def _left_state(source: Source, target: Path, size: int) -> PartState | None:
     """Give the state of a file that got its name just before the program ended."""
     state = load_state(state_path(target))
-    if state is None or state.url != shown_url(source.url) or part_path(target).stat().st_size:
+    if state is None or state.url != bare_url(source.url) or part_path(target).stat().st_size:
         return None
     return state if state.done == state.size == size else None
 
 
 def _refuse() -> None:
     raise FileExistsError("another file is there")
+
+
+async def leave(targets: Iterable[Path], root: Path) -> None:
+    """Remove files that came, whole or not, and folders below `root` that are empty then.
+
+    Whole files stay where an earlier download has brought all of them: it has said where from. A
+    file of which it is not written down that it came is somebody else's, and stays too.
+
+    Raises:
+        AIError: CONFLICT when another instance is downloading one.
+        OSError: one cannot be removed.
+    """
+    wanted = list(targets)
+    came = await anyio.to_thread.run_sync(_that_came, wanted)
+    for target in wanted:
+        await discard(target)
+    await anyio.to_thread.run_sync(remove_whole, wanted, came, root)
+
+
+def _that_came(targets: Sequence[Path]) -> list[Path]:
+    return [target for target in targets if came_whole(target)]
+
+
+def remove_whole(targets: Sequence[Path], came: Iterable[Path], root: Path) -> None:
+    """Remove those of `targets` that `came`, and empty folders, as `leave` does; touches the disk.
+
+    Raises:
+        OSError: one cannot be removed.
+    """
+    if targets and not provenance_path(targets[0]).exists():
+        for file in came:
+            file.unlink(missing_ok=True)
+    below = {folder for file in targets for folder in file.parents if root in folder.parents}
+    for folder in sorted(below, key=lambda one: len(one.parts), reverse=True):
+        with suppress(OSError):  # not empty, or not there
+            folder.rmdir()

@@ -6,16 +6,31 @@ from urllib.parse import unquote, urlsplit
 
 import anyio.to_thread
 
-from ollm_tui.library.downloads.cleanup import leave
-from ollm_tui.library.downloads.downloader import Progress, Report
-from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, problem_of
+from ollm_tui.library.downloads.downloader import (
+    AddressOf,
+    Progress,
+    Report,
+)
 from ollm_tui.library.downloads.job import UrlFile
-from ollm_tui.library.downloads.origin_record import without_secrets
 from ollm_tui.library.downloads.part_file import came_whole, forget_record
 from ollm_tui.library.downloads.safe_paths import checked_path
-from ollm_tui.library.downloads.transfer import Source, Step, transfer
-from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.downloads.transfer import (
+    leave,
+    transfer,
+)
+from ollm_tui.library.downloads.transfer_run import (
+    Source,
+    Step,
+)
+from ollm_tui.library.file_names import (
+    is_gguf,
+)
+from ollm_tui.library.gguf import (
+    gguf_problem,
+)
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.provenance import Provenance, write_provenance
+from ollm_tui.library.urls import without_secrets
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
 
@@ -87,7 +102,7 @@ class UrlDownload:
         return checked_path(self._root, name)
 
     def _accept(self, target: Path) -> None:
-        problem = problem_of(target)
+        problem = gguf_problem(target)
         if problem is not None:
             if came_whole(target):  # else somebody has put it there
                 target.unlink(missing_ok=True)

@@ -1,7 +1,8 @@
 """What a hub tells of repositories and the model files in them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 FileKind: TypeAlias = Literal["model", "projector", "whisper", "other"]
 """`projector` is the picture encoder that goes with a model; `other` a kind of model that is
@@ -74,3 +75,36 @@ class HubRepo:
     """The best quality first; models before all other kinds."""
     details: dict[str, str] = field(default_factory=dict)
     """Further words for a person: `base_model`, `pipeline`, `licence_link`, ..."""
+
+
+class Hub(Protocol):
+    """A place with repositories of model files."""
+
+    @property
+    def place(self) -> str:
+        """The hub's address as messages name it."""
+        ...
+
+    async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
+        """Find repositories with model files, the most downloaded first.
+
+        Raises:
+            AIError: the hub cannot be asked; the message names it and the next step.
+        """
+        ...
+
+    async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
+        """Give what can be chosen in a repository.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as above.
+        """
+        ...
+
+    def file_url(self, repo: str, revision: str, path: str) -> str:
+        """Give where a file is fetched from."""
+        ...
+
+    def token_for(self, url: str) -> str | None:
+        """Give the person's token for an address: None for any that is not the hub's own."""
+        ...

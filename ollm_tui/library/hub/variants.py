@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from ollm_tui.library.gguf_tables import SUFFIX
+from ollm_tui.library.file_names import SUFFIX, Shard, problem_of_parts, shard_of
 from ollm_tui.library.hub.repo import FileKind, HubFile, Variant
 from ollm_tui.library.quantization import DYNAMIC, quality_rank, quantization_of
-from ollm_tui.library.shards import Shard, problem_of, shard_of
 
 OTHER_SUFFIXES = frozenset(
     {".bin", ".safetensors", ".onnx", ".pt", ".pth", ".ckpt", ".tflite", ".llamafile"}
@@ -49,7 +48,7 @@ class _Set:
         return self.folder, self.name, self.suffix
 
     def is_whole(self, parts: _Parts) -> bool:
-        return self.count != _ALONE and problem_of(parts.keys(), self.count) is None
+        return self.count != _ALONE and problem_of_parts(parts.keys(), self.count) is None
 
 
 def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Variant, ...]:
@@ -83,7 +82,7 @@ def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Vari
 def _problems(it: _Set, parts: _Parts, whole_sets: int) -> Iterator[str]:
     if not all(is_usable_path(file.path) for files in parts.values() for file in files):
         yield "its name is none that a file can have here"
-    if it.count != _ALONE and (missing := problem_of(parts.keys(), it.count)) is not None:
+    if it.count != _ALONE and (missing := problem_of_parts(parts.keys(), it.count)) is not None:
         yield missing
     repeated = next((part for part in sorted(parts) if len(parts[part]) > 1), None)
     if repeated is not None:

@@ -9,15 +9,20 @@ from typing import TypeAlias, TypeVar
 
 import anyio.to_thread
 
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.registry.curated import load_curated
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.hub_cache import bounded, keep_facts, load_facts
-from ollm_tui.library.registry.known import HubFacts, Known, Opinions
+from ollm_tui.library.registry.known import HubFacts, Known, Opinions, load_curated
 from ollm_tui.library.registry.merge import merge, rated_as
 from ollm_tui.library.registry.model_keys import model_key
 from ollm_tui.library.registry.scoring import Searched, search
-from ollm_tui.library.registry.store import keep_rating, keep_use, load_opinions
+from ollm_tui.library.registry.storage import (
+    bounded,
+    keep_facts,
+    keep_rating,
+    keep_use,
+    load_facts,
+    load_opinions,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 

@@ -1,9 +1,16 @@
-"""What is known of models before it is put together: of the hub, of the engines, of the person."""
+"""What the registry knows before merging: the built-in list, the hub, the engines, the person.
 
+The built-in list, `models.json`, is written by hand from the publishers' pages and names the page
+of each fact. Sizes are approximate and leave out a vision model's encoder; skills are coarse and
+rest on `skills_from`.
+"""
+
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.entry import RegistryEntry
@@ -77,3 +84,26 @@ def newest(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
 
 def _age_of(fact: HubFacts) -> tuple[float, str]:
     return fact.at, repr(fact.model)  # two answers of one moment: any rule, as long as it is one
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedList:
+    """The list as it was on a day."""
+
+    date: str
+    """ISO 8601."""
+    entries: tuple[RegistryEntry, ...]
+
+
+def load_curated() -> CuratedList:
+    """Read the list; it takes about a millisecond, and is read when it is first needed."""
+    text = files(__package__).joinpath("models.json").read_text("utf-8")
+    listed = json.loads(text)
+    return CuratedList(listed["date"], tuple(_entry(one) for one in listed["models"]))
+
+
+def _entry(told: dict[str, Any]) -> RegistryEntry:
+    facts = {key: value for key, value in told.items() if key != "skills_from"}
+    facts["purposes"] = frozenset(told["purposes"])
+    facts["sources"] = tuple(told["sources"])
+    return RegistryEntry(**facts)

@@ -1,21 +1,173 @@
-"""One entry for each model, from all that is said of it; pure, and blind to the order it comes in.
+"""Merge everything known about a model into one entry; pure, and independent of the input's order.
 
-A repository is the entry of the built-in list whose origin it is, else one of its own that takes
-over what the list says of the same model. A model of an engine is found by the repository in its
-name, then by its key (see `names`), then by its size where the name has no tag.
+A repository belongs to the entry of the built-in list that names it as origin. Any other becomes an
+entry of its own and inherits what the list says of the same model. A model of an engine is matched
+by the repository in its name, then by its key (see `model_keys`), then, for a name without a tag,
+by its size.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.facts import filled, hub_entry, installed_entry
-from ollm_tui.library.registry.index import RegistryIndex
+from ollm_tui.library.registry.entry import RegistryEntry, purposes_of_capability, purposes_of_tags
 from ollm_tui.library.registry.known import HubFacts, Known, Opinions, Rating, Use, newest
-from ollm_tui.library.registry.model_keys import model_key
+from ollm_tui.library.registry.model_keys import (
+    active_parameters_in,
+    hub_repo_in,
+    model_key,
+    parameters_in,
+    untagged,
+)
 from ollm_tui.protocol.model import ModelInfo, ModelRef
+
+
+def hub_entry(facts: HubFacts) -> RegistryEntry:
+    """Give the entry of a repository of which only the hub tells."""
+    model = facts.model
+    return RegistryEntry(
+        id=f"hf:{model.repo}",
+        name=model.repo,
+        family=model.architecture,
+        parameters=model.parameters,
+        active_parameters=active_parameters_in(model.repo),
+        context=model.context,
+        licence=model.licence,
+        purposes=purposes_of_tags(model.tags),
+        origins={"huggingface": model.repo},
+        downloads=model.downloads,
+        likes=model.likes,
+        modified_at=model.modified_at,
+        facts_at=facts.at,
+    )
+
+
+def installed_entry(ref: ModelRef, info: ModelInfo) -> RegistryEntry:
+    """Give the entry of a model of which only an engine tells."""
+    trained = info.details.get("context_trained")
+    quantization, size = _text(info.details.get("quantization")), info.size_bytes
+    return RegistryEntry(
+        id=str(ref),
+        name=info.name,
+        family=_text(info.details.get("family")),
+        description=info.description,
+        parameters=parameters_in(info.details.get("parameter_size")),
+        active_parameters=active_parameters_in(info.name),
+        context=trained if isinstance(trained, int) and trained > 1 else None,
+        purposes=purposes_of_capability(info.capability),
+        sizes={quantization: size} if quantization and size is not None else {},
+        installed=(ref,),
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def filled(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -> RegistryEntry:
+    """Fill what is not known of a model from what else is said of it.
+
+    What a hub counts and where a model can be had belong to its files: they are taken over only
+    between descriptions of the same ones.
+    """
+    shared = replace(
+        entry,
+        family=entry.family or other.family,
+        description=entry.description or other.description,
+        parameters=entry.parameters if entry.parameters is not None else other.parameters,
+        active_parameters=entry.active_parameters or other.active_parameters,
+        context=entry.context if entry.context is not None else other.context,
+        licence=entry.licence or other.licence,
+        purposes=entry.purposes or other.purposes,
+        skills=entry.skills or other.skills,
+        sources=entry.sources or other.sources,
+    )
+    if not same_files:
+        return shared
+    return replace(
+        shared,
+        sizes={**other.sizes, **entry.sizes},
+        origins={**other.origins, **entry.origins},
+        downloads=entry.downloads if entry.downloads is not None else other.downloads,
+        likes=entry.likes if entry.likes is not None else other.likes,
+        modified_at=entry.modified_at or other.modified_at,
+        facts_at=entry.facts_at if entry.facts_at is not None else other.facts_at,
+    )
+
+
+_NEAR = 0.15
+"""How far a size may be off: engines round, and some count the embeddings twice."""
+
+
+class RegistryIndex:
+    """The names of entries; of two with one name the first that was added has it."""
+
+    def __init__(
+        self, curated: Sequence[RegistryEntry], key_of: Callable[[str], str] = model_key
+    ) -> None:
+        self._key_of = key_of
+        self._repos: dict[str, list[str]] = {}
+        self._keys: dict[str, str] = {}
+        self._relatives: dict[str, str] = {}
+        self._stems: dict[str, list[tuple[int, str]]] = {}
+        shared = _repos_of_many(curated)
+        for entry in curated:
+            repo, tagged = entry.origins.get("huggingface"), entry.origins.get("ollama")
+            names = [entry.id, entry.name]
+            if repo is not None:
+                self._repos.setdefault(repo.casefold(), []).append(entry.id)
+                names += [] if repo.casefold() in shared else [repo]
+            # A hub's name without `Instruct` means the untuned model, an Ollama name does not:
+            # repositories are related by names of the first kind only.
+            for name in names:
+                self._relatives.setdefault(self._key_of(name), entry.id)
+            for name in [*names, tagged] if tagged else names:
+                self._keys.setdefault(self._key_of(name), entry.id)
+            if tagged and entry.parameters:
+                stem = self._key_of(tagged.partition(":")[0])
+                self._stems.setdefault(stem, []).append((entry.parameters, entry.id))
+
+    def add_repo(self, entry_id: str, repo: str) -> None:
+        """Enter a repository that is no origin of the built-in list."""
+        self._repos.setdefault(repo.casefold(), []).append(entry_id)
+        self._keys.setdefault(self._key_of(repo), entry_id)
+
+    def add_name(self, entry_id: str, name: str) -> None:
+        """Enter a model that only an engine knows."""
+        self._keys.setdefault(self._key_of(name), entry_id)
+
+    def by_repo(self, repo: str) -> Sequence[str]:
+        """Give the entries whose files are in a repository."""
+        return self._repos.get(repo.casefold(), ())
+
+    def relative(self, repo: str) -> str | None:
+        """Give the entry of the built-in list that a repository has other files of."""
+        return self._relatives.get(self._key_of(repo))
+
+    def by_name(self, name: str, parameters: int | None) -> str | None:
+        """Give the entry of a model as an engine names it."""
+        repo = hub_repo_in(name)
+        owners = self.by_repo(repo) if repo else ()
+        if len(owners) == 1:
+            return owners[0]
+        found = self._keys.get(self._key_of(name))
+        return found if found is not None else self._by_size(name, parameters)
+
+    def _by_size(self, name: str, parameters: int | None) -> str | None:
+        stem = untagged(name)
+        if stem is None or not parameters:
+            return None
+        off = [(abs(size - parameters), size, one) for size, one in self._stems.get(stem, ())]
+        near = [(distance, one) for distance, size, one in off if distance <= _NEAR * size]
+        return min(near)[1] if near else None
+
+
+def _repos_of_many(curated: Sequence[RegistryEntry]) -> frozenset[str]:
+    """Give repositories that hold several models: their name is none of them."""
+    repos = [entry.origins.get("huggingface", "").casefold() for entry in curated]
+    return frozenset(repo for repo in repos if repos.count(repo) > 1)
+
 
 KeyOf: TypeAlias = Callable[[str], str]
 _OwnerOf: TypeAlias = Callable[[str], str | None]

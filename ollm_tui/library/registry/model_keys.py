@@ -8,8 +8,7 @@ and `qwen3:8b` all give `qwen-3-8b`. A word that makes another model of it stays
 import re
 from typing import Final
 
-from ollm_tui.library.gguf_tables import SUFFIX
-from ollm_tui.library.shards import shard_of
+from ollm_tui.library.file_names import SUFFIX, shard_of
 
 LONGEST: Final = 300
 """Characters of a name that are looked at; what is longer is told apart by its beginning."""

@@ -8,13 +8,11 @@ from typing import Final, TypeAlias
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.library.address import HubAddress, shown_address
 from ollm_tui.library.downloads.job import Origin
-from ollm_tui.library.entry_fit import SizeFit
-from ollm_tui.library.fit import Verdict
-from ollm_tui.library.fitting import fit_short, fit_words
-from ollm_tui.library.hub.address import HubAddress, shown_address
+from ollm_tui.library.entry_fit import SizeFit, place_of
+from ollm_tui.library.fit import Verdict, fit_short, fit_words
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.suggestions import place_of
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.figures import count, parameters, popularity, size, window
 from ollm_tui.tui.widgets.chrome import cut, fit

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
-from ollm_tui.library.hub.address import (
+from ollm_tui.library.address import (
     Address,
     HubAddress,
     NoAddress,
@@ -11,9 +10,8 @@ from ollm_tui.library.hub.address import (
     read_address,
     shown_address,
 )
-from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.ports import Registry
-from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
+from ollm_tui.library.registry.entry import PURPOSES, RegistryEntry
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
@@ -31,6 +29,7 @@ from ollm_tui.tui.models.fits import ModelFits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.runtime.download_targets import DownloadTarget
 
 MOST: Final = 60
@@ -49,7 +48,7 @@ def _starter() -> OriginRow:
 class ModelSearch:
     """Holds what is typed and what is known of it; draws nothing and waits for nobody."""
 
-    def __init__(self, registry: Registry, hub_place: str) -> None:
+    def __init__(self, registry: "ModelRegistry", hub_place: str) -> None:
         self._registry = registry
         self._hub_place = hub_place
         self.text = ""

@@ -16,7 +16,13 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from ollm_tui.library.downloads.transfer import Source, Step, transfer
+from ollm_tui.library.downloads.transfer import (
+    transfer,
+)
+from ollm_tui.library.downloads.transfer_run import (
+    Source,
+    Step,
+)
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.file_host import FileHost
 from tests.support.http_server import serve

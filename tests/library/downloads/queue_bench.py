@@ -7,8 +7,8 @@ from pathlib import Path
 import anyio
 
 from ollm_tui.library.downloads.job import Job, JobState
+from ollm_tui.library.downloads.job_run import Times
 from ollm_tui.library.downloads.queue import DownloadQueue
-from ollm_tui.library.downloads.times import Times
 from tests.support.puppet_work import Puppets
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ollm_tui.library.downloads.file_io import Environment
-from ollm_tui.library.downloads.source import Source, Step
 from ollm_tui.library.downloads.transfer import transfer
+from ollm_tui.library.downloads.transfer_run import Source, Step
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.fetcher import FetchClocks, HttpFetcher
 from tests.support.file_host import FileHost

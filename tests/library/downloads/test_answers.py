@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.library.downloads.part_state import PartState
+from ollm_tui.library.downloads.part_file import PartState
 from ollm_tui.library.downloads.range_response import AskAnew, Asked, strong, sum_of, understand
 from ollm_tui.protocol.errors import AIError, ErrorCode
 

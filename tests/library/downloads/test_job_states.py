@@ -4,8 +4,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ollm_tui.library.downloads.job import ENDED, Job, JobError, ProviderPull
-from ollm_tui.library.downloads.job_states import NEXT, JobEvent, can, moved
+from ollm_tui.library.downloads.job import (
+    ENDED,
+    NEXT,
+    Job,
+    JobError,
+    JobEvent,
+    ProviderPull,
+    can,
+    moved,
+)
 
 ORIGIN = ProviderPull(provider="local", model="tiny")
 EVENTS: tuple[JobEvent, ...] = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads.part_state import PartState, load_state, save_state
+from ollm_tui.library.downloads.part_file import PartState, load_state, save_state
 from ollm_tui.library.downloads.transfer import discard, partial_size
 from ollm_tui.protocol.errors import ErrorCode
 from tests.library.downloads.rig import Bench, bench

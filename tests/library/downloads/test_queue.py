@@ -6,19 +6,14 @@ import anyio
 import pytest
 
 from ollm_tui.library.downloads.job import Job, JobState
-from ollm_tui.library.downloads.ports import Downloads
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads.queue_bench import Bench, bench
 from tests.support.puppet_work import pull
 
 
-def _as_port(queue: Downloads) -> Downloads:
-    return queue
-
-
 async def test_a_queue_is_what_front_ends_ask_for(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
-        assert _as_port(here.queue).jobs() == []
+        assert here.queue.jobs() == []
     assert not (tmp_path / "downloads").exists(), "an empty queue leaves nothing"
 
 

@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.downloads.attempts import MOST_VAIN
-from ollm_tui.library.downloads.transfer import Step, discard, partial_size
+from ollm_tui.library.downloads.transfer import (
+    discard,
+    partial_size,
+)
+from ollm_tui.library.downloads.transfer_run import (
+    MOST_VAIN,
+    Step,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads.rig import IMPATIENT, Bench, bench
 from tests.support import file_host

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ollm_tui.library.address import HubAddress, NoAddress, PlainName, read_address, shown_address
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
-from ollm_tui.library.hub.address import (
-    HubAddress,
-    NoAddress,
-    PlainName,
-    read_address,
-    shown_address,
-)
 
 HUB = "https://huggingface.co"
 PATH = "Q4_K_M/m-00001-of-00002.gguf"

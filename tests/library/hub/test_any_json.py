@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ollm_tui.library.hub import replies
 from ollm_tui.library.hub.client import HubClient
-from ollm_tui.library.hub.links import next_page
 from ollm_tui.library.hub.repo import HubModel, HubRepo
+from ollm_tui.library.urls import next_page
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.protocol.json_types import JsonObject, JsonValue

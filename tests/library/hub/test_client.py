@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from ollm_tui.library.hub import reading
-from ollm_tui.library.hub.client import HubClient
-from ollm_tui.library.hub.reading import LARGEST_REPLY
+from ollm_tui.library.hub import client
+from ollm_tui.library.hub.client import LARGEST_REPLY, HubClient
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
@@ -390,7 +389,7 @@ class Dripping:
 
 
 async def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LONGEST_S", 0.05)
+    monkeypatch.setattr(client, "LONGEST_S", 0.05)
     server = Dripping()
     with anyio.fail_after(30):
         with pytest.raises(AIError, match="does not answer") as caught:

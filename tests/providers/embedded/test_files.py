@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.files import FolderLibrary
-from ollm_tui.library.model_folders import ModelFolder
+from ollm_tui.library.folder_library import FolderLibrary
+from ollm_tui.library.model_files import ModelFolder
 from ollm_tui.library.starter import STARTER, fetch_starter
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish

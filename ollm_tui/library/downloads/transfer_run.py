@@ -1,22 +1,23 @@
-"""One run of a transfer, from what is there to a file whose sum is right.
+"""One run of a transfer, from what is on disk to a file whose checksum is right.
 
-States: asking (a request with the offset and the ETag of what is there), copying (its body),
-waiting (the connection broke; a little later asking again), beginning anew (what is there is of no
-use), checking (the sum). It ends when the sum is right, or with an `AIError`.
+States: requesting (with the offset and the ETag of what is there), copying the body, waiting after
+a broken connection before the next request, restarting when what is there cannot be used, and
+verifying the checksum. It ends when the checksum is right, or with an `AIError`.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import anyio
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.attempts import Attempts
 from ollm_tui.library.downloads.file_io import FileIO
-from ollm_tui.library.downloads.part_file import PartFile
-from ollm_tui.library.downloads.part_state import PartState, shown_url
+from ollm_tui.library.downloads.part_file import (
+    PartFile,
+    PartState,
+)
 from ollm_tui.library.downloads.range_response import (
     CHANGED,
     NO_RANGES,
@@ -26,9 +27,89 @@ from ollm_tui.library.downloads.range_response import (
     sum_of,
     understand,
 )
-from ollm_tui.library.downloads.source import Source, Step
+from ollm_tui.library.urls import (
+    bare_url,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a file comes from, and what it must be as far as that is known."""
+
+    url: str = field(repr=False)
+    """May hold a name, a password and a query; none of them is stored or shown."""
+    size: int | None = None
+    """Bytes."""
+    sha256: str | None = None
+    """64 hex digits."""
+    token: str | None = field(default=None, repr=False)
+    """Sent to the origin of `url` alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """How far a transfer is."""
+
+    completed: int
+    """Bytes that are there; less than before when it had to start again."""
+    total: int | None
+    note: str = ""
+    """What happens, or what has happened last that a person may want to know."""
+    is_waiting: bool = False
+    """Whether nothing comes until the next try: there is no speed to speak of."""
+
+
+MOST_VAIN: Final = 5
+"""So many tries in a row may bring nothing."""
+MOST_ANEW: Final = 3
+FIRST_WAIT_S: Final = 1.0
+LONGEST_WAIT_S: Final = 30.0
+LONGEST_ASKED_WAIT_S: Final = 60.0
+"""What a server asks for beyond this is left to a person."""
+LEAST_PROGRESS_BYTES: Final = 1024 * 1024
+LEAST_PROGRESS_PART: Final = 100
+"""Less than this part of a file, or less than the bytes above, is no progress: it has an end."""
+
+
+class Attempts:
+    """The tries of one run."""
+
+    def __init__(self, written: int) -> None:
+        self._mark = written
+        self._vain = 0
+        self._anew = 0
+
+    def wait_after(self, error: AIError, written: int, size: int | None) -> float:
+        """Give how many seconds to wait before the next try.
+
+        Raises:
+            AIError: the one given, when there is no use in another try.
+        """
+        asked = error.details.get("retry_after_s")
+        asked_s = float(asked) if isinstance(asked, int | float) else 0.0
+        if not _may_pass(error) or asked_s > LONGEST_ASKED_WAIT_S:
+            raise error
+        least = LEAST_PROGRESS_BYTES
+        if size is not None:
+            least = max(1, min(least, size // LEAST_PROGRESS_PART))
+        if written >= self._mark + least:
+            self._mark, self._vain = written, 0
+        self._vain += 1
+        if self._vain >= MOST_VAIN:
+            raise error
+        return max(asked_s, min(LONGEST_WAIT_S, FIRST_WAIT_S * float(1 << (self._vain - 1))))
+
+    def may_begin_anew(self) -> bool:
+        """Whether a file that changes all the time may be begun once more; counts."""
+        self._anew += 1
+        return self._anew <= MOST_ANEW
+
+
+def _may_pass(error: AIError) -> bool:
+    return error.retryable or error.code in (ErrorCode.STREAM_INCOMPLETE, ErrorCode.TIMEOUT)
+
 
 BATCH_BYTES: Final = 1024 * 1024
 """What is in memory at most, besides what the fetcher has read ahead."""
@@ -38,7 +119,7 @@ CHECKING: Final = "verifying the checksum"
 WRONG: Final = "its checksum was wrong, starting over"
 
 
-class Run:
+class TransferRun:
     """Bring one file to its end, in `part`."""
 
     def __init__(
@@ -85,7 +166,7 @@ class Run:
         if state is None or not self._part.written:
             return
         is_other = (
-            state.url != shown_url(source.url)
+            state.url != bare_url(source.url)
             or (source.size is not None and state.size not in (None, source.size))
             or (source.sha256 is not None and state.sha256 not in (None, source.sha256))
         )
@@ -135,7 +216,7 @@ class Run:
         elif self._part.written and not asked.offset:
             self._note = NO_RANGES
         state = PartState(
-            url=shown_url(self._source.url), etag=body.etag, size=body.size, sha256=body.sha256
+            url=bare_url(self._source.url), etag=body.etag, size=body.size, sha256=body.sha256
         )
         await self._disk.run(self._part.begin, state, body.start)
         self._bodies = self._bodies + 1 if body.start else 1
@@ -198,7 +279,7 @@ class Run:
     async def _begin_anew(self, note: str) -> None:
         self._note = note
         self._bodies, self._is_whole = 0, False
-        await self._disk.run(self._part.begin, PartState(url=shown_url(self._source.url)), 0)
+        await self._disk.run(self._part.begin, PartState(url=bare_url(self._source.url)), 0)
 
     def _tell(self, note: str | None = None, *, is_waiting: bool = False) -> None:
         shown = self._note if note is None else note

@@ -1,17 +1,21 @@
-"""Model files in folders, as a list of models."""
+"""`FolderLibrary`: the model files of some folders as a list of models."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ollm_tui.config.regular_file import open_binary, why_unreadable
-from ollm_tui.library.gguf import BadGGUF, GGUFHeader, read_header
-from ollm_tui.library.gguf_tables import SUFFIX
-from ollm_tui.library.model_file import ModelFile, models_in
-from ollm_tui.library.model_folders import WHISPER_SUFFIX, ModelFolder
-from ollm_tui.library.model_names import named
+from ollm_tui.config.regular_file import open_binary, real_path, why_unreadable
+from ollm_tui.library.file_names import SUFFIX, sidecars_of
+from ollm_tui.library.gguf import (
+    read_header,
+)
+from ollm_tui.library.gguf_header import (
+    BadGGUF,
+    GGUFHeader,
+)
+from ollm_tui.library.model_files import WHISPER_SUFFIX, ModelFile, ModelFolder, models_in, named
 from ollm_tui.library.provenance import provenance_facts
-from ollm_tui.library.removal import check_removal, remove
 from ollm_tui.library.traits import (
     WHISPER,
     all_facts_of,
@@ -180,3 +184,57 @@ def _info(
         capability=capability or ModelCapability(),
         details={**details, **place},
     )
+
+
+def check_removal(name: str, file: ModelFile) -> None:
+    """Do nothing for a model that may go.
+
+    Raises:
+        AIError: it stays, for the reason given.
+    """
+    reason = file.folder.why_kept or _outside(file)
+    if reason is not None:
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE, f"{name} cannot be deleted from here.", hint=reason
+        )
+
+
+def remove(name: str, file: ModelFile) -> None:
+    """Remove a model for good; a folder that is empty then goes too.
+
+    Raises:
+        AIError: it stays; `details["left"]` names what is still there when only a part is gone.
+    """
+    check_removal(name, file)
+    left = list(file.paths)
+    try:
+        # The first part is what an engine opens: without it nobody takes the rest for a model.
+        while left:
+            left[0].unlink(missing_ok=True)
+            for sidecar in sidecars_of(left[0]):
+                sidecar.unlink(missing_ok=True)
+            left.pop(0)
+    except OSError as error:
+        raise AIError(
+            ErrorCode.INTERNAL_ERROR,
+            f"{name} could not be deleted: {error.strerror or error}.",
+            hint=f"Still there: {left[0]}.",
+            details={"left": [str(path) for path in left]},
+        ) from error
+    _remove_empty(file.path.parent, file.folder.path)
+
+
+def _outside(file: ModelFile) -> str | None:
+    """Tell when a link leads out of the own folder: what lies behind it belongs to somebody else.
+
+    A file that is a link itself may go, as only the link does.
+    """
+    own, place = real_path(file.folder.path), real_path(file.path.parent)
+    return None if place.is_relative_to(own) else f"It is in {place}; delete it there."
+
+
+def _remove_empty(folder: Path, top: Path) -> None:
+    with contextlib.suppress(OSError):  # it holds something else
+        while folder != top and top in folder.parents:
+            folder.rmdir()
+            folder = folder.parent

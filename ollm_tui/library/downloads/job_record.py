@@ -1,28 +1,130 @@
-"""What a download is of, as it is kept in a file, and what tells two of them apart.
+"""A job as it is stored: a JSON object without its speed and without secrets.
 
-Of an address name and password are not kept, and of a query only what is known to hold no secret.
+Of an address, name and password are left out, and every query parameter that may be a secret.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Final
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from typing import Final, get_args
 
 from ollm_tui.config.paths import expanded
 from ollm_tui.library.downloads.job import (
     HubFiles,
+    Job,
+    JobError,
+    JobState,
     LocalFiles,
     Origin,
     ProviderPull,
     StarterPackage,
     UrlFile,
 )
-from ollm_tui.library.downloads.record_fields import count_or_none, mapping, text, text_or_none
 from ollm_tui.library.hub.repo import HubFile
+from ollm_tui.library.urls import has_secrets, without_secrets
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
-_HARMLESS_QUERIES: Final = frozenset({"download"})
+
+def mapping(value: JsonValue, what: str) -> JsonMapping:
+    """Take a value that must be a mapping."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"no {what}")  # noqa: TRY004 -- one error for all that may be wrong
+    return value
+
+
+def text(record: JsonMapping, key: str) -> str:
+    """Give a text."""
+    value = record.get(key)
+    if not isinstance(value, str):
+        raise ValueError(f"no {key}")  # noqa: TRY004 -- as above
+    return value
+
+
+def text_or_none(record: JsonMapping, key: str) -> str | None:
+    """Give a text that may be missing."""
+    return None if record.get(key) is None else text(record, key)
+
+
+def count_or_none(record: JsonMapping, key: str) -> int | None:
+    """Give a number of bytes that may be missing."""
+    value = record.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"no {key}")
+    return value
+
+
+def seconds(record: JsonMapping, key: str) -> float:
+    """Give a moment."""
+    value = record.get(key)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"no {key}")  # noqa: TRY004 -- as above
+    return float(value)
+
+
+FORMAT: Final = 1
+
+
+class OtherVersion(ValueError):
+    """An older or newer program wrote this; it is not damaged."""
+
+
+def to_record(job: Job) -> JsonObject:
+    """Give what is kept of a job."""
+    trouble = job.trouble
+    return {
+        "format": FORMAT,
+        "id": job.id,
+        "title": job.title,
+        "state": job.state,
+        "note": job.note,
+        "completed": job.completed,
+        "total": job.total,
+        "trouble": None if trouble is None else {"message": trouble.message, "hint": trouble.hint},
+        "model": job.model,
+        "changed_at": job.changed_at,
+        "origin": origin_to_record(job.origin),
+    }
+
+
+def from_record(value: JsonValue) -> tuple[Job, bool]:
+    """Read a job, and whether nothing of its origin was kept back.
+
+    Raises:
+        OtherVersion: this is one for another program.
+        ValueError: this is none.
+    """
+    record = mapping(value, "download")
+    if record.get("format") != FORMAT:
+        raise OtherVersion("of another version")
+    origin, is_whole = origin_from_record(mapping(record.get("origin"), "origin"))
+    trouble = record.get("trouble")
+    job = Job(
+        id=text(record, "id"),
+        origin=origin,
+        title=text(record, "title"),
+        state=_state_of(text(record, "state")),
+        note=text(record, "note"),
+        completed=count_or_none(record, "completed") or 0,
+        total=count_or_none(record, "total"),
+        trouble=None if trouble is None else _trouble_of(mapping(trouble, "trouble")),
+        model=text_or_none(record, "model"),
+        changed_at=seconds(record, "changed_at"),
+    )
+    return job, is_whole
+
+
+def _trouble_of(record: JsonMapping) -> JobError:
+    return JobError(message=text(record, "message"), hint=text_or_none(record, "hint"))
+
+
+def _state_of(name: str) -> JobState:
+    states: tuple[JobState, ...] = get_args(JobState)
+    for state in states:
+        if state == name:
+            return state
+    raise ValueError("a state that there is not")
 
 
 def settled(origin: Origin) -> Origin:
@@ -55,21 +157,6 @@ def _key(origin: Origin) -> Hashable:
             return "starter"
         case ProviderPull():
             return "pull", origin.provider, origin.model
-
-
-def without_secrets(url: str) -> str:
-    """Give as much of an address as may be kept."""
-    parts = urlsplit(url)
-    kept = [(name, value) for name, value in parse_qsl(parts.query) if name in _HARMLESS_QUERIES]
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, urlencode(kept), ""))
-
-
-def has_secrets(url: str) -> bool:
-    """Whether an address may not be kept whole."""
-    parts = urlsplit(url)
-    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-    return "@" in parts.netloc or not _HARMLESS_QUERIES.issuperset(names)
 
 
 def origin_to_record(origin: Origin) -> JsonObject:

@@ -1,0 +1,300 @@
+"""What the registry keeps between runs: ratings and uses, and what the hub said.
+
+Each is a small JSON file shared by several programs: written whole or not at all, by one writer at
+a time. Everything here blocks: call it in a thread.
+"""
+
+import errno
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from ollm_tui.config.file_lock import open_lock, try_lock
+from ollm_tui.config.paths import private_folder
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.library.hub.repo import HubModel
+from ollm_tui.library.registry.known import HubFacts, Opinions, Rating, Use, newest
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+
+logger = logging.getLogger(__name__)
+
+LARGEST: Final = 32 * 1024 * 1024
+"""Bytes; a larger file is none of ours."""
+_PATIENCE_S: Final = 5.0
+_POLL_S: Final = 0.01
+
+
+def read_object(path: Path) -> JsonObject:
+    """Read an object; a missing file is an empty one, and so is a damaged one, with a log line."""
+    try:
+        return _parsed(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        logger.warning("%s is unreadable: %s", path.name, type(error).__name__)
+        return {}
+
+
+def update_object(path: Path, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
+    """Read, change and write a file, with every other program kept out; give what was written.
+
+    A damaged file is set aside, so that nothing in it is lost by the writing.
+
+    Raises:
+        OSError: it cannot be written, or another program holds it for long.
+    """
+    private_folder(path.parent)
+    with _locked(path.with_name(f".{path.name}.lock")):
+        try:
+            kept = _parsed(path)
+        except FileNotFoundError:
+            kept = {}
+        except (ValueError, RecursionError) as error:
+            aside = path.with_name(f"{path.name}.damaged")
+            path.replace(aside)
+            reason = type(error).__name__
+            logger.warning("%s was damaged (%s): now %s", path.name, reason, aside.name)
+            kept = {}
+        changed = change(kept)
+        write_private(path, json.dumps(changed).encode())
+        return changed
+
+
+def _parsed(path: Path) -> JsonObject:
+    value: object = json.loads(read_bounded(path, LARGEST))
+    if not isinstance(value, dict):
+        raise ValueError("no object")  # noqa: TRY004 -- as any other damage
+    return value
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = open_lock(path)
+    try:
+        _wait_for(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int) -> None:
+    ends = time.monotonic() + _PATIENCE_S
+    while not try_lock(descriptor):
+        if time.monotonic() > ends:
+            raise BlockingIOError(errno.EAGAIN, "another program has it in hand")
+        time.sleep(_POLL_S)
+
+
+MOST_OPINIONS: Final = 2000
+"""Ratings, and models used; those that were longest not touched go first."""
+_VERSION: Final = 1
+_HIGHEST: Final = 10**9
+_LATEST: Final = 1e11
+"""Seconds since 1970, some thousand years on."""
+
+
+def load_opinions(path: Path) -> Opinions:
+    """Read what the person said and did; what is unreadable counts as nothing."""
+    return _opinions(read_object(path))
+
+
+def keep_rating(
+    path: Path, entry_id: str, stars: int | None, now: float, *, over: Collection[str] = ()
+) -> Opinions:
+    """Keep a rating, or take it back with None; it takes the place of those in `over`.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+
+    def change(kept: JsonObject) -> JsonObject:
+        said = _opinions(kept)
+        gone = {entry_id, *over}
+        ratings = {key: one for key, one in said.ratings.items() if key not in gone}
+        if stars is not None:
+            ratings[entry_id] = Rating(stars, now)
+        return _as_json(ratings, said.uses)
+
+    return _opinions(update_object(path, change))
+
+
+def keep_use(path: Path, address: str, now: float) -> Opinions:
+    """Count one chat more with a model.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+
+    def change(kept: JsonObject) -> JsonObject:
+        said = _opinions(kept)
+        known = said.uses.get(address, Use(0, now))
+        used = Use(known.count + 1, max(now, known.last_at))
+        return _as_json(said.ratings, {**said.uses, address: used})
+
+    return _opinions(update_object(path, change))
+
+
+def _as_json(ratings: Mapping[str, Rating], uses: Mapping[str, Use]) -> JsonObject:
+    rated = sorted(ratings.items(), key=lambda one: -one[1].at)[:MOST_OPINIONS]
+    used = sorted(uses.items(), key=lambda one: -one[1].last_at)[:MOST_OPINIONS]
+    return {
+        "version": _VERSION,
+        "ratings": {key: {"stars": one.stars, "at": one.at} for key, one in rated},
+        "uses": {key: {"count": one.count, "last_at": one.last_at} for key, one in used},
+    }
+
+
+def _opinions(kept: JsonObject) -> Opinions:
+    return Opinions(
+        ratings={
+            key: Rating(stars, _time(told.get("at")))
+            for key, told in _tables(kept.get("ratings"))
+            if 1 <= (stars := _count(told.get("stars"))) <= 5
+        },
+        uses={
+            key: Use(count, _time(told.get("last_at")))
+            for key, told in _tables(kept.get("uses"))
+            if (count := _count(told.get("count"))) > 0
+        },
+    )
+
+
+def _tables(value: JsonValue) -> list[tuple[str, JsonObject]]:
+    pairs = value.items() if isinstance(value, dict) else ()
+    return [(key, told) for key, told in pairs if key and isinstance(told, dict)]
+
+
+def _count(value: JsonValue) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _HIGHEST:
+        return value
+    return 0
+
+
+def _time(value: JsonValue) -> float:
+    return float(value) if isinstance(value, int | float) and 0 <= value <= _LATEST else 0.0
+
+
+MOST_REPOS: Final = 2000
+"""Repositories; those that the hub named longest ago go first."""
+_LONGEST: Final = 300
+_MOST_TAGS: Final = 40
+_HIGHEST_COUNT: Final = 10**18
+
+
+def load_facts(path: Path) -> dict[str, HubFacts]:
+    """Read what was kept, by repository in lower case; what is unreadable counts as nothing."""
+    return newest(_facts(read_object(path)))
+
+
+def keep_facts(path: Path, said: Iterable[HubFacts]) -> dict[str, HubFacts]:
+    """Add what the hub has just said, and give all that is kept now.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    fresh = [_short(fact) for fact in said]
+
+    def change(kept: JsonObject) -> JsonObject:
+        return _facts_as_json(_bounded([*_facts(kept), *fresh]))
+
+    return newest(_facts(update_object(path, change)))
+
+
+def bounded(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
+    """Keep the newest of each repository, and of these no more than there is room for."""
+    kept = _bounded([_short(fact) for fact in facts])
+    return {fact.model.repo.casefold(): fact for fact in kept}
+
+
+def _bounded(facts: Iterable[HubFacts]) -> list[HubFacts]:
+    ordered = sorted(newest(facts).items(), key=lambda one: (-one[1].at, one[0]))
+    return [fact for _, fact in ordered[:MOST_REPOS]]
+
+
+def _short(fact: HubFacts) -> HubFacts:
+    """Cut what a hub has no reason to send so long."""
+    model = fact.model
+    return HubFacts(
+        HubModel(
+            repo=model.repo[:_LONGEST],
+            downloads=_count_or_none(model.downloads),
+            likes=_count_or_none(model.likes),
+            modified_at=_cut(model.modified_at),
+            licence=_cut(model.licence),
+            gated=model.gated,
+            tags=tuple(tag[:_LONGEST] for tag in model.tags[:_MOST_TAGS]),
+            architecture=_cut(model.architecture),
+            parameters=_count_or_none(model.parameters),
+            context=_count_or_none(model.context),
+        ),
+        fact.at,
+    )
+
+
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:_LONGEST]
+
+
+def _facts_as_json(facts: Iterable[HubFacts]) -> JsonObject:
+    return {"version": _VERSION, "repos": [_one_as_json(fact) for fact in facts]}
+
+
+def _one_as_json(fact: HubFacts) -> JsonObject:
+    model = fact.model
+    told: JsonObject = {
+        "repo": model.repo,
+        "at": fact.at,
+        "downloads": model.downloads,
+        "likes": model.likes,
+        "modified_at": model.modified_at,
+        "licence": model.licence,
+        "gated": model.gated or None,
+        "tags": list(model.tags) or None,
+        "architecture": model.architecture,
+        "parameters": model.parameters,
+        "context": model.context,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _facts(kept: JsonObject) -> list[HubFacts]:
+    repos = kept.get("repos")
+    told = repos if isinstance(repos, list) else []
+    return [fact for one in told if isinstance(one, dict) and (fact := _one(one)) is not None]
+
+
+def _one(told: JsonObject) -> HubFacts | None:
+    repo, at = _text(told.get("repo")), told.get("at")
+    if repo is None or not isinstance(at, int | float) or not 0 <= at <= _LATEST:
+        return None
+    tags = told.get("tags")
+    model = HubModel(
+        repo=repo,
+        downloads=_count_or_none(told.get("downloads")),
+        likes=_count_or_none(told.get("likes")),
+        modified_at=_text(told.get("modified_at")),
+        licence=_text(told.get("licence")),
+        gated=told.get("gated") is True,
+        tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
+        architecture=_text(told.get("architecture")),
+        parameters=_count_or_none(told.get("parameters")),
+        context=_count_or_none(told.get("context")),
+    )
+    return HubFacts(model, float(at))
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count_or_none(value: JsonValue) -> int | None:
+    """Give a count that can be one: a hub may send any number of digits."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _HIGHEST_COUNT:
+        return value
+    return None
