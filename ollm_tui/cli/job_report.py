@@ -92,8 +92,8 @@ class JsonJob:
 def job_to_json(job: Job) -> JsonObject:
     """Give a download in the names that `ollm models pull` has always had, and some more."""
     trouble: JsonObject | None = None
-    if job.trouble is not None:
-        trouble = {"message": job.trouble.message, "hint": job.trouble.hint}
+    if job.error is not None:
+        trouble = {"message": job.error.message, "hint": job.error.hint}
     return {
         "id": job.id,
         "title": job.title,

@@ -27,7 +27,7 @@ def run_downloads(arguments: Arguments, output: Output) -> int:
 
 async def _do(arguments: Arguments, output: Output, runtime: Runtime, stop: Stop) -> int:
     queue, deed, wanted = runtime.downloads, arguments.models.deed, arguments.models.job
-    jobs = await queue.known()
+    jobs = await queue.loaded_jobs()
     if deed is None:
         _listed(jobs, output, as_json=arguments.as_json)
         return OK
@@ -75,8 +75,8 @@ def _row(job: Job) -> tuple[str, ...]:
 
 
 def _note(job: Job) -> str:
-    if job.trouble is not None:
-        return job.trouble.message
+    if job.error is not None:
+        return job.error.message
     left = f"{time_left(job.seconds_left)} left" if job.seconds_left is not None else ""
     elsewhere = "another program is downloading it" if job.is_elsewhere else ""
     return ", ".join(part for part in (job.note, left, elsewhere) if part)

@@ -116,7 +116,7 @@ def _ended(job: Job, report: JobReport) -> Job:
     is_left = job.is_elsewhere and job.state not in ENDED
     report.ended(job, GOES_ON_ELSEWHERE if is_left else GO_ON)
     if job.state == "failed":
-        trouble = job.trouble
+        trouble = job.error
         message = trouble.message if trouble else f"{job.title} could not be downloaded."
         raise AIError(ErrorCode.ENGINE_ERROR, message, hint=trouble.hint if trouble else None)
     return job

@@ -5,7 +5,7 @@ from typing import TypeAlias
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_runtime import named
 from ollm_tui.cli.output import UsageError
-from ollm_tui.library.address import HubAddress, NoAddress, PlainName, read_address
+from ollm_tui.library.address import HubAddress, InvalidAddress, PlainName, parse_address
 from ollm_tui.library.downloads.job import LocalFiles, StarterPackage, UrlFile
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import Runtime
@@ -29,13 +29,13 @@ def meant(arguments: Arguments, runtime: Runtime) -> Meant:
         return text
     if text == STARTER:
         return StarterPackage(wheel=arguments.wheel)
-    address = read_address(text, endpoint=str(runtime.config.hub.endpoint))
+    address = parse_address(text, endpoint=str(runtime.config.hub.endpoint))
     match address:
         case PlainName():
             return text
-        case NoAddress() if "/" in text:
+        case InvalidAddress() if "/" in text:
             raise UsageError(address.reason, "See `ollm models pull --help`.")
-        case NoAddress():
+        case InvalidAddress():
             return text
         case _:
             return address

@@ -12,10 +12,10 @@ RAM alone; `no`: in neither."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShape:
-    """What of a model its memory depends on; None where it is not known."""
+    """The dimensions of a model that its memory depends on; None where unknown."""
 
     weights: int
-    """Bytes of the tensors: as good as the size of the file or files."""
+    """Bytes of the tensors, about the size of the files."""
     layers: int | None = None
     kv_heads: int | None = None
     """Key/value heads of a layer; the mean where layers differ."""
@@ -24,41 +24,41 @@ class ModelShape:
     context_trained: int | None = None
     parameters: int | None = None
     window: int | None = None
-    """Tokens that layers with a sliding window keep; None where all keep the whole context."""
+    """Tokens in the sliding window; None if all layers keep the whole context."""
     windowed: int = 0
-    """Layers with such a window."""
+    """Layers with a sliding window."""
     embedding: int | None = None
-    """Numbers for one token between two layers."""
+    """Width of the embedding."""
     is_guess: bool = False
-    """Whether anything of it was guessed from the size."""
+    """Whether anything was estimated from the size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """The verdict and what it comes from; bytes."""
+    """A verdict and the sizes it rests on, in bytes."""
 
     verdict: Verdict
     weights: int
     cache: int
     overhead: int
     context: int
-    """Tokens that `cache` is for."""
+    """Tokens that `cache` has room for."""
     kv_type: str
-    """How the cache is kept: `f16`, `q8_0`, `q4_0`."""
+    """Type of the cache: `f16`, `q8_0`, `q4_0`."""
     machine: Machine
     gpu_share: float = 0.0
-    """The part of it that goes into graphics memory, from 0 to 1."""
+    """The share in graphics memory, from 0 to 1."""
     is_estimate: bool = False
-    """Whether the shape had to be guessed from the size."""
+    """Whether the shape was estimated from the size."""
 
     @property
     def needed(self) -> int:
-        """Bytes in all."""
+        """Weights, cache and overhead, in bytes."""
         return self.weights + self.cache + self.overhead
 
 
 def fit_words(fit: Fit) -> str:
-    """Give the verdict with its numbers, as one line without an end; `about` marks a guess."""
+    """Return the verdict with its numbers, as one line; `about` marks an estimate."""
     about = "about " if fit.is_estimate else ""
     needed = f"{about}{_gb(fit.needed)}"
     match fit.verdict:
@@ -76,7 +76,7 @@ def fit_words(fit: Fit) -> str:
 
 
 def fit_short(fit: Fit) -> str:
-    """Give the verdict for a column: `GPU`, `61 % GPU`, `CPU`, `too big`, `?`."""
+    """Return the verdict for a column: `GPU`, `61 % GPU`, `CPU`, `too big`, `?`."""
     match fit.verdict:
         case "gpu":
             return "GPU"

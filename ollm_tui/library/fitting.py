@@ -13,20 +13,19 @@ BYTES_OF: Mapping[str, float] = MappingProxyType(
     {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
      "q4_1": 20 / 32, "q4_0": 18 / 32, "iq4_nl": 18 / 32}
 )  # fmt: skip
-"""Bytes of one number in a cache of each type."""
+"""Bytes per number for each cache type."""
 BATCH = 512
-"""Tokens that llama.cpp computes at once."""
+"""Tokens that llama.cpp computes at a time."""
 WINDOW_STEP = 256
 ACTIVATIONS = 16
 PROCESS = 300_000_000
-"""Bytes that the engine takes whatever the model: the program, the vocabulary, and on a graphics
-card the driver's context."""
+"""Bytes that the engine needs for any model: the program, the vocabulary, the driver's context."""
 
 
 def cache_of(shape: ModelShape, context: int, kv_type: str = "f16") -> int:
-    """Give the bytes of the key/value cache; what the shape leaves open counts as nothing.
+    """Return the bytes of the key/value cache; unknown dimensions count as 0.
 
-    Keys and values of every layer for every token; layers with a window keep that and a batch.
+    It has keys and values of every layer for every token, or for the window and a batch.
     """
     layers, heads = shape.layers or 0, shape.kv_heads or 0
     row = heads * ((shape.key_length or 0) + (shape.value_length or 0))
@@ -37,31 +36,34 @@ def cache_of(shape: ModelShape, context: int, kv_type: str = "f16") -> int:
 
 
 def compute_of(shape: ModelShape, context: int) -> int:
-    """Give the bytes of llama.cpp's compute buffer, about.
+    """Return the approximate bytes of llama.cpp's compute buffer.
 
-    It holds, for a batch, a mask of two bytes for each token of the context, which is exact, and
-    rows as wide as the embedding: thirteen were measured with SmolLM2 135M at 512 to 8192 tokens
-    (14.6 MiB and 1 KiB a token). Sixteen are counted, for wider networks.
+    For a batch it has a mask of two bytes per token of context, which is exact, and rows as wide
+    as the embedding: thirteen were measured with SmolLM2 135M at 512 to 8192 tokens (14.6 MiB and
+    1 KiB per token). Sixteen are assumed, for wider networks.
     """
     return BATCH * (2 * context + 4 * ACTIVATIONS * (shape.embedding or 4096))
 
 
 def overhead_of(shape: ModelShape, context: int) -> int:
-    """Give the bytes beside weights and cache."""
+    """Return the bytes needed besides weights and cache."""
     return compute_of(shape, context) + PROCESS
 
 
 LEAST_SHARE = 0.01
-"""Less of a model in graphics memory than this is none."""
+"""A smaller share in graphics memory counts as none."""
 HEADROOM = 0.9
-"""The part of the free memory that a recommended model may take."""
+"""The share of free memory that a recommended model may take."""
 GOOD_BITS, BEST_BITS = 4, 8
-"""Of the class in the name: below the first, answers suffer visibly; above the second, nothing is
-gained."""
+"""Bits of the class in the name: below the first, answers get visibly worse; above the second,
+not better."""
 
 
 def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16") -> Fit:
-    """Judge a model with a context of so many tokens; an unknown `kv_type` counts as f16."""
+    """Return whether a model fits with a context of that many tokens.
+
+    An unknown `kv_type` counts as f16.
+    """
     whole = completed(shape)
     cache, overhead = cache_of(whole, context, kv_type), overhead_of(whole, context)
     verdict, share = _placed(whole.weights + cache, overhead, machine)
@@ -79,7 +81,7 @@ def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = 
 
 
 def _placed(movable: int, overhead: int, machine: Machine) -> tuple[Verdict, float]:
-    """Give the verdict, and the part in graphics memory; the overhead is needed there too."""
+    """Return the verdict and the share in graphics memory; the overhead is needed there too."""
     free, ram, needed = machine.gpu_free, machine.ram_free, movable + overhead
     shares_ram = machine.unified and ram is not None
     if free and needed <= free and (not shares_ram or needed <= machine.all_free):
@@ -100,12 +102,12 @@ def recommend(
     shape: ModelShape | None = None,
     kv_type: str = "f16",
 ) -> int | None:
-    """Give the index of the variant to take, of (quantization, bytes) each; None where none fits.
+    """Return the index of the best variant, of (quantization, bytes) each; None if none fits.
 
-    The rule: the best quality that fits entirely, with a tenth of the free memory left, in the
-    best place where any of at least four bits fits: graphics memory, else all memory. More than
-    eight bits only where nothing smaller is offered, fewer than four only where four fit nowhere.
-    `shape` is that of any variant, where one is known.
+    The best quality that fits entirely and leaves a tenth of the free memory: in graphics memory
+    if a variant of at least four bits fits there, else in all memory. More than eight bits only if
+    nothing smaller is offered, fewer than four only if four fit nowhere. `shape` is that of any
+    variant, if known.
     """
     sized = [
         _Variant(index, name, _fit_with(size, shape, machine, context, kv_type))
@@ -116,8 +118,8 @@ def recommend(
     anywhere = [
         one for one in sized if _is_roomy(one.fit, machine.all_free, {"gpu", "partly", "cpu"})
     ]
-    for place in (on_gpu, anywhere):
-        good = [one for one in place if one.bits >= GOOD_BITS]
+    for candidates in (on_gpu, anywhere):
+        good = [one for one in candidates if one.bits >= GOOD_BITS]
         modest = [one for one in good if one.bits <= BEST_BITS]
         if modest:
             return max(modest, key=_quality).index
@@ -139,7 +141,7 @@ class _Variant:
 
 
 def _quality(variant: _Variant) -> tuple[int, int, int]:
-    # The class comes first: a kind that the order does not know is still no worse than a lower one.
+    # Bits come first: a kind missing from the quality order still beats fewer bits.
     return variant.bits, -quality_rank(variant.name), variant.fit.weights
 
 

@@ -48,13 +48,13 @@ KEY_SHOWN = 100
 WORK_LIMIT = 1_000_000
 """Steps for one header. The largest vocabularies take 800,000, and 1,000 tensors 80,000."""
 TEXT_WORK, LONG_TEXT_WORK, PAIR_WORK, TENSOR_WORK = 1, 160, 60, 80
-"""Steps that one of each costs; a step is some 60 ns at most."""
+"""The cost of one of each in steps; a step takes at most about 60 ns."""
 BYTES_KEPT_A_STEP = 16
-"""Bounds what is held in memory."""
+"""Limits what is kept in memory."""
 
 
 def read_header(path: Path) -> GGUFHeader:
-    """Read a file's header.
+    """Read a file's header; blocks.
 
     Raises:
         BadGGUF: the file is broken, cut short, or not GGUF.
@@ -65,7 +65,7 @@ def read_header(path: Path) -> GGUFHeader:
 
 
 def gguf_problem(path: Path) -> str | None:
-    """Tell why a file cannot be a model; None for any that is no GGUF by name. Reads its header.
+    """Return why a file is no usable GGUF; None if it is one, or is not named like one. Blocks.
 
     Raises:
         OSError: it cannot be read.
@@ -80,7 +80,7 @@ def gguf_problem(path: Path) -> str | None:
 
 
 class _Reader:
-    """Walks the header once, from front to back."""
+    """Reads the header once, from front to back."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -177,7 +177,7 @@ class _Reader:
                 self._check_room(0)
 
     def _skip_one_by_one(self, key: bytes, count: int) -> None:
-        """Walk past texts that are long, few, or at the end of what has been read."""
+        """Skip texts that are long, few, or at the end of the window."""
         for _ in range(count):
             if self._at + 8 > len(self._window):
                 self._fill(8)
@@ -189,13 +189,13 @@ class _Reader:
             self._skip(length)
 
     def _tensors(self, count: int) -> tuple[int, int]:
-        """Give the number of parameters, and where the tensor data ends."""
+        """Return the number of parameters, and where the tensor data ends."""
         parameters = end = 0
         for _ in range(count):
             self._string("tensor name", TENSOR_NAME_LIMIT)
             values = self._dimensions()
             kind, offset = self._uint32(), self._uint64()
-            block, width = BLOCKS.get(kind, (1, 0))  # an unknown type is the engine's to judge
+            block, width = BLOCKS.get(kind, (1, 0))  # an unknown type is left to the engine
             end = max(end, offset + values // block * width)
             parameters += values
         return parameters, end
@@ -263,8 +263,8 @@ class _Reader:
             raise BadGGUF(f"its header is longer than {HEADER_LIMIT} bytes")
 
 
-def _alignment(said: int | None) -> int:
-    alignment = said or 32
+def _alignment(declared: int | None) -> int:
+    alignment = declared or 32
     if not 0 < alignment <= ALIGNMENT_LIMIT or alignment & (alignment - 1):
         raise BadGGUF(f"alignment {alignment}")
     return alignment
@@ -299,19 +299,24 @@ _length_at = struct.Struct("<Q").unpack_from
 
 
 def pass_row(window: bytes, at: int) -> int | None:
-    """Give where the row of ROW short texts that begins here ends; None where there is none."""
+    """Return the end of the row of ROW short texts that begins at `at`; None if there is none.
+
+    A packed text is a length of eight bytes and its bytes. A vocabulary has up to a million of
+    them, and a step in Python for each would take most of the time of reading a header. The
+    pattern's repetitions are possessive: each byte is passed once.
+    """
     match = _row().match(window, at)
     return None if match is None else match.end()
 
 
 def length_at(window: bytes, at: int) -> int:
-    """Give the length that stands here."""
+    """Return the length stored at `at`."""
     return int(_length_at(window, at)[0])
 
 
 @lru_cache(maxsize=1)
 def _row() -> re.Pattern[bytes]:
-    """Make the pattern when the first vocabulary is met: it takes some milliseconds."""
+    """Compile the pattern for the first vocabulary: it takes some milliseconds."""
     texts = (
         re.escape(bytes([length])) + rb"\0{7}" + (b".{%d}" % length if length else b"")
         for length in range(LONGEST_SHORT + 1)

@@ -27,13 +27,13 @@ TIME_LIMIT_S = 2.0
 OUTPUT_LIMIT = 64 * 1024
 
 Runner = Callable[[Sequence[str]], str | None]
-"""Runs a program by its full path and gives what it printed, or None when it failed."""
+"""Runs a program by its full path and returns its output, or None if it failed."""
 
 
 def run_program(command: Sequence[str], *, time_limit_s: float = TIME_LIMIT_S) -> str | None:
-    """Run a program without input; None when it is not there, fails, or takes too long.
+    """Run a program without input; return its output, or None if it is missing, fails or hangs.
 
-    The output goes through a file: a grandchild that keeps a pipe open cannot hold anybody up.
+    Output goes to a file: a grandchild that keeps a pipe open cannot block.
     """
     try:
         with tempfile.TemporaryFile() as output:
@@ -44,16 +44,16 @@ def run_program(command: Sequence[str], *, time_limit_s: float = TIME_LIMIT_S) -
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            ending = _wait(process, time_limit_s)
+            exit_code = _wait(process, time_limit_s)
             output.seek(0)
-            said = output.read(OUTPUT_LIMIT) if ending == 0 else None
+            printed = output.read(OUTPUT_LIMIT) if exit_code == 0 else None
     except (OSError, ValueError):
         return None
-    return None if said is None else said.decode(errors="replace")
+    return None if printed is None else printed.decode(errors="replace")
 
 
 def _wait(process: subprocess.Popen[bytes], time_limit_s: float) -> int | None:
-    """Give the exit code; None for one that had to be ended, with all that it started."""
+    """Return the exit code; None if the process and its children had to be killed."""
     try:
         return process.wait(time_limit_s)
     except subprocess.TimeoutExpired:
@@ -84,7 +84,7 @@ class _MemoryStatus(ctypes.Structure):
 
 
 def windows_memory(kernel: Any = None) -> tuple[int | None, int | None]:
-    """Give the bytes in all and free; None where this is no Windows, or it does not say."""
+    """Return total and free bytes; None if this is not Windows, or it does not tell."""
     libraries = getattr(ctypes, "windll", None)
     if kernel is None and libraries is not None:
         kernel = libraries.kernel32
@@ -101,14 +101,14 @@ def windows_memory(kernel: Any = None) -> tuple[int | None, int | None]:
 
 SYSCTL, VM_STAT = "/usr/sbin/sysctl", "/usr/bin/vm_stat"
 METAL_SHARE = 0.75
-"""The part of the memory that Metal lets the graphics have, about, unless it was set."""
+"""About the share of memory that Metal allows the GPU, unless configured."""
 MIB = 1024 * 1024
 _PAGE_SIZE = re.compile(r"page size of ([0-9]{1,9}) bytes")
 _PAGES = re.compile(r"^Pages (free|inactive|speculative): +([0-9]{1,15})\.?$", re.MULTILINE)
 
 
 def macos_machine(run: Runner) -> Machine:
-    """Give the memory, and the part of it that the graphics may have."""
+    """Probe a Mac: its memory, and the share of it that Apple's GPUs may use."""
     total = _sysctl(run, "hw.memsize") or None
     free = _free(run([VM_STAT]) or "")
     if total is not None and free is not None:
@@ -127,13 +127,13 @@ def macos_machine(run: Runner) -> Machine:
 
 
 def _sysctl(run: Runner, key: str) -> int | None:
-    said = (run([SYSCTL, "-n", key]) or "").strip()
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 20 else None
+    value = (run([SYSCTL, "-n", key]) or "").strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
 
 
-def _free(said: str) -> int | None:
-    """Count what a program can have: idle pages and those that nobody used for long."""
-    size, pages = _PAGE_SIZE.search(said), dict(_PAGES.findall(said))
+def _free(vm_stat: str) -> int | None:
+    """Return the bytes that programs can get: free, inactive and speculative pages."""
+    size, pages = _PAGE_SIZE.search(vm_stat), dict(_PAGES.findall(vm_stat))
     if size is None or "free" not in pages:
         return None
     return int(size[1]) * sum(int(count) for count in pages.values())
@@ -141,21 +141,21 @@ def _free(said: str) -> int | None:
 
 QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
 LARGEST = 16 * 1024 * 1024
-"""MiB; more is no memory of a card."""
+"""MiB; a larger value is not plausible."""
 CARD_LIMIT = 64
 WSL = "/usr/lib/wsl/lib"
-"""Where Windows puts the driver's programs for Linux inside it; seldom on the path."""
+"""Where WSL has the driver's programs; often not on PATH."""
 
 
 def nvidia_gpus(run: Runner, environ: Mapping[str, str], platform: str) -> tuple[Gpu, ...]:
-    """Give the cards; none where there is no driver, or where it says nothing sensible."""
+    """Return NVIDIA's cards; empty without a driver, or with implausible output."""
     program = _find("nvidia-smi.exe" if platform == "win32" else "nvidia-smi", environ)
-    said = run([program, *QUERY]) if program is not None else None
-    return tuple(_read(said or ""))
+    printed = run([program, *QUERY]) if program is not None else None
+    return tuple(_parse(printed or ""))
 
 
 def _find(name: str, environ: Mapping[str, str]) -> str | None:
-    """Find a program in the folders of PATH, never in the one the app was started in."""
+    """Find a program in the absolute folders of PATH."""
     for folder in (*environ.get("PATH", "").split(os.pathsep), WSL):
         path = Path(folder) / name
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
@@ -163,8 +163,8 @@ def _find(name: str, environ: Mapping[str, str]) -> str | None:
     return None
 
 
-def _read(said: str) -> Iterator[Gpu]:
-    for line in said.splitlines()[:CARD_LIMIT]:
+def _parse(printed: str) -> Iterator[Gpu]:
+    for line in printed.splitlines()[:CARD_LIMIT]:
         name, *numbers = (part.strip() for part in line.rsplit(",", 2))
         if len(numbers) != 2:
             continue
@@ -189,14 +189,14 @@ ENGINE_DEVICES = (
     "import xllamacpp\n"
     "print(any(d['type'].name.endswith('GPU') for d in xllamacpp.get_device_info()))"
 )
-"""Tells whether the built-in engine, as it is installed, sees a graphics processor."""
+"""Prints whether the installed built-in engine finds a graphics processor."""
 Memory = tuple[int | None, int | None]
-"""Bytes in all and free."""
+"""Total and free bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """Where to look; the tests look elsewhere."""
+    """What is probed; tests replace it."""
 
     platform: str = sys.platform
     root: Path = Path("/")
@@ -204,20 +204,22 @@ class Probe:
     run: Runner = run_program
     windows_memory: Callable[[], Memory] = windows_memory
     engine: Sequence[str] = (sys.executable, "-I", "-c", ENGINE_DEVICES)
-    """Asks the built-in engine, in a process of its own: it is too large to load here."""
+    """Asks the built-in engine in a child process: it is too large to load here."""
 
 
 async def find_machine(probe: Probe | None = None) -> Machine:
-    """Look at the machine as it is now; takes some milliseconds, or 2 s for a driver that hangs.
+    """Probe the machine; takes some milliseconds, or 2 s if a driver hangs.
 
-    Where there is a graphics processor the engine is asked whether it uses it: 0.2 s more.
+    If there is a graphics processor, asking the engine whether it uses it takes 0.2 s more.
     """
-    # Only reads, and ends by itself: a thread that is not waited for does no harm.
-    return await to_thread.run_sync(partial(look, probe or Probe()), abandon_on_cancel=True)
+    # It only reads and ends by itself, so that its thread may be abandoned.
+    return await to_thread.run_sync(
+        partial(probe_machine, probe or Probe()), abandon_on_cancel=True
+    )
 
 
-def look(probe: Probe) -> Machine:
-    """Look, blocking."""
+def probe_machine(probe: Probe) -> Machine:
+    """Probe the machine; blocks."""
     if probe.platform == "darwin":
         return macos_machine(probe.run)
     total: int | None = None

@@ -13,7 +13,7 @@ DEPTH_LIMIT = 8
 FOLDER_LIMIT = 2000
 ENTRY_LIMIT = 50_000
 _SKIPPED = frozenset({"blobs", "refs"})
-"""Of the Hugging Face cache: files under their sums, and names of commits."""
+"""Folders of the Hugging Face cache: files named by checksum, and names of commits."""
 
 logger = logging.getLogger(__name__)
 
@@ -24,18 +24,18 @@ class ModelFolder:
 
     path: Path
     owner: str | None = None
-    """The program whose folder it is: `LM Studio`, ...; None for one that a person named."""
+    """The program it belongs to: `LM Studio`, ...; None for one that a person named."""
     is_own: bool = False
-    """Whether it is the app's own, so that files in it may be deleted."""
+    """Whether it is the app's own folder, in which files may be deleted."""
 
     @property
     def title(self) -> str:
-        """Name it for a person."""
+        """Its name for a person."""
         return self.owner or str(self.path)
 
     @property
     def why_kept(self) -> str | None:
-        """Tell why files in it are not deleted; None where they may be."""
+        """Why files in it are not deleted; None if they may be."""
         if self.is_own:
             return None
         if self.owner is not None:
@@ -44,31 +44,31 @@ class ModelFolder:
 
 
 def entries_of(folder: Path) -> Iterator[tuple[tuple[str, ...], list[os.DirEntry[str]]]]:
-    """Give the model files of each folder within, the upper ones first, with the way to it.
+    """Yield the model files of each subfolder, upper ones first, with its path as folder names.
 
-    Links to folders are followed once; hidden folders are left out. Touches the disk.
+    Links to folders are followed once; hidden folders are skipped. Blocks.
     """
     seen: set[tuple[int, int]] = set()
-    waiting: list[tuple[tuple[str, ...], Path]] = [((), folder)]
+    pending: list[tuple[tuple[str, ...], Path]] = [((), folder)]
     left = ENTRY_LIMIT
-    while waiting and left > 0:
-        way, place = waiting.pop(0)
-        if len(seen) >= FOLDER_LIMIT or _is_known(place, seen):
+    while pending and left > 0:
+        way, path = pending.pop(0)
+        if len(seen) >= FOLDER_LIMIT or _is_known(path, seen):
             continue
-        entries = _entries(place, left)
+        entries = _entries(path, left)
         left -= len(entries)
         files = [entry for entry in entries if _is_candidate(entry)]
         if files:
             yield way, files
         if len(way) < DEPTH_LIMIT:
             inner = sorted(entry.name for entry in entries if _is_searched(entry))
-            waiting += [((*way, name), place / name) for name in inner]
+            pending += [((*way, name), path / name) for name in inner]
     if left <= 0 or len(seen) >= FOLDER_LIMIT:
         logger.warning("%s holds too much to be searched whole", folder)
 
 
 def _is_known(folder: Path, seen: set[tuple[int, int]]) -> bool:
-    """Whether this folder was met before, by another way."""
+    """Whether a folder was visited before under another path; remembers it."""
     try:
         status = folder.stat()
     except OSError:
@@ -111,39 +111,39 @@ class ModelFile:
     """One model: a file, or all the parts of one."""
 
     stem: str
-    """Its file's name without part number and ending; not unique."""
+    """Its file's name without part number and suffix; not unique."""
     paths: tuple[Path, ...]
-    """All its files; the first is what the engine is given."""
+    """All its files; the engine opens the first."""
     size: int
     modified_ns: int
     folder: ModelFolder
     way: tuple[str, ...] = ()
-    """The folders between `folder` and the file."""
+    """The names of the folders between `folder` and the file."""
     identity: tuple[int, int] | None = None
-    """What the disk knows the first file by; None where it does not tell."""
+    """Device and inode of the first file; None if unknown."""
     problem: str | None = None
 
     @property
     def path(self) -> Path:
-        """Give the file that is opened."""
+        """The file that is opened."""
         return self.paths[0]
 
 
 def models_in(folder: ModelFolder) -> Iterator[ModelFile]:
-    """Give the models of a folder, the upper ones first and older before newer ones.
+    """Yield the models of a folder: upper folders first, then older before newer files.
 
-    Which of two gets a name does so not depend on what was added last. Touches the disk.
+    So a file that was added last does not take another's name. Blocks.
     """
-    found = [
+    files = [
         file for way, entries in entries_of(folder.path) for file in _group(entries, folder, way)
     ]
-    yield from sorted(found, key=lambda file: (bool(file.way), file.modified_ns, file.path))
+    yield from sorted(files, key=lambda file: (bool(file.way), file.modified_ns, file.path))
 
 
 def _group(
     entries: Iterable[os.DirEntry[str]], folder: ModelFolder, way: tuple[str, ...]
 ) -> Iterator[ModelFile]:
-    """Put the parts of a split model together; everything else is a model of its own."""
+    """Group the parts of a split model; any other file is a model of its own."""
     parts: dict[tuple[str, int], dict[int, os.DirEntry[str]]] = {}
     for entry in entries:
         stem = Path(entry.name).stem
@@ -192,11 +192,11 @@ _SNAPSHOTS = "snapshots"
 _REPOSITORY = "models--"
 
 
-def named(files: Iterable[ModelFile], before: Mapping[Path, str]) -> dict[str, ModelFile]:
-    """Give each file a name: what it had `before`, else its own if that is free.
+def assign_names(files: Iterable[ModelFile], before: Mapping[Path, str]) -> dict[str, ModelFile]:
+    """Return the files by unique name: the one they had `before`, else the file's name if free.
 
-    The second of two alike gets its folder's in front: `owner--repository/name`. A file that is
-    reached in two ways counts once.
+    The second of two equal names is prefixed with its folder: `owner--repository/name`. A file
+    that is found under two paths counts once.
     """
     kept: dict[str, ModelFile] = {}
     new: list[ModelFile] = []
@@ -225,8 +225,8 @@ def _candidates(file: ModelFile) -> Iterator[str]:
     way = "/".join(_shown(file.way))
     if way:
         yield f"{way}/{file.stem}"
-    place = file.folder.owner or _readable(file.folder.path.name)
-    longest = "/".join(part for part in (place, way, file.stem) if part)
+    root = file.folder.owner or _readable(file.folder.path.name)
+    longest = "/".join(part for part in (root, way, file.stem) if part)
     yield longest
     number = 2
     while True:
@@ -235,7 +235,7 @@ def _candidates(file: ModelFile) -> Iterator[str]:
 
 
 def _shown(way: tuple[str, ...]) -> list[str]:
-    """Give the folders of the way as a person knows them; a hub's cache has some of its own."""
+    """Return folder names as a person knows them, without those of a hub's cache."""
     parts = [_readable(part) for part in way]
     if _SNAPSHOTS in parts:
         at = parts.index(_SNAPSHOTS)

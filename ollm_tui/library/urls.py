@@ -15,7 +15,7 @@ Origin = tuple[str, str, int]
 
 
 def origin_of(url: str) -> Origin | None:
-    """Give scheme, host and port; None for what two readers might read in two ways."""
+    """Return scheme, host and port; None for an ambiguous address."""
     parts = split_web(url)
     if parts is None or "@" in parts.netloc or not parts.netloc.isascii():
         return None
@@ -24,7 +24,7 @@ def origin_of(url: str) -> Origin | None:
 
 
 def split_web(url: str) -> SplitResult | None:
-    """Divide the address of something on a web server; None for anything else."""
+    """Split an http(s) address; None for anything else."""
     if _DOUBTFUL.search(url):
         return None
     try:
@@ -36,7 +36,7 @@ def split_web(url: str) -> SplitResult | None:
 
 
 def without_secrets(url: str) -> str:
-    """Give as much of an address as may be kept."""
+    """Return an address without name, password and every query that may be a secret."""
     parts = urlsplit(url)
     kept = [(name, value) for name, value in parse_qsl(parts.query) if name in _HARMLESS_QUERIES]
     host = parts.netloc.rpartition("@")[2]
@@ -44,20 +44,20 @@ def without_secrets(url: str) -> str:
 
 
 def has_secrets(url: str) -> bool:
-    """Whether an address may not be kept whole."""
+    """Whether `without_secrets` would leave anything out."""
     parts = urlsplit(url)
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return "@" in parts.netloc or not _HARMLESS_QUERIES.issuperset(names)
 
 
 def bare_url(url: str) -> str:
-    """Give an address without whatever in it may be a secret."""
+    """Return an address without name, password, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
 def next_page(header: str) -> str | None:
-    """Give the address of the next page as the server wrote it; None on the last one."""
+    """Return the next page's address from a `Link` header; None on the last page."""
     for address, parameters in _LINK.findall(header):
         relation = _RELATION.search(parameters)
         if relation is not None and "next" in relation[1].lower().split():

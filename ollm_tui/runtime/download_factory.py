@@ -73,5 +73,5 @@ class DownloadFactory:
         return Puller(
             name=adapter.name,
             pulling=partial(pulling, adapter),
-            goes_on=settings is None or settings.kind != STOPS_WHEN_LEFT,
+            continues_alone=settings is None or settings.kind != STOPS_WHEN_LEFT,
         )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ollm_tui.config.paths import AppPaths
     from ollm_tui.config.schema import AppConfig
-    from ollm_tui.library.downloads.downloader import WorkFor
+    from ollm_tui.library.downloads.downloader import DownloaderFor
     from ollm_tui.library.downloads.job import Job
     from ollm_tui.library.downloads.queue import DownloadQueue
     from ollm_tui.library.hub.repo import Hub
@@ -72,7 +72,7 @@ class FetchesModels:
         if not await self.has_downloads():
             return
         await self.load_fetching()
-        for job in await self.downloads.known():
+        for job in await self.downloads.loaded_jobs():
             if job.state == "done" and job.model == address:
                 with suppress(AIError):  # another program has it in hand
                     await self.downloads.dismiss(job.id)
@@ -147,7 +147,7 @@ class Fetching:
             self._paths.state_dir / FOLDER,
             self._work_for(),
             at_once=self._config.downloads.at_once,
-            arrived=self._arrived,
+            on_done=self._arrived,
         )
         self._group.start_soon(self._hold, queue)
         return queue
@@ -176,7 +176,7 @@ class Fetching:
 
         return HttpFetcher()
 
-    def _work_for(self) -> "WorkFor":
+    def _work_for(self) -> "DownloaderFor":
         # as above
         from ollm_tui.runtime.download_factory import DownloadFactory
 
@@ -206,7 +206,7 @@ class Fetching:
             await anyio.sleep(GO_ON_AFTER_S)
             if await anyio.to_thread.run_sync(_has_jobs, self._paths.state_dir / FOLDER):
                 await anyio.to_thread.run_sync(_load)
-                await self.queue.go_on()
+                await self.queue.take_over()
         except Exception:
             logger.exception("Earlier downloads could not be taken up")
 

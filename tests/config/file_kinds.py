@@ -162,7 +162,7 @@ def _record(path: Path) -> None:
     from ollm_tui.library.downloads.job_folder import JobFolder
 
     _or_refused(lambda: path.rename(path.with_name("job.json")))
-    JobFolder(path.parent).all()
+    JobFolder(path.parent).load_all()
 
 
 def _part_state(path: Path) -> None:
@@ -181,9 +181,9 @@ def _part(path: Path) -> None:
 
 def _lock(path: Path) -> None:
     from ollm_tui.config.file_lock import open_lock
-    from ollm_tui.library.downloads.locks import is_claimed
+    from ollm_tui.library.downloads.locks import is_locked
 
-    assert not is_claimed(path)
+    assert not is_locked(path)
     _or_refused(lambda: os.close(open_lock(path)))
 
 

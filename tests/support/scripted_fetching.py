@@ -265,7 +265,7 @@ class ScriptedDownloads:
         self._turn("pause", job_id, state="paused")
 
     async def resume(self, job_id: str) -> None:
-        self._turn("resume", job_id, state="queued", trouble=None)
+        self._turn("resume", job_id, state="queued", error=None)
 
     async def cancel(self, job_id: str) -> None:
         self._turn("cancel", job_id, state="cancelled")

@@ -26,14 +26,14 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
 
 def mapping(value: JsonValue, what: str) -> JsonMapping:
-    """Take a value that must be a mapping."""
+    """Return a value that must be a mapping; `what` names it in the error."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"no {what}")  # noqa: TRY004 -- one error for all that may be wrong
+        raise ValueError(f"no {what}")  # noqa: TRY004 -- one error for any damage
     return value
 
 
 def text(record: JsonMapping, key: str) -> str:
-    """Give a text."""
+    """Return a required text."""
     value = record.get(key)
     if not isinstance(value, str):
         raise ValueError(f"no {key}")  # noqa: TRY004 -- as above
@@ -41,12 +41,12 @@ def text(record: JsonMapping, key: str) -> str:
 
 
 def text_or_none(record: JsonMapping, key: str) -> str | None:
-    """Give a text that may be missing."""
+    """Return a text, or None if it is missing."""
     return None if record.get(key) is None else text(record, key)
 
 
 def count_or_none(record: JsonMapping, key: str) -> int | None:
-    """Give a number of bytes that may be missing."""
+    """Return a number of bytes, or None if it is missing."""
     value = record.get(key)
     if value is None:
         return None
@@ -56,7 +56,7 @@ def count_or_none(record: JsonMapping, key: str) -> int | None:
 
 
 def seconds(record: JsonMapping, key: str) -> float:
-    """Give a moment."""
+    """Return a required time in seconds."""
     value = record.get(key)
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ValueError(f"no {key}")  # noqa: TRY004 -- as above
@@ -66,13 +66,13 @@ def seconds(record: JsonMapping, key: str) -> float:
 FORMAT: Final = 1
 
 
-class OtherVersion(ValueError):
-    """An older or newer program wrote this; it is not damaged."""
+class UnsupportedFormat(ValueError):
+    """The record was written by an older or newer program; it is not damaged."""
 
 
 def to_record(job: Job) -> JsonObject:
-    """Give what is kept of a job."""
-    trouble = job.trouble
+    """Return what is stored of a job."""
+    error = job.error
     return {
         "format": FORMAT,
         "id": job.id,
@@ -81,7 +81,7 @@ def to_record(job: Job) -> JsonObject:
         "note": job.note,
         "completed": job.completed,
         "total": job.total,
-        "trouble": None if trouble is None else {"message": trouble.message, "hint": trouble.hint},
+        "trouble": None if error is None else {"message": error.message, "hint": error.hint},
         "model": job.model,
         "changed_at": job.changed_at,
         "origin": origin_to_record(job.origin),
@@ -89,17 +89,17 @@ def to_record(job: Job) -> JsonObject:
 
 
 def from_record(value: JsonValue) -> tuple[Job, bool]:
-    """Read a job, and whether nothing of its origin was kept back.
+    """Read a job, and whether its whole origin was stored.
 
     Raises:
-        OtherVersion: this is one for another program.
-        ValueError: this is none.
+        UnsupportedFormat: it is for another version.
+        ValueError: it is no job.
     """
     record = mapping(value, "download")
     if record.get("format") != FORMAT:
-        raise OtherVersion("of another version")
+        raise UnsupportedFormat("of another version")
     origin, is_whole = origin_from_record(mapping(record.get("origin"), "origin"))
-    trouble = record.get("trouble")
+    error = record.get("trouble")
     job = Job(
         id=text(record, "id"),
         origin=origin,
@@ -108,14 +108,14 @@ def from_record(value: JsonValue) -> tuple[Job, bool]:
         note=text(record, "note"),
         completed=count_or_none(record, "completed") or 0,
         total=count_or_none(record, "total"),
-        trouble=None if trouble is None else _trouble_of(mapping(trouble, "trouble")),
+        error=None if error is None else _error_of(mapping(error, "trouble")),
         model=text_or_none(record, "model"),
         changed_at=seconds(record, "changed_at"),
     )
     return job, is_whole
 
 
-def _trouble_of(record: JsonMapping) -> JobError:
+def _error_of(record: JsonMapping) -> JobError:
     return JobError(message=text(record, "message"), hint=text_or_none(record, "hint"))
 
 
@@ -127,8 +127,8 @@ def _state_of(name: str) -> JobState:
     raise ValueError("a state that there is not")
 
 
-def settled(origin: Origin) -> Origin:
-    """Give an origin that means the same to a program that is started elsewhere."""
+def absolute_origin(origin: Origin) -> Origin:
+    """Return an origin with absolute paths, valid for a program started elsewhere."""
     match origin:
         case LocalFiles():
             return replace(origin, path=expanded(origin.path).absolute())
@@ -138,15 +138,15 @@ def settled(origin: Origin) -> Origin:
             return origin
 
 
-def same(one: Origin, other: Origin) -> bool:
-    """Whether two origins lead to the same files, whatever the commit."""
+def same_origin(one: Origin, other: Origin) -> bool:
+    """Whether two origins mean the same files, at whatever commit."""
     return _key(one) == _key(other)
 
 
 def _key(origin: Origin) -> Hashable:
     match origin:
         case HubFiles():
-            # Two quantizations may have one name, each in a folder of its own.
+            # Two quantizations may share a name, each in a folder of its own.
             folders = frozenset(file.path.rpartition("/")[0] for file in origin.files)
             return "hub", origin.repo.casefold(), origin.name, origin.kind, folders
         case UrlFile():
@@ -160,7 +160,7 @@ def _key(origin: Origin) -> Hashable:
 
 
 def origin_to_record(origin: Origin) -> JsonObject:
-    """Give what is kept of an origin."""
+    """Return what is stored of an origin."""
     match origin:
         case HubFiles():
             return {
@@ -186,10 +186,10 @@ def origin_to_record(origin: Origin) -> JsonObject:
 
 
 def origin_from_record(record: JsonMapping) -> tuple[Origin, bool]:
-    """Read an origin, and whether all of it was kept.
+    """Read an origin, and whether all of it was stored.
 
     Raises:
-        ValueError: this is none.
+        ValueError: it is no origin.
     """
     match text(record, "type"):
         case "hub":

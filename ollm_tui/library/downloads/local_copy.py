@@ -34,7 +34,7 @@ from ollm_tui.library.downloads.downloader import (
 )
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import LocalFiles
-from ollm_tui.library.downloads.part_file import sole_part
+from ollm_tui.library.downloads.part_file import exclusive_part
 from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.transfer import remove_whole
 from ollm_tui.library.file_names import (
@@ -49,60 +49,59 @@ from ollm_tui.library.gguf import (
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-MOST_FILES: Final = 1000
-DEEPEST: Final = 4
+MAX_FILES: Final = 1000
+MAX_DEPTH: Final = 4
 
 
-def chosen_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
-    """Give the files, and the path below the library that each gets, written with `/`.
+def source_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
+    """Return the files, and the path below the library that each gets, written with `/`.
 
-    A folder means the GGUF files in it; a part of a split model means all its parts. Touches the
-    disk.
+    A folder means the GGUF files in it; a part of a split model means all its parts. Blocks.
 
     Raises:
-        AIError: there are none, too many, or they are in the library already.
+        AIError: there are none or too many, or they are in the library already.
     """
-    place = expanded(chosen)
-    if real_path(place).is_relative_to(real_path(root)):
+    path = expanded(chosen)
+    if real_path(path).is_relative_to(real_path(root)):
         raise AIError(ErrorCode.CONFLICT, f"{clean_name(chosen.name)} is already in the library.")
-    if is_folder(place):
-        found = [(file, f"{real_path(place).name}/{way}") for file, way in _below(place, "", 0)]
-    elif is_file(place):
-        found = [(file, file.name) for file in _with_parts(place)]
+    if is_folder(path):
+        pairs = [(file, f"{real_path(path).name}/{inner}") for file, inner in _below(path, "", 0)]
+    elif is_file(path):
+        pairs = [(file, file.name) for file in _with_parts(path)]
     else:
-        raise AIError(ErrorCode.BAD_REQUEST, _why_nothing(place))
-    if not found:
+        raise AIError(ErrorCode.BAD_REQUEST, _why_no_file(path))
+    if not pairs:
         raise AIError(ErrorCode.BAD_REQUEST, f"There is no GGUF file in {clean_name(str(chosen))}.")
-    if len(found) > MOST_FILES:
+    if len(pairs) > MAX_FILES:
         raise AIError(
             ErrorCode.BAD_REQUEST,
-            f"There are more than {MOST_FILES} model files in {clean_name(str(chosen))}.",
+            f"There are more than {MAX_FILES} model files in {clean_name(str(chosen))}.",
             hint="Add it to model_folders below [embedded] instead: then nothing is copied.",
         )
-    return found
+    return pairs
 
 
-def _why_nothing(place: Path) -> str:
+def _why_no_file(path: Path) -> str:
     try:
-        place.stat()
+        path.stat()
     except FileNotFoundError:
-        return f"There is no file {clean_name(str(place))}."
+        return f"There is no file {clean_name(str(path))}."
     except (OSError, ValueError) as error:
-        return f"{clean_name(str(place))} cannot be read: {why_unreadable(error)}."
-    return f"{clean_name(str(place))} is not a file but a pipe, socket or device."
+        return f"{clean_name(str(path))} cannot be read: {why_unreadable(error)}."
+    return f"{clean_name(str(path))} is not a file but a pipe, socket or device."
 
 
-def _below(folder: Path, way: str, depth: int) -> Iterator[tuple[Path, str]]:
+def _below(folder: Path, inner: str, depth: int) -> Iterator[tuple[Path, str]]:
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
-        said = f"{clean_name(str(folder))} cannot be read: {why_unreadable(error)}."
-        raise AIError(ErrorCode.BAD_REQUEST, said) from error
+        message = f"{clean_name(str(folder))} cannot be read: {why_unreadable(error)}."
+        raise AIError(ErrorCode.BAD_REQUEST, message) from error
     for entry in entries:
-        if is_folder(entry) and not entry.is_symlink() and depth < DEEPEST:
-            yield from _below(entry, f"{way}{entry.name}/", depth + 1)
+        if is_folder(entry) and not entry.is_symlink() and depth < MAX_DEPTH:
+            yield from _below(entry, f"{inner}{entry.name}/", depth + 1)
         elif is_gguf(entry) and is_file(entry):
-            yield entry, f"{way}{entry.name}"
+            yield entry, f"{inner}{entry.name}"
 
 
 def _with_parts(file: Path) -> list[Path]:
@@ -111,7 +110,7 @@ def _with_parts(file: Path) -> list[Path]:
         return [file]
     parts = [
         file.with_name(part_stem(shard, number) + file.suffix)
-        for number in range(1, min(shard.count, MOST_FILES + 1) + 1)
+        for number in range(1, min(shard.count, MAX_FILES + 1) + 1)
     ]
     for part in parts:
         if not is_file(part):
@@ -119,12 +118,12 @@ def _with_parts(file: Path) -> list[Path]:
     return parts
 
 
-SLICE: Final = 8 * 1024 * 1024
+SLICE_BYTES: Final = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """One file and its place."""
+    """The copy of one file; every method blocks."""
 
     source: Path
     target: Path
@@ -133,12 +132,12 @@ class FileCopy:
 
     @property
     def part(self) -> Path:
-        """Where it is while it is not whole."""
+        """Where the copy is until it is complete."""
         return self.target.with_name(f"{self._parts}{self.size:x}-{self.modified_ns:x}.part")
 
     @property
     def _parts(self) -> str:
-        """How names of parts begin, of whatever state; the target's own may be too long for it."""
+        """The prefix of part names, for any state of the source; of fixed length."""
         name = self.target.name.encode("utf-8", "surrogatepass")
         return f".copy-{hashlib.sha256(name).hexdigest()[:16]}-"
 
@@ -146,7 +145,7 @@ class FileCopy:
         """Whether an earlier run has made this copy.
 
         Raises:
-            FileExistsError: another file has its place.
+            FileExistsError: another file is there.
         """
         try:
             status = self.target.stat()
@@ -157,44 +156,44 @@ class FileCopy:
         return True
 
     def begin(self) -> int:
-        """Give how much an earlier run has copied, in whole slices; copies of other states go."""
+        """Return the bytes copied earlier, in whole slices; outdated parts are deleted."""
         for left in self.target.parent.glob(f"{self._parts}*.part"):
             if left != self.part:
                 left.unlink(missing_ok=True)
         descriptor = open_regular(self.part, os.O_WRONLY | os.O_CREAT, follows_links=False)
         try:
-            done = min(os.fstat(descriptor).st_size, self.size) // SLICE * SLICE
+            done = min(os.fstat(descriptor).st_size, self.size) // SLICE_BYTES * SLICE_BYTES
             os.ftruncate(descriptor, done)
         finally:
             os.close(descriptor)
         return done
 
     def copy_slice(self, done: int) -> int:
-        """Copy a little more behind `done` bytes, and give how many there are then.
+        """Copy one slice after `done` bytes, and return the new total.
 
         Raises:
-            OSError: it cannot be read or written, or became shorter.
+            OSError: it cannot be read or written, or the source became shorter.
         """
         with ExitStack() as held:
             source = held.enter_context(open_binary(self.source))
             part = open_regular(self.part, os.O_RDWR, follows_links=False)
             held.callback(os.close, part)
-            piece = os.pread(source.fileno(), min(SLICE, self.size - done), done)
+            piece = os.pread(source.fileno(), min(SLICE_BYTES, self.size - done), done)
             if not piece:
                 raise OSError(f"{clean_name(self.source.name)} became shorter while it was copied")
-            place, left = done, memoryview(piece)
+            offset, left = done, memoryview(piece)
             while left:
-                written = os.pwrite(part, left, place)
-                place, left = place + written, left[written:]
+                written = os.pwrite(part, left, offset)
+                offset, left = offset + written, left[written:]
             os.fsync(part)
         return done + len(piece)
 
-    def put(self) -> None:
-        """Give the whole copy its name.
+    def publish(self) -> None:
+        """Rename the complete copy to its target.
 
         Raises:
-            FileExistsError: another file has taken its place meanwhile.
-            OSError: the file has changed meanwhile.
+            FileExistsError: another file has taken the name in the meantime.
+            OSError: the source has changed in the meantime.
         """
         status = self.source.stat()
         if (status.st_size, status.st_mtime_ns) != (self.size, self.modified_ns):
@@ -207,33 +206,33 @@ class FileCopy:
 
 
 class LocalCopy:
-    """Work for `LocalFiles`."""
+    """Copies `LocalFiles`."""
 
-    parting = ""
+    pause_note = ""
 
     def __init__(
         self,
         origin: LocalFiles,
         root: Path,
         address_of: AddressOf,
-        around: Environment | None = None,
+        environment: Environment | None = None,
     ) -> None:
         self._origin = origin
         self._root = root
         self._address_of = address_of
-        self._around = around or Environment()
+        self._environment = environment or Environment()
 
     async def title(self) -> str:
-        """Give the name of the file or folder.
+        """Return the name of the file or folder.
 
         Raises:
-            AIError: there is no model file, it is none inside, or its name is refused.
+            AIError: there is no model file, it is not a usable one, or its name is refused.
         """
         await anyio.to_thread.run_sync(self._checked)
         return self._origin.path.name
 
     async def run(self, report: Report) -> str | None:
-        """Copy what is not there yet, a slice at a time."""
+        """Copy what is missing, a slice at a time."""
         copies = await anyio.to_thread.run_sync(self._checked)
         total = sum(copy.size for copy in copies)
         before = 0
@@ -246,13 +245,13 @@ class LocalCopy:
         return await self._address_of(copies[0].target) if len(models) == 1 else None
 
     async def _copy(self, copy: FileCopy, report: Report, before: int, total: int) -> None:
-        disk = FileIO(copy.target, self._around)
+        disk = FileIO(copy.target, self._environment)
         if await disk.run(copy.is_there):
             return
         held = ExitStack()
         try:
-            await disk.run(held.enter_context, sole_part(copy.target))
-            if not await disk.run(copy.is_there):  # nobody was faster
+            await disk.run(held.enter_context, exclusive_part(copy.target))
+            if not await disk.run(copy.is_there):  # no other program was faster
                 await self._write(copy, disk, report, before, total)
         finally:
             with anyio.CancelScope(shield=True):
@@ -262,23 +261,23 @@ class LocalCopy:
         self, copy: FileCopy, disk: FileIO, report: Report, before: int, total: int
     ) -> None:
         done = await disk.run(copy.begin)
-        disk.missing = copy.size - done
-        await disk.need(copy.size - done)
-        report(Progress(completed=before + done, total=total, has_leapt=True))
+        disk.remaining = copy.size - done
+        await disk.require_space(copy.size - done)
+        report(Progress(completed=before + done, total=total, is_jump=True))
         while done < copy.size:
             done = await disk.run(copy.copy_slice, done)
             report(Progress(completed=before + done, total=total))
-        await disk.run(copy.put)
+        await disk.run(copy.publish)
 
     async def discard(self) -> None:
-        """Remove the copies."""
+        """Delete the copies."""
         await anyio.to_thread.run_sync(self._remove)
 
     def _remove(self) -> None:
         try:
             copies = list(self._copies())
         except (AIError, OSError):
-            return  # the files are gone; what was copied of them cannot be told from other files
+            return  # the sources are gone: their copies cannot be told from other files
         for copy in copies:
             copy.part.unlink(missing_ok=True)
         made = [copy.target for copy in copies if _is_copy(copy)]
@@ -296,18 +295,18 @@ class LocalCopy:
         return copies
 
     def _copies(self) -> Iterable[FileCopy]:
-        for source, path in chosen_files(self._origin.path, self._root):
+        for source, path in source_files(self._origin.path, self._root):
             status = source.stat()
             target = checked_path(self._root, path)
             yield FileCopy(source, target, status.st_size, status.st_mtime_ns)
 
     def _finish(self, copies: list[FileCopy]) -> None:
-        said = Provenance(
+        provenance = Provenance(
             place=str(self._origin.path),
             files=tuple(copy.target.name for copy in copies),
             fetched_at=time.time(),
         )
-        write_provenance(copies[0].target, said)
+        write_provenance(copies[0].target, provenance)
 
 
 def _is_copy(copy: FileCopy) -> bool:

@@ -15,23 +15,23 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 
 class FileLock:
-    """A lock that is held until `release`."""
+    """A lock of the kernel, held until `release` or the end of the process."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor: int | None = descriptor
 
     def release(self) -> None:
-        """Give it back; a second call does nothing."""
+        """Release the lock; a second call is a no-op."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
-def take_claim(path: Path) -> FileLock | None:
-    """Take a lock; None when another holds it, be it only to look whether somebody does.
+def acquire_lock(path: Path) -> FileLock | None:
+    """Take a lock; None when another holder has it, even one that only tests it.
 
     Raises:
-        OSError: the file cannot be made.
+        OSError: the lock file cannot be created.
     """
     descriptor = open_lock(path)
     if try_lock(descriptor) and is_named(descriptor, path):
@@ -40,8 +40,8 @@ def take_claim(path: Path) -> FileLock | None:
     return None
 
 
-def is_claimed(path: Path) -> bool:
-    """Whether somebody holds a lock; makes no file."""
+def is_locked(path: Path) -> bool:
+    """Whether a lock is held; creates no file."""
     try:
         descriptor = open_regular(path, os.O_RDWR, follows_links=False)
     except OSError:
@@ -53,14 +53,14 @@ def is_claimed(path: Path) -> bool:
 
 
 @contextmanager
-def sole_writer(path: Path, file_name: str) -> Iterator[None]:
-    """Hold the lock file at `path`, which is removed afterwards.
+def exclusive_writer(path: Path, file_name: str) -> Iterator[None]:
+    """Hold the lock file at `path` within the block; it is deleted afterwards.
 
     Raises:
         AIError: CONFLICT when another program, or another task of this one, holds it.
-        OSError: the lock file cannot be made.
+        OSError: the lock file cannot be created.
     """
-    descriptor = _held(path, file_name)
+    descriptor = _locked(path, file_name)
     try:
         yield
     finally:
@@ -69,7 +69,7 @@ def sole_writer(path: Path, file_name: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _held(path: Path, file_name: str) -> int:
+def _locked(path: Path, file_name: str) -> int:
     while True:
         descriptor = open_lock(path)
         if not try_lock(descriptor):
@@ -81,4 +81,4 @@ def _held(path: Path, file_name: str) -> int:
             )
         if is_named(descriptor, path):
             return descriptor
-        os.close(descriptor)  # its holder has just taken it away: this lock is nobody's
+        os.close(descriptor)  # its holder has just deleted the file: this lock protects nothing

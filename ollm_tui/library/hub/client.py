@@ -23,16 +23,16 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher, FetchRequest
 from ollm_tui.protocol.json_types import JsonValue
 
-MOST_FOUND = 100
-MOST_FILES = 50_000
-MOST_PAGES = 100
+MAX_RESULTS = 100
+MAX_FILES = 50_000
+MAX_PAGES = 100
 """Of one list of files."""
-MOST_SEARCH_PAGES = 3
-LONGEST_SEARCH = 200
-LONGEST_REVISION = 200
-SURE_SIBLINGS = 1000
+MAX_SEARCH_PAGES = 3
+MAX_SEARCH_CHARS = 200
+MAX_REVISION_CHARS = 200
+MAX_SIBLINGS = 1000
 """Beyond this the files in a repository's details may not be all; its tree has them all."""
-FEW_FILES = 500
+MAX_FILES_INLINE = 500
 _EXPANDED = ("downloads", "likes", "lastModified", "gated", "tags", "pipeline_tag", "gguf")
 
 
@@ -67,9 +67,9 @@ class HubClient:
         Raises:
             AIError: the hub cannot be asked; the message names it and the next step.
         """
-        limit = max(1, min(limit, MOST_FOUND))
+        limit = max(1, min(limit, MAX_RESULTS))
         query = [
-            ("search", text.strip()[:LONGEST_SEARCH]),
+            ("search", text.strip()[:MAX_SEARCH_CHARS]),
             ("filter", "gguf"),
             ("sort", "downloads"),
             ("direction", "-1"),
@@ -78,12 +78,12 @@ class HubClient:
         ]
         url: str | None = f"{self._endpoint}/api/models?{urlencode(query, errors='replace')}"
         found: dict[str, HubModel] = {}
-        for _ in range(MOST_SEARCH_PAGES):
+        for _ in range(MAX_SEARCH_PAGES):
             if url is None or len(found) >= limit:
                 break
-            page = await ask(self._fetcher, self._request(url), self._question(), _models)
+            page = await request_json(self._fetcher, self._request(url), self._question(), _models)
             if page.told is None:
-                raise faults.no_hub(self._place, "something else than a list")
+                raise faults.not_a_hub(self._place, "something else than a list")
             found |= {model.repo: model for model in page.told}
             url = page.following if self._is_own(page.following) else None
         return list(found.values())[:limit]
@@ -95,17 +95,17 @@ class HubClient:
             AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as `search`.
         """
         if not replies.is_repo(repo):
-            raise faults.no_name(repo)
-        revision = revision[:LONGEST_REVISION]
+            raise faults.invalid_repo_name(repo)
+        revision = revision[:MAX_REVISION_CHARS]
         asked = self._question(repo, revision)
         at = quote(revision, safe="", errors="replace")
         url = f"{self._endpoint}/api/models/{repo}/revision/{at}?blobs=true"
-        told = (await ask(self._fetcher, self._request(url), asked, _details)).told
+        told = (await request_json(self._fetcher, self._request(url), asked, _details)).told
         commit = told.commit or (revision if replies.is_commit(revision) else None)
         if told.model is None or commit is None:
-            raise faults.no_hub(self._place, "something else than a repository")
+            raise faults.not_a_hub(self._place, "something else than a repository")
         variants = await _sorted(told.files, told.model)
-        unsure = not told.files or len(told.files) > SURE_SIBLINGS
+        unsure = not told.files or len(told.files) > MAX_SIBLINGS
         if unsure or any(variant.size is None for variant in variants):
             files = await self._tree(told.model.repo, commit, asked)
             variants = await _sorted(files, told.model)
@@ -135,19 +135,19 @@ class HubClient:
         """List all files, page after page: a part of a list would be a wrong one."""
         url = f"{self._endpoint}/api/models/{repo}/tree/{commit}?recursive=true"
         files: list[HubFile] = []
-        for _ in range(MOST_PAGES):
-            page = await ask(self._fetcher, self._request(url), asked, _files)
+        for _ in range(MAX_PAGES):
+            page = await request_json(self._fetcher, self._request(url), asked, _files)
             if page.told is None:
-                raise faults.no_hub(self._place, "something else than a list")
+                raise faults.not_a_hub(self._place, "something else than a list")
             files.extend(page.told)
             if page.following is None:
                 return files
             if not self._is_own(page.following):
-                raise faults.no_hub(self._place, "a list that goes on at another server")
-            if len(files) > MOST_FILES:
+                raise faults.not_a_hub(self._place, "a list that goes on at another server")
+            if len(files) > MAX_FILES:
                 break
             url = page.following
-        raise faults.no_hub(self._place, "more files than are looked at")
+        raise faults.not_a_hub(self._place, "more files than are looked at")
 
 
 def _models(value: JsonValue) -> list[HubModel] | None:
@@ -170,47 +170,47 @@ def _details(value: JsonValue) -> _Details:
 
 async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
     speech = replies.is_about_speech(model)
-    if len(files) <= FEW_FILES:
+    if len(files) <= MAX_FILES_INLINE:
         return variants_of(files, speech=speech)
     return await anyio.to_thread.run_sync(lambda: variants_of(files, speech=speech))
 
 
-LARGEST_REPLY = 16 * 1024 * 1024
-LONGEST_S = 120.0
+MAX_REPLY_BYTES = 16 * 1024 * 1024
+MAX_REPLY_S = 120.0
 """Each piece of a reply may be in time, and the whole never end."""
-AT_ONCE_BYTES = 256 * 1024
+MAX_INLINE_BYTES = 256 * 1024
 """A longer reply is read in a thread, in a way that lets others run."""
-MOST_VALUES = 300_000
+MAX_VALUES = 300_000
 """About so many values of one reply are looked at."""
 _HEADERS: Mapping[str, str] = {"accept": "application/json", "accept-encoding": "identity"}
 _NO_ANSWER = frozenset(
     {ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT, ErrorCode.STREAM_INCOMPLETE}
 )
-Told = TypeVar("Told")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[Told]):
+class Page(Generic[T]):
     """What one answer told."""
 
-    told: Told
+    told: T
     following: str | None
     """Where the list goes on, wherever that is."""
 
 
-async def ask(
-    fetcher: Fetcher, request: FetchRequest, asked: HubRequest, read: Callable[[JsonValue], Told]
-) -> Page[Told]:
+async def request_json(
+    fetcher: Fetcher, request: FetchRequest, asked: HubRequest, read: Callable[[JsonValue], T]
+) -> Page[T]:
     """Ask a hub; `read` makes something of its JSON, and may run in a thread.
 
     Raises:
         AIError: a sentence that names the hub and the next step.
     """
     try:
-        with anyio.fail_after(LONGEST_S):
+        with anyio.fail_after(MAX_REPLY_S):
             status, headers, body = await _answer(fetcher, request)
     except TimeoutError:
-        slow = AIError(ErrorCode.TIMEOUT, f"Its answer took more than {LONGEST_S:g} s.")
+        slow = AIError(ErrorCode.TIMEOUT, f"Its answer took more than {MAX_REPLY_S:g} s.")
         raise faults.unreachable(asked.place, slow) from slow
     except AIError as error:
         if error.known_code in _NO_ANSWER:
@@ -218,13 +218,13 @@ async def ask(
         raise
     if status != HTTPStatus.OK:
         is_data = "json" in headers.get("content-type", "").lower()
-        raise faults.refusal(asked, status, headers, datetime.now(UTC), is_data=is_data)
-    if len(body) > LARGEST_REPLY:
-        raise faults.no_hub(asked.place, f"over {LARGEST_REPLY // 1024**2} MB")
-    if body.count(b",") > MOST_VALUES:
-        raise faults.no_hub(asked.place, "too much data")
+        raise faults.status_error(asked, status, headers, datetime.now(UTC), is_data=is_data)
+    if len(body) > MAX_REPLY_BYTES:
+        raise faults.not_a_hub(asked.place, f"over {MAX_REPLY_BYTES // 1024**2} MB")
+    if body.count(b",") > MAX_VALUES:
+        raise faults.not_a_hub(asked.place, "too much data")
     if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-        raise faults.no_hub(asked.place, "packed data")
+        raise faults.not_a_hub(asked.place, "packed data")
     link = next_page(headers.get("link", ""))
     told = await _understood(bytes(body), asked, read)
     return Page(told, None if link is None else _joined(request.url, link))
@@ -238,7 +238,7 @@ async def _answer(
         if fetched.status == HTTPStatus.OK:
             async for piece in fetched.pieces():
                 body += piece
-                if len(body) > LARGEST_REPLY:
+                if len(body) > MAX_REPLY_BYTES:
                     break
         return fetched.status, fetched.headers, body
 
@@ -250,18 +250,18 @@ def _asking_for_json(request: FetchRequest) -> FetchRequest:
     )
 
 
-async def _understood(body: bytes, asked: HubRequest, read: Callable[[JsonValue], Told]) -> Told:
-    large = len(body) > AT_ONCE_BYTES
+async def _understood(body: bytes, asked: HubRequest, read: Callable[[JsonValue], T]) -> T:
+    large = len(body) > MAX_INLINE_BYTES
     work = partial(_read, body, read, in_slices=large)
     try:
         return await anyio.to_thread.run_sync(work) if large else work()
     except BadJson as error:
         is_page = body.lstrip()[:1] == b"<"
         what = "a web page" if is_page else "something other than JSON"
-        raise faults.no_hub(asked.place, what) from error
+        raise faults.not_a_hub(asked.place, what) from error
 
 
-def _read(body: bytes, read: Callable[[JsonValue], Told], *, in_slices: bool) -> Told:
+def _read(body: bytes, read: Callable[[JsonValue], T], *, in_slices: bool) -> T:
     return read(parse_json(body.decode("utf-8-sig", "replace"), in_slices=in_slices))
 
 

@@ -32,7 +32,7 @@ class HubRequest:
         return f"{self.place}/{self.repo}"
 
 
-def refusal(
+def status_error(
     asked: HubRequest,
     status: int,
     headers: Mapping[str, str],
@@ -78,7 +78,7 @@ def _of_person(
     return None
 
 
-def refused_file(place: str, repo: str, cause: AIError, token: str | None) -> AIError:
+def file_refused(place: str, repo: str, cause: AIError, token: str | None) -> AIError:
     """Say what lets a file be fetched that the hub keeps from who asks."""
     page = f"{place}/{clean_line(repo)[:_MOST_CHARS]}"
     lets = "use a token of that account" if token else "set HF_TOKEN"
@@ -104,7 +104,7 @@ def unreachable(place: str, cause: AIError) -> AIError:
     )
 
 
-def no_hub(place: str, what: str) -> AIError:
+def not_a_hub(place: str, what: str) -> AIError:
     """Say that something else than a hub answered; `what` completes "… answered with"."""
     return AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
@@ -114,7 +114,7 @@ def no_hub(place: str, what: str) -> AIError:
     )
 
 
-def no_name(text: str) -> AIError:
+def invalid_repo_name(text: str) -> AIError:
     """Say that this cannot be a repository."""
     shown = clean_line(text)[:80]
     return AIError(
@@ -145,7 +145,7 @@ def _bad_token(asked: HubRequest, status: int) -> AIError:
 
 def _not_there(asked: HubRequest, status: int, code: str, *, is_data: bool) -> AIError:
     if asked.repo is None or (not is_data and not code):
-        return no_hub(asked.place, f"HTTP {status}")
+        return not_a_hub(asked.place, f"HTTP {status}")
     if code == "RevisionNotFound":
         revision = clean_line(asked.revision)[:80]
         message = f"{asked.repo} has no revision {revision}."

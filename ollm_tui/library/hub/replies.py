@@ -8,10 +8,10 @@ from ollm_tui.decode.json_fields import as_object, integer, objects, positive, s
 from ollm_tui.library.hub.repo import HubFile, HubModel
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
-MOST_TAGS = 200
-MOST_CHARS = 500
+MAX_TAGS = 200
+MAX_CHARS = 500
 """Of one text that is shown."""
-LONGEST_PATH = 4096
+MAX_PATH_CHARS = 4096
 _REPO = re.compile(r"(?=.{1,200}$)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
@@ -57,7 +57,7 @@ def model_of(entry: JsonMapping) -> HubModel | None:
     if repo is None or not is_repo(repo):
         return None
     facts = as_object(entry.get("gguf"))
-    tags = strings(entry.get("tags"))[:MOST_TAGS]
+    tags = strings(entry.get("tags"))[:MAX_TAGS]
     gated = entry.get("gated")
     return HubModel(
         repo=repo,
@@ -66,7 +66,7 @@ def model_of(entry: JsonMapping) -> HubModel | None:
         modified_at=_short(string(entry, "lastModified")),
         licence=_licence(as_object(entry.get("cardData")), tags),
         gated=gated is True or (isinstance(gated, str) and bool(gated)),
-        tags=tuple(tag[:MOST_CHARS] for tag in tags),
+        tags=tuple(tag[:MAX_CHARS] for tag in tags),
         architecture=_short(string(facts, "architecture")),
         parameters=positive(facts, "total"),
         context=positive(facts, "context_length"),
@@ -107,7 +107,7 @@ def _files(entries: Iterable[JsonMapping], name: str, sum_name: str) -> list[Hub
     found = []
     for entry in entries:
         path = string(entry, name)
-        if path is None or len(path) > LONGEST_PATH:
+        if path is None or len(path) > MAX_PATH_CHARS:
             continue
         stored = as_object(entry.get("lfs"))
         size = _count(stored, "size")
@@ -136,11 +136,11 @@ def _words(value: JsonValue) -> str | None:
     """Give a text, or the texts of a list in one."""
     if isinstance(value, str):
         return _short(value)
-    return _short(", ".join(text[:MOST_CHARS] for text in strings(value)[:MOST_TAGS]))
+    return _short(", ".join(text[:MAX_CHARS] for text in strings(value)[:MAX_TAGS]))
 
 
 def _short(text: str | None) -> str | None:
-    return text[:MOST_CHARS] if text else None
+    return text[:MAX_CHARS] if text else None
 
 
 def _count(data: JsonMapping, key: str) -> int | None:

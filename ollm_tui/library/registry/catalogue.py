@@ -11,17 +11,17 @@ import anyio.to_thread
 
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.known import HubFacts, Known, Opinions, load_curated
-from ollm_tui.library.registry.merge import merge, rated_as
+from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, load_curated
+from ollm_tui.library.registry.merge import merge, rating_names
 from ollm_tui.library.registry.model_keys import model_key
-from ollm_tui.library.registry.scoring import Searched, search
+from ollm_tui.library.registry.scoring import SearchEntry, search
 from ollm_tui.library.registry.storage import (
     bounded,
-    keep_facts,
-    keep_rating,
-    keep_use,
     load_facts,
     load_opinions,
+    save_facts,
+    save_rating,
+    save_use,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
@@ -60,7 +60,7 @@ class ModelRegistry:
         self._facts: dict[str, HubFacts] = {}
         self._opinions = Opinions()
         self._installed: tuple[tuple[ModelRef, ModelInfo], ...] = ()
-        self._merged: dict[str, Searched] | None = None
+        self._merged: dict[str, SearchEntry] | None = None
         self._version = 0
 
     async def prepare(self) -> None:
@@ -114,7 +114,7 @@ class ModelRegistry:
         said = [HubFacts(model, now) for model in models]
         self._facts = bounded([*self._facts.values(), *said])
         self._changed()
-        await self._write(partial(keep_facts, self._hub_file, said), "What the hub said")
+        await self._write(partial(save_facts, self._hub_file, said), "What the hub said")
         await self.prepare()
         fitting = self.search(text, limit=limit + len(said))
         shown = {entry.id for entry in fitting}
@@ -150,8 +150,8 @@ class ModelRegistry:
             )
         if stars is not None and stars not in STARS:
             raise AIError(ErrorCode.BAD_REQUEST, "A rating is 1 to 5 stars.")
-        over = rated_as(self._known(), entry_id, self._key_of)
-        keep = partial(keep_rating, self._opinions_file, entry_id, stars, self._now(), over=over)
+        over = rating_names(self._known(), entry_id, self._key_of)
+        keep = partial(save_rating, self._opinions_file, entry_id, stars, self._now(), over=over)
         try:
             self._opinions = await anyio.to_thread.run_sync(keep)
         except OSError as error:
@@ -166,7 +166,7 @@ class ModelRegistry:
     async def note_use(self, ref: ModelRef) -> None:
         """Count a chat with a model; a failure to write is logged, not raised."""
         await self.prepare()
-        keep = partial(keep_use, self._opinions_file, str(ref), self._now())
+        keep = partial(save_use, self._opinions_file, str(ref), self._now())
         opinions = await self._write(keep, "A use of a model")
         if opinions is not None:
             self._opinions = opinions
@@ -190,22 +190,22 @@ class ModelRegistry:
         self._curated, self._facts, self._opinions = read
         self._changed()
 
-    def _entries(self) -> dict[str, Searched]:
+    def _entries(self) -> dict[str, SearchEntry]:
         if self._curated is None:
             self._take(self._read())
         if self._merged is None:
             self._merged = self._put_together(self._known())
         return self._merged
 
-    def _put_together(self, known: Known) -> dict[str, Searched]:
-        return {entry.id: Searched.of(entry) for entry in merge(known, self._key_of)}
+    def _put_together(self, known: KnownModels) -> dict[str, SearchEntry]:
+        return {entry.id: SearchEntry.of(entry) for entry in merge(known, self._key_of)}
 
     def _changed(self) -> None:
         self._merged = None
         self._version += 1
 
-    def _known(self) -> Known:
-        return Known(
+    def _known(self) -> KnownModels:
+        return KnownModels(
             curated=self._curated or (),
             hub=tuple(self._facts.values()),
             installed=self._installed,

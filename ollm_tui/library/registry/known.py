@@ -59,7 +59,7 @@ class Opinions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownModels:
     """All that entries are made from."""
 
     curated: Sequence[RegistryEntry] = ()

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeAlias
 
 from ollm_tui.library.registry.entry import RegistryEntry, purposes_of_capability, purposes_of_tags
-from ollm_tui.library.registry.known import HubFacts, Known, Opinions, Rating, Use, newest
+from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, Rating, Use, newest
 from ollm_tui.library.registry.model_keys import (
     active_parameters_in,
     hub_repo_in,
@@ -65,7 +65,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def filled(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -> RegistryEntry:
+def fill_gaps(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -> RegistryEntry:
     """Fill what is not known of a model from what else is said of it.
 
     What a hub counts and where a model can be had belong to its files: they are taken over only
@@ -173,7 +173,7 @@ KeyOf: TypeAlias = Callable[[str], str]
 _OwnerOf: TypeAlias = Callable[[str], str | None]
 
 
-def merge(known: Known, key_of: KeyOf = model_key) -> tuple[RegistryEntry, ...]:
+def merge(known: KnownModels, key_of: KeyOf = model_key) -> tuple[RegistryEntry, ...]:
     """Put together what is known; each id comes once. `key_of` may remember what it gave."""
     entries, owner_of = _described(known, key_of)
     _add_ratings(entries, owner_of, known.opinions)
@@ -181,14 +181,14 @@ def merge(known: Known, key_of: KeyOf = model_key) -> tuple[RegistryEntry, ...]:
     return tuple(entries.values())
 
 
-def rated_as(known: Known, entry_id: str, key_of: KeyOf = model_key) -> frozenset[str]:
+def rating_names(known: KnownModels, entry_id: str, key_of: KeyOf = model_key) -> frozenset[str]:
     """Give the names under which one entry was rated: it may have had others before."""
     _, owner_of = _described(known, key_of)
     rated = known.opinions.ratings
     return frozenset(name for name in rated if (owner_of(name) or name) == entry_id)
 
 
-def _described(known: Known, key_of: KeyOf) -> tuple[dict[str, RegistryEntry], _OwnerOf]:
+def _described(known: KnownModels, key_of: KeyOf) -> tuple[dict[str, RegistryEntry], _OwnerOf]:
     """Give the entries without what the person says, and what finds the entry of a name."""
     entries = {entry.id: entry for entry in known.curated}
     finder = RegistryIndex(known.curated, key_of)
@@ -206,11 +206,11 @@ def _add_hub(
         told = hub_entry(fact)
         owners = finder.by_repo(fact.model.repo)
         for owner in owners:
-            entries[owner] = filled(entries[owner], told, same_files=True)
+            entries[owner] = fill_gaps(entries[owner], told, same_files=True)
         if not owners:
             relative = finder.relative(fact.model.repo)
             if relative is not None:
-                told = filled(told, entries[relative], same_files=False)
+                told = fill_gaps(told, entries[relative], same_files=False)
             entries[told.id] = told
             finder.add_repo(told.id, fact.model.repo)
 
@@ -231,7 +231,7 @@ def _add_installed(
             owner = told.id
         else:
             only_here = not entries[owner].origins
-            entry = filled(entries[owner], told, same_files=only_here)
+            entry = fill_gaps(entries[owner], told, same_files=only_here)
             entries[owner] = replace(entry, installed=(*entry.installed, ref))
         places[address] = owner
     return places

@@ -10,7 +10,7 @@ from typing import Final
 
 from ollm_tui.library.file_names import SUFFIX, shard_of
 
-LONGEST: Final = 300
+MAX_NAME_CHARS: Final = 300
 """Characters of a name that are looked at; what is longer is told apart by its beginning."""
 _QUANTIZATION: Final = re.compile(
     r"(?<![a-z0-9])(?:ud[-_])?"
@@ -33,7 +33,7 @@ _UNITS: Final = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 def model_key(name: str) -> str:
     """Give the key of a name; two spellings of one model have the same."""
-    whole = name[:LONGEST].casefold().strip()
+    whole = name[:MAX_NAME_CHARS].casefold().strip()
     text = whole.rpartition("/")[2] or whole
     text = text.removesuffix(SUFFIX)
     shard = shard_of(text)
@@ -45,7 +45,7 @@ def model_key(name: str) -> str:
 
 def hub_repo_in(name: str) -> str | None:
     """Give the repository that a name says it is from, in lower case: `hf.co/owner/name:Q4_K_M`."""
-    text = name[:LONGEST].casefold()
+    text = name[:MAX_NAME_CHARS].casefold()
     for host in _HUB_HOSTS:
         if text.startswith(host):
             text = text.removeprefix(host)
@@ -57,7 +57,7 @@ def hub_repo_in(name: str) -> str | None:
 
 def untagged(name: str) -> str | None:
     """Give the key of a name without its tag, where the tag tells no size: `llama3.2:latest`."""
-    stem, _, tag = name[:LONGEST].partition(":")
+    stem, _, tag = name[:MAX_NAME_CHARS].partition(":")
     return model_key(stem) if tag in {"", "latest"} else None
 
 
@@ -69,5 +69,5 @@ def parameters_in(text: object) -> int | None:
 
 def active_parameters_in(name: str) -> int | None:
     """Read how many parameters work at a time, where a name says so: `Qwen3-30B-A3B`."""
-    match = _ACTIVE.search(name[:LONGEST])
+    match = _ACTIVE.search(name[:MAX_NAME_CHARS])
     return round(float(match[1]) * _UNITS["b"]) or None if match else None

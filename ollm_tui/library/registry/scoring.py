@@ -26,7 +26,7 @@ _BEGINS_A_WORD, _SCATTERED = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchEntry:
     """An entry with what it is searched by, in lower case."""
 
     entry: RegistryEntry
@@ -40,7 +40,7 @@ class Searched:
     """All of it, for a quick first look."""
 
     @classmethod
-    def of(cls, entry: RegistryEntry) -> "Searched":
+    def of(cls, entry: RegistryEntry) -> "SearchEntry":
         """Prepare an entry."""
         own = () if ":" in entry.id else (entry.id,)
         called = [entry.name, entry.name.rpartition("/")[2], *own, *entry.origins.values()]
@@ -59,7 +59,7 @@ class Searched:
 
 
 def search(
-    entries: Iterable[Searched],
+    entries: Iterable[SearchEntry],
     text: str = "",
     *,
     purpose: str | None = None,
@@ -104,7 +104,7 @@ def _place(entry: RegistryEntry, purpose: str | None, now: float) -> tuple[float
     return -score(entry, purpose=purpose, now=now), entry.name.casefold(), entry.id
 
 
-def _fit(word: str, searched: Searched) -> int | None:
+def _fit(word: str, searched: SearchEntry) -> int | None:
     """Say how well a word fits, from 0; of what `rank` tells only the class counts."""
     best: int | None = None
     for title in searched.titles:
@@ -121,7 +121,7 @@ def _fit(word: str, searched: Searched) -> int | None:
     return best
 
 
-def _fits(words: Sequence[str], searched: Searched) -> int | None:
+def _fits(words: Sequence[str], searched: SearchEntry) -> int | None:
     """Add up how well all words fit; None where one is missing."""
     total = 0
     for word in words:
@@ -132,7 +132,7 @@ def _fits(words: Sequence[str], searched: Searched) -> int | None:
     return total
 
 
-def _is_scattered(word: str, searched: Searched) -> bool:
+def _is_scattered(word: str, searched: SearchEntry) -> bool:
     return len(word) > 2 and any(rank(word, title) is not None for title in searched.titles)
 
 

@@ -24,7 +24,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 logger = logging.getLogger(__name__)
 
-LARGEST: Final = 32 * 1024 * 1024
+MAX_FILE_BYTES: Final = 32 * 1024 * 1024
 """Bytes; a larger file is none of ours."""
 _PATIENCE_S: Final = 5.0
 _POLL_S: Final = 0.01
@@ -67,7 +67,7 @@ def update_object(path: Path, change: Callable[[JsonObject], JsonObject]) -> Jso
 
 
 def _parsed(path: Path) -> JsonObject:
-    value: object = json.loads(read_bounded(path, LARGEST))
+    value: object = json.loads(read_bounded(path, MAX_FILE_BYTES))
     if not isinstance(value, dict):
         raise ValueError("no object")  # noqa: TRY004 -- as any other damage
     return value
@@ -91,7 +91,7 @@ def _wait_for(descriptor: int) -> None:
         time.sleep(_POLL_S)
 
 
-MOST_OPINIONS: Final = 2000
+MAX_OPINIONS: Final = 2000
 """Ratings, and models used; those that were longest not touched go first."""
 _VERSION: Final = 1
 _HIGHEST: Final = 10**9
@@ -104,7 +104,7 @@ def load_opinions(path: Path) -> Opinions:
     return _opinions(read_object(path))
 
 
-def keep_rating(
+def save_rating(
     path: Path, entry_id: str, stars: int | None, now: float, *, over: Collection[str] = ()
 ) -> Opinions:
     """Keep a rating, or take it back with None; it takes the place of those in `over`.
@@ -124,7 +124,7 @@ def keep_rating(
     return _opinions(update_object(path, change))
 
 
-def keep_use(path: Path, address: str, now: float) -> Opinions:
+def save_use(path: Path, address: str, now: float) -> Opinions:
     """Count one chat more with a model.
 
     Raises:
@@ -141,8 +141,8 @@ def keep_use(path: Path, address: str, now: float) -> Opinions:
 
 
 def _as_json(ratings: Mapping[str, Rating], uses: Mapping[str, Use]) -> JsonObject:
-    rated = sorted(ratings.items(), key=lambda one: -one[1].at)[:MOST_OPINIONS]
-    used = sorted(uses.items(), key=lambda one: -one[1].last_at)[:MOST_OPINIONS]
+    rated = sorted(ratings.items(), key=lambda one: -one[1].at)[:MAX_OPINIONS]
+    used = sorted(uses.items(), key=lambda one: -one[1].last_at)[:MAX_OPINIONS]
     return {
         "version": _VERSION,
         "ratings": {key: {"stars": one.stars, "at": one.at} for key, one in rated},
@@ -180,7 +180,7 @@ def _time(value: JsonValue) -> float:
     return float(value) if isinstance(value, int | float) and 0 <= value <= _LATEST else 0.0
 
 
-MOST_REPOS: Final = 2000
+MAX_REPOS: Final = 2000
 """Repositories; those that the hub named longest ago go first."""
 _LONGEST: Final = 300
 _MOST_TAGS: Final = 40
@@ -192,7 +192,7 @@ def load_facts(path: Path) -> dict[str, HubFacts]:
     return newest(_facts(read_object(path)))
 
 
-def keep_facts(path: Path, said: Iterable[HubFacts]) -> dict[str, HubFacts]:
+def save_facts(path: Path, said: Iterable[HubFacts]) -> dict[str, HubFacts]:
     """Add what the hub has just said, and give all that is kept now.
 
     Raises:
@@ -214,7 +214,7 @@ def bounded(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
 
 def _bounded(facts: Iterable[HubFacts]) -> list[HubFacts]:
     ordered = sorted(newest(facts).items(), key=lambda one: (-one[1].at, one[0]))
-    return [fact for _, fact in ordered[:MOST_REPOS]]
+    return [fact for _, fact in ordered[:MAX_REPOS]]
 
 
 def _short(fact: HubFacts) -> HubFacts:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Final
 from ollm_tui.library.address import (
     Address,
     HubAddress,
-    NoAddress,
+    InvalidAddress,
     PlainName,
-    read_address,
-    shown_address,
+    format_address,
+    parse_address,
 )
 from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
 from ollm_tui.library.registry.entry import PURPOSES, RegistryEntry
@@ -78,13 +78,13 @@ class ModelSearch:
 
     @property
     def _meant(self) -> Address:
-        return read_address(self.text, endpoint=self._hub_place)
+        return parse_address(self.text, endpoint=self._hub_place)
 
     @property
     def refusal(self) -> str:
         """Why nothing can be fetched of an address that was typed."""
         meant = self._meant
-        return meant.reason if isinstance(meant, NoAddress) and self.text.strip() else ""
+        return meant.reason if isinstance(meant, InvalidAddress) and self.text.strip() else ""
 
     @property
     def hub_words(self) -> str:
@@ -149,14 +149,14 @@ class ModelSearch:
         meant = self._meant
         match meant:
             case UrlFile():
-                return [OriginRow(meant, shown_address(meant), "download the file to the library")]
+                return [OriginRow(meant, format_address(meant), "download the file to the library")]
             case LocalFiles():
-                return [OriginRow(meant, shown_address(meant), "copy it to the library")]
+                return [OriginRow(meant, format_address(meant), "copy it to the library")]
             case HubAddress():
                 return [RepositoryRow(meant, self._hub_place), *self._pulls()]
             case PlainName():
                 return list(self._pulls())
-            case NoAddress():
+            case InvalidAddress():
                 return []
 
     def _pulls(self) -> list[OriginRow]:

@@ -19,10 +19,7 @@ from anyio import to_thread
 from ollm_tui.library.downloads.transfer import (
     transfer,
 )
-from ollm_tui.library.downloads.transfer_run import (
-    Source,
-    Step,
-)
+from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.file_host import FileHost
 from tests.support.http_server import serve
@@ -37,11 +34,11 @@ def say(*parts: object) -> None:
 
 
 async def download(url: str, target: Path, sha256: str) -> None:
-    def tell(step: Step) -> None:
+    def tell(step: TransferProgress) -> None:
         say("STEP", step.completed, step.note)
 
     async with aclosing(HttpFetcher()) as fetcher:
-        await transfer(fetcher, Source(url=url, sha256=sha256), target, report=tell)
+        await transfer(fetcher, FileSource(url=url, sha256=sha256), target, report=tell)
     say("DONE")
 
 

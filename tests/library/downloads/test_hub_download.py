@@ -16,9 +16,7 @@ from ollm_tui.library.downloads.job import HubFiles, UrlFile
 from ollm_tui.library.downloads.transfer import (
     transfer,
 )
-from ollm_tui.library.downloads.transfer_run import (
-    Source,
-)
+from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.library.downloads.url_download import UrlDownload
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile
@@ -263,7 +261,7 @@ async def test_while_it_waits_for_the_next_try_there_is_no_speed(tmp_path: Path)
         await here.work(origin).run(take)
         waits = [step for step in here.steps if "trying again" in step.note]
         assert waits
-        assert all(step.has_leapt for step in waits)
+        assert all(step.is_jump for step in waits)
 
 
 async def test_other_kinds_are_stored_but_not_chatted_with(tmp_path: Path) -> None:
@@ -323,7 +321,7 @@ async def test_a_file_that_came_whole_as_the_program_ended_is_not_taken_for_anot
     async with place(tmp_path, server) as here:
         (commit,) = server.repos[0].commits
         url = here.hub.file_url("o/n", commit, "m.gguf")
-        source, target = Source(url=url), here.root / "m.gguf"
+        source, target = FileSource(url=url), here.root / "m.gguf"
         await transfer(here.fetcher, source, target, report=lambda _: None, keeps_record=True)
         assert await here.file(url).run(here.steps.append) == "embedded://m.gguf"
         assert here.left() == {"m.gguf", "m.gguf.origin.json"}

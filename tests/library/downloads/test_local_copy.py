@@ -55,7 +55,7 @@ class Library:
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    monkeypatch.setattr(local_copy, "SLICE", 1000)
+    monkeypatch.setattr(local_copy, "SLICE_BYTES", 1000)
     monkeypatch.setattr("ollm_tui.library.downloads.local_copy.gguf_problem", lambda _path: None)
     return Library(tmp_path / "library" / "models")
 
