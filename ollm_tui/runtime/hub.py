@@ -23,8 +23,8 @@ def make_hub(settings: HubSettings, fetcher: Fetcher) -> Hub:
 class _ClosedHub:
     """A hub whose settings cannot be used: another one is not asked in its place."""
 
-    def __init__(self, place: str, problem: AIError) -> None:
-        self.place = place
+    def __init__(self, address: str, problem: AIError) -> None:
+        self.address = address
         self._problem = problem
 
     async def search(self, _text: str, *, limit: int = 30) -> Sequence[HubModel]:

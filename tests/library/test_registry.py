@@ -32,7 +32,7 @@ OFF = AIError(ErrorCode.SERVICE_UNAVAILABLE, "The hub does not answer.", hint="T
 class ListedHub:
     """Answers every search with the same models, or with an error."""
 
-    place = "https://hub.example"
+    address = "https://hub.example"
 
     def __init__(self, *models: HubModel, problem: AIError | None = None) -> None:
         self.models = models

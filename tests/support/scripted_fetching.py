@@ -151,7 +151,7 @@ class ScriptedHub:
     """Answers with these repositories; `gate` holds its answers back."""
 
     repos: Sequence[HubRepo] = (QWEN_REPO, VISION_REPO)
-    place: str = "huggingface.co"
+    address: str = "huggingface.co"
     problem: AIError | None = None
     gate: anyio.Event | None = None
     asked: list[str] = field(default_factory=list)

@@ -85,7 +85,7 @@ class HubDownload:
                 if error.status not in _CLOSED:
                     raise
                 raise file_refused(
-                    self._hub.place, self._origin.repo, error, source.token
+                    self._hub.address, self._origin.repo, error, source.token
                 ) from error
         await anyio.to_thread.run_sync(self._finish, targets)
         is_model = self._origin.kind == "model" and is_gguf(targets[0])

@@ -24,7 +24,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 
 
 def hub_entry(facts: HubFacts) -> RegistryEntry:
-    """Give the entry of a repository of which only the hub tells."""
+    """Return the entry of a repository that only the hub knows."""
     model = facts.model
     return RegistryEntry(
         id=f"hf:{model.repo}",
@@ -44,7 +44,7 @@ def hub_entry(facts: HubFacts) -> RegistryEntry:
 
 
 def installed_entry(ref: ModelRef, info: ModelInfo) -> RegistryEntry:
-    """Give the entry of a model of which only an engine tells."""
+    """Return the entry of a model that only an engine knows."""
     trained = info.details.get("context_trained")
     quantization, size = _text(info.details.get("quantization")), info.size_bytes
     return RegistryEntry(
@@ -66,10 +66,10 @@ def _text(value: object) -> str | None:
 
 
 def fill_gaps(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -> RegistryEntry:
-    """Fill what is not known of a model from what else is said of it.
+    """Fill the gaps of an entry from another description of the same model.
 
-    What a hub counts and where a model can be had belong to its files: they are taken over only
-    between descriptions of the same ones.
+    Origins, sizes and the hub's counts belong to files: they are only taken from descriptions of
+    the same files.
     """
     shared = replace(
         entry,
@@ -97,11 +97,11 @@ def fill_gaps(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -
 
 
 _NEAR = 0.15
-"""How far a size may be off: engines round, and some count the embeddings twice."""
+"""Relative tolerance of sizes: engines round, and some count the embeddings twice."""
 
 
 class RegistryIndex:
-    """The names of entries; of two with one name the first that was added has it."""
+    """Entries by name; of two with one name, the first one added has it."""
 
     def __init__(
         self, curated: Sequence[RegistryEntry], key_of: Callable[[str], str] = model_key
@@ -129,30 +129,30 @@ class RegistryIndex:
                 self._stems.setdefault(stem, []).append((entry.parameters, entry.id))
 
     def add_repo(self, entry_id: str, repo: str) -> None:
-        """Enter a repository that is no origin of the built-in list."""
+        """Add a repository that is no origin in the built-in list."""
         self._repos.setdefault(repo.casefold(), []).append(entry_id)
         self._keys.setdefault(self._key_of(repo), entry_id)
 
     def add_name(self, entry_id: str, name: str) -> None:
-        """Enter a model that only an engine knows."""
+        """Add a model that only an engine knows."""
         self._keys.setdefault(self._key_of(name), entry_id)
 
     def by_repo(self, repo: str) -> Sequence[str]:
-        """Give the entries whose files are in a repository."""
+        """Return the ids of entries whose files are in a repository."""
         return self._repos.get(repo.casefold(), ())
 
     def relative(self, repo: str) -> str | None:
-        """Give the entry of the built-in list that a repository has other files of."""
+        """Return the id in the built-in list of the model that a repository has other files of."""
         return self._relatives.get(self._key_of(repo))
 
     def by_name(self, name: str, parameters: int | None) -> str | None:
-        """Give the entry of a model as an engine names it."""
+        """Return the id of a model by its name in an engine."""
         repo = hub_repo_in(name)
         owners = self.by_repo(repo) if repo else ()
         if len(owners) == 1:
             return owners[0]
-        found = self._keys.get(self._key_of(name))
-        return found if found is not None else self._by_size(name, parameters)
+        entry_id = self._keys.get(self._key_of(name))
+        return entry_id if entry_id is not None else self._by_size(name, parameters)
 
     def _by_size(self, name: str, parameters: int | None) -> str | None:
         stem = untagged(name)
@@ -164,7 +164,7 @@ class RegistryIndex:
 
 
 def _repos_of_many(curated: Sequence[RegistryEntry]) -> frozenset[str]:
-    """Give repositories that hold several models: their name is none of them."""
+    """Return the repositories of several models, whose name means none of them."""
     repos = [entry.origins.get("huggingface", "").casefold() for entry in curated]
     return frozenset(repo for repo in repos if repos.count(repo) > 1)
 
@@ -174,67 +174,67 @@ _OwnerOf: TypeAlias = Callable[[str], str | None]
 
 
 def merge(known: KnownModels, key_of: KeyOf = model_key) -> tuple[RegistryEntry, ...]:
-    """Put together what is known; each id comes once. `key_of` may remember what it gave."""
-    entries, owner_of = _described(known, key_of)
+    """Return the merged entries, one for each id; `key_of` may cache."""
+    entries, owner_of = _merged(known, key_of)
     _add_ratings(entries, owner_of, known.opinions)
     _add_uses(entries, owner_of, known.opinions)
     return tuple(entries.values())
 
 
 def rating_names(known: KnownModels, entry_id: str, key_of: KeyOf = model_key) -> frozenset[str]:
-    """Give the names under which one entry was rated: it may have had others before."""
-    _, owner_of = _described(known, key_of)
+    """Return the ids under which an entry was rated: it may have had others before."""
+    _, owner_of = _merged(known, key_of)
     rated = known.opinions.ratings
     return frozenset(name for name in rated if (owner_of(name) or name) == entry_id)
 
 
-def _described(known: KnownModels, key_of: KeyOf) -> tuple[dict[str, RegistryEntry], _OwnerOf]:
-    """Give the entries without what the person says, and what finds the entry of a name."""
+def _merged(known: KnownModels, key_of: KeyOf) -> tuple[dict[str, RegistryEntry], _OwnerOf]:
+    """Return the entries without ratings and uses, and a function from names to ids."""
     entries = {entry.id: entry for entry in known.curated}
-    finder = RegistryIndex(known.curated, key_of)
-    _add_hub(entries, finder, newest(known.hub))
-    places = _add_installed(entries, finder, known.installed)
-    return entries, partial(_owner, frozenset(entries), finder, places)
+    index = RegistryIndex(known.curated, key_of)
+    _add_hub(entries, index, newest(known.hub))
+    owners_of = _add_installed(entries, index, known.installed)
+    return entries, partial(_owner, frozenset(entries), index, owners_of)
 
 
 def _add_hub(
-    entries: dict[str, RegistryEntry], finder: RegistryIndex, facts: Mapping[str, HubFacts]
+    entries: dict[str, RegistryEntry], index: RegistryIndex, facts: Mapping[str, HubFacts]
 ) -> None:
-    # The most downloaded comes first: a model of an engine that only shares its key goes there.
+    # The most downloaded first: it gets the models of engines that only share its key.
     ordered = sorted(facts.items(), key=lambda item: (-(item[1].model.downloads or 0), item[0]))
     for _, fact in ordered:
-        told = hub_entry(fact)
-        owners = finder.by_repo(fact.model.repo)
+        entry = hub_entry(fact)
+        owners = index.by_repo(fact.model.repo)
         for owner in owners:
-            entries[owner] = fill_gaps(entries[owner], told, same_files=True)
+            entries[owner] = fill_gaps(entries[owner], entry, same_files=True)
         if not owners:
-            relative = finder.relative(fact.model.repo)
+            relative = index.relative(fact.model.repo)
             if relative is not None:
-                told = fill_gaps(told, entries[relative], same_files=False)
-            entries[told.id] = told
-            finder.add_repo(told.id, fact.model.repo)
+                entry = fill_gaps(entry, entries[relative], same_files=False)
+            entries[entry.id] = entry
+            index.add_repo(entry.id, fact.model.repo)
 
 
 def _add_installed(
     entries: dict[str, RegistryEntry],
-    finder: RegistryIndex,
+    index: RegistryIndex,
     installed: Iterable[tuple[ModelRef, ModelInfo]],
 ) -> dict[str, str]:
-    """Give the id of the entry at which each address is now."""
-    places: dict[str, str] = {}
+    """Add the installed models; return the entry id of each address."""
+    owners_of: dict[str, str] = {}
     for address, (ref, info) in sorted(_once(installed).items()):
-        told = installed_entry(ref, info)
-        owner = finder.by_name(ref.model, told.parameters)
+        installed_as = installed_entry(ref, info)
+        owner = index.by_name(ref.model, installed_as.parameters)
         if owner is None:
-            entries[told.id] = told
-            finder.add_name(told.id, ref.model)
-            owner = told.id
+            entries[installed_as.id] = installed_as
+            index.add_name(installed_as.id, ref.model)
+            owner = installed_as.id
         else:
             only_here = not entries[owner].origins
-            entry = fill_gaps(entries[owner], told, same_files=only_here)
+            entry = fill_gaps(entries[owner], installed_as, same_files=only_here)
             entries[owner] = replace(entry, installed=(*entry.installed, ref))
-        places[address] = owner
-    return places
+        owners_of[address] = owner
+    return owners_of
 
 
 def _once(
@@ -243,16 +243,16 @@ def _once(
     kept: dict[str, tuple[ModelRef, ModelInfo]] = {}
     for ref, info in installed:
         known = kept.setdefault(str(ref), (ref, info))[1]
-        if known is not info and repr(info) < repr(known):  # any rule, as long as it is one
+        if known is not info and repr(info) < repr(known):  # any rule, as long as it is stable
             kept[str(ref)] = ref, info
     return kept
 
 
-def _add_ratings(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, said: Opinions) -> None:
+def _add_ratings(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions: Opinions) -> None:
     kept: dict[str, tuple[bool, float, int]] = {}
-    for rated, rating in sorted(said.ratings.items()):
+    for rated, rating in sorted(opinions.ratings.items()):
         owner = owner_of(rated)
-        if owner is None:  # what a person said of it is shown, so that it can be taken back
+        if owner is None:  # shown all the same, so that the rating can be removed
             owner = rated
             entries[rated] = RegistryEntry(id=rated, name=_bare(rated), origins=_origin(rated))
         kept[owner] = max(kept.get(owner, (False, 0.0, 0)), _weight(rated == owner, rating))
@@ -260,8 +260,8 @@ def _add_ratings(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, said: Op
         entries[owner] = replace(entries[owner], rating=stars)
 
 
-def _add_uses(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, said: Opinions) -> None:
-    for address, use in sorted(said.uses.items()):
+def _add_uses(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions: Opinions) -> None:
+    for address, use in sorted(opinions.uses.items()):
         owner = owner_of(address)
         if owner is not None:
             entries[owner] = _used(entries[owner], use)
@@ -277,17 +277,17 @@ def _weight(is_own: bool, rating: Rating) -> tuple[bool, float, int]:
 
 
 def _owner(
-    ids: frozenset[str], finder: RegistryIndex, places: Mapping[str, str], name: str
+    ids: frozenset[str], index: RegistryIndex, owners_of: Mapping[str, str], name: str
 ) -> str | None:
     if name in ids:
         return name
-    if name in places:
-        return places[name]
+    if name in owners_of:
+        return owners_of[name]
     if name.startswith("hf:"):
-        owners = finder.by_repo(name.removeprefix("hf:"))
+        owners = index.by_repo(name.removeprefix("hf:"))
         return owners[0] if owners else None
     ref = ModelRef.parse(name)
-    return None if ref is None else finder.by_name(ref.model, None)
+    return None if ref is None else index.by_name(ref.model, None)
 
 
 def _bare(rated: str) -> str:

@@ -1,7 +1,7 @@
 """One key for a model, however an engine, a hub or a file spells its name.
 
 `Qwen/Qwen3-8B-GGUF`, `bartowski/Qwen_Qwen3-8B-GGUF`, `Qwen3-8B-Q4_K_M.gguf`, `qwen3:8b-q4_K_M`
-and `qwen3:8b` all give `qwen-3-8b`. A word that makes another model of it stays: `Instruct`,
+and `qwen3:8b` all have the key `qwen-3-8b`. Words that name another model stay: `Instruct`,
 `Base`, `2507`, `Coder`.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 from ollm_tui.library.file_names import SUFFIX, shard_of
 
 MAX_NAME_CHARS: Final = 300
-"""Characters of a name that are looked at; what is longer is told apart by its beginning."""
+"""The rest of a longer name is ignored."""
 _QUANTIZATION: Final = re.compile(
     r"(?<![a-z0-9])(?:ud[-_])?"
     r"(?:i?q[1-8](?:_[a-z0-9]{1,4}){0,3}|b?f16|bf16|fp16|f32|fp32|mxfp4(?:_moe)?|tq[12]_0)"
@@ -32,7 +32,7 @@ _UNITS: Final = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 
 def model_key(name: str) -> str:
-    """Give the key of a name; two spellings of one model have the same."""
+    """Return the key of a name; spellings of the same model share it."""
     whole = name[:MAX_NAME_CHARS].casefold().strip()
     text = whole.rpartition("/")[2] or whole
     text = text.removesuffix(SUFFIX)
@@ -44,7 +44,7 @@ def model_key(name: str) -> str:
 
 
 def hub_repo_in(name: str) -> str | None:
-    """Give the repository that a name says it is from, in lower case: `hf.co/owner/name:Q4_K_M`."""
+    """Return the repository in a name like `hf.co/owner/name:Q4_K_M`, in lower case."""
     text = name[:MAX_NAME_CHARS].casefold()
     for host in _HUB_HOSTS:
         if text.startswith(host):
@@ -56,18 +56,18 @@ def hub_repo_in(name: str) -> str | None:
 
 
 def untagged(name: str) -> str | None:
-    """Give the key of a name without its tag, where the tag tells no size: `llama3.2:latest`."""
+    """Return the key of a name without its tag, if that has no size: `llama3.2:latest`."""
     stem, _, tag = name[:MAX_NAME_CHARS].partition(":")
     return model_key(stem) if tag in {"", "latest"} else None
 
 
 def parameters_in(text: object) -> int | None:
-    """Read a count as engines write it: `8.2B`, `137M`."""
+    """Parse a parameter count as engines write it: `8.2B`, `137M`."""
     match = _SIZE.match(text[:32]) if isinstance(text, str) else None
     return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
 
 
 def active_parameters_in(name: str) -> int | None:
-    """Read how many parameters work at a time, where a name says so: `Qwen3-30B-A3B`."""
+    """Parse the active parameters in a name like `Qwen3-30B-A3B`."""
     match = _ACTIVE.search(name[:MAX_NAME_CHARS])
     return round(float(match[1]) * _UNITS["b"]) or None if match else None

@@ -25,13 +25,13 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 logger = logging.getLogger(__name__)
 
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024
-"""Bytes; a larger file is none of ours."""
+"""A larger file is not ours."""
 _PATIENCE_S: Final = 5.0
 _POLL_S: Final = 0.01
 
 
 def read_object(path: Path) -> JsonObject:
-    """Read an object; a missing file is an empty one, and so is a damaged one, with a log line."""
+    """Read an object; a missing or damaged file counts as empty, the latter is logged."""
     try:
         return _parsed(path)
     except FileNotFoundError:
@@ -42,12 +42,12 @@ def read_object(path: Path) -> JsonObject:
 
 
 def update_object(path: Path, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
-    """Read, change and write a file, with every other program kept out; give what was written.
+    """Read, change and write a file while other programs are locked out; return what was written.
 
-    A damaged file is set aside, so that nothing in it is lost by the writing.
+    A damaged file is set aside, so that nothing in it is lost.
 
     Raises:
-        OSError: it cannot be written, or another program holds it for long.
+        OSError: it cannot be written, or another program holds the lock for too long.
     """
     private_folder(path.parent)
     with _locked(path.with_name(f".{path.name}.lock")):
@@ -69,7 +69,7 @@ def update_object(path: Path, change: Callable[[JsonObject], JsonObject]) -> Jso
 def _parsed(path: Path) -> JsonObject:
     value: object = json.loads(read_bounded(path, MAX_FILE_BYTES))
     if not isinstance(value, dict):
-        raise ValueError("no object")  # noqa: TRY004 -- as any other damage
+        raise ValueError("no object")  # noqa: TRY004 -- like any other damage
     return value
 
 
@@ -92,50 +92,50 @@ def _wait_for(descriptor: int) -> None:
 
 
 MAX_OPINIONS: Final = 2000
-"""Ratings, and models used; those that were longest not touched go first."""
+"""Limit of ratings and of uses; the oldest are dropped first."""
 _VERSION: Final = 1
 _HIGHEST: Final = 10**9
 _LATEST: Final = 1e11
-"""Seconds since 1970, some thousand years on."""
+"""Seconds since 1970; in the year 5138."""
 
 
 def load_opinions(path: Path) -> Opinions:
-    """Read what the person said and did; what is unreadable counts as nothing."""
+    """Read ratings and uses; whatever cannot be read is left out."""
     return _opinions(read_object(path))
 
 
 def save_rating(
     path: Path, entry_id: str, stars: int | None, now: float, *, over: Collection[str] = ()
 ) -> Opinions:
-    """Keep a rating, or take it back with None; it takes the place of those in `over`.
+    """Store a rating, or remove it with None; it replaces the ratings of the ids in `over`.
 
     Raises:
         OSError: it cannot be written.
     """
 
     def change(kept: JsonObject) -> JsonObject:
-        said = _opinions(kept)
-        gone = {entry_id, *over}
-        ratings = {key: one for key, one in said.ratings.items() if key not in gone}
+        opinions = _opinions(kept)
+        replaced = {entry_id, *over}
+        ratings = {key: one for key, one in opinions.ratings.items() if key not in replaced}
         if stars is not None:
             ratings[entry_id] = Rating(stars, now)
-        return _as_json(ratings, said.uses)
+        return _as_json(ratings, opinions.uses)
 
     return _opinions(update_object(path, change))
 
 
 def save_use(path: Path, address: str, now: float) -> Opinions:
-    """Count one chat more with a model.
+    """Count one more chat with a model.
 
     Raises:
         OSError: it cannot be written.
     """
 
     def change(kept: JsonObject) -> JsonObject:
-        said = _opinions(kept)
-        known = said.uses.get(address, Use(0, now))
+        opinions = _opinions(kept)
+        known = opinions.uses.get(address, Use(0, now))
         used = Use(known.count + 1, max(now, known.last_at))
-        return _as_json(said.ratings, {**said.uses, address: used})
+        return _as_json(opinions.ratings, {**opinions.uses, address: used})
 
     return _opinions(update_object(path, change))
 
@@ -153,21 +153,21 @@ def _as_json(ratings: Mapping[str, Rating], uses: Mapping[str, Use]) -> JsonObje
 def _opinions(kept: JsonObject) -> Opinions:
     return Opinions(
         ratings={
-            key: Rating(stars, _time(told.get("at")))
-            for key, told in _tables(kept.get("ratings"))
-            if 1 <= (stars := _count(told.get("stars"))) <= 5
+            key: Rating(stars, _time(record.get("at")))
+            for key, record in _tables(kept.get("ratings"))
+            if 1 <= (stars := _count(record.get("stars"))) <= 5
         },
         uses={
-            key: Use(count, _time(told.get("last_at")))
-            for key, told in _tables(kept.get("uses"))
-            if (count := _count(told.get("count"))) > 0
+            key: Use(count, _time(record.get("last_at")))
+            for key, record in _tables(kept.get("uses"))
+            if (count := _count(record.get("count"))) > 0
         },
     )
 
 
 def _tables(value: JsonValue) -> list[tuple[str, JsonObject]]:
     pairs = value.items() if isinstance(value, dict) else ()
-    return [(key, told) for key, told in pairs if key and isinstance(told, dict)]
+    return [(key, record) for key, record in pairs if key and isinstance(record, dict)]
 
 
 def _count(value: JsonValue) -> int:
@@ -181,24 +181,24 @@ def _time(value: JsonValue) -> float:
 
 
 MAX_REPOS: Final = 2000
-"""Repositories; those that the hub named longest ago go first."""
+"""Limit of repositories; those the hub named longest ago are dropped first."""
 _LONGEST: Final = 300
 _MOST_TAGS: Final = 40
 _HIGHEST_COUNT: Final = 10**18
 
 
 def load_facts(path: Path) -> dict[str, HubFacts]:
-    """Read what was kept, by repository in lower case; what is unreadable counts as nothing."""
+    """Read the stored facts, by repository in lower case; whatever cannot be read is left out."""
     return newest(_facts(read_object(path)))
 
 
-def save_facts(path: Path, said: Iterable[HubFacts]) -> dict[str, HubFacts]:
-    """Add what the hub has just said, and give all that is kept now.
+def save_facts(path: Path, facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
+    """Add what the hub has just said, and return everything stored now.
 
     Raises:
         OSError: it cannot be written.
     """
-    fresh = [_short(fact) for fact in said]
+    fresh = [_short(fact) for fact in facts]
 
     def change(kept: JsonObject) -> JsonObject:
         return _facts_as_json(_bounded([*_facts(kept), *fresh]))
@@ -207,7 +207,7 @@ def save_facts(path: Path, said: Iterable[HubFacts]) -> dict[str, HubFacts]:
 
 
 def bounded(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
-    """Keep the newest of each repository, and of these no more than there is room for."""
+    """Return the newest facts of each repository, at most MAX_REPOS."""
     kept = _bounded([_short(fact) for fact in facts])
     return {fact.model.repo.casefold(): fact for fact in kept}
 
@@ -218,7 +218,7 @@ def _bounded(facts: Iterable[HubFacts]) -> list[HubFacts]:
 
 
 def _short(fact: HubFacts) -> HubFacts:
-    """Cut what a hub has no reason to send so long."""
+    """Truncate texts and lists."""
     model = fact.model
     return HubFacts(
         HubModel(
@@ -247,7 +247,7 @@ def _facts_as_json(facts: Iterable[HubFacts]) -> JsonObject:
 
 def _one_as_json(fact: HubFacts) -> JsonObject:
     model = fact.model
-    told: JsonObject = {
+    record: JsonObject = {
         "repo": model.repo,
         "at": fact.at,
         "downloads": model.downloads,
@@ -260,31 +260,31 @@ def _one_as_json(fact: HubFacts) -> JsonObject:
         "parameters": model.parameters,
         "context": model.context,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in record.items() if value is not None}
 
 
 def _facts(kept: JsonObject) -> list[HubFacts]:
     repos = kept.get("repos")
-    told = repos if isinstance(repos, list) else []
-    return [fact for one in told if isinstance(one, dict) and (fact := _one(one)) is not None]
+    records = repos if isinstance(repos, list) else []
+    return [fact for one in records if isinstance(one, dict) and (fact := _one(one)) is not None]
 
 
-def _one(told: JsonObject) -> HubFacts | None:
-    repo, at = _text(told.get("repo")), told.get("at")
+def _one(record: JsonObject) -> HubFacts | None:
+    repo, at = _text(record.get("repo")), record.get("at")
     if repo is None or not isinstance(at, int | float) or not 0 <= at <= _LATEST:
         return None
-    tags = told.get("tags")
+    tags = record.get("tags")
     model = HubModel(
         repo=repo,
-        downloads=_count_or_none(told.get("downloads")),
-        likes=_count_or_none(told.get("likes")),
-        modified_at=_text(told.get("modified_at")),
-        licence=_text(told.get("licence")),
-        gated=told.get("gated") is True,
+        downloads=_count_or_none(record.get("downloads")),
+        likes=_count_or_none(record.get("likes")),
+        modified_at=_text(record.get("modified_at")),
+        licence=_text(record.get("licence")),
+        gated=record.get("gated") is True,
         tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
-        architecture=_text(told.get("architecture")),
-        parameters=_count_or_none(told.get("parameters")),
-        context=_count_or_none(told.get("context")),
+        architecture=_text(record.get("architecture")),
+        parameters=_count_or_none(record.get("parameters")),
+        context=_count_or_none(record.get("context")),
     )
     return HubFacts(model, float(at))
 
@@ -294,7 +294,7 @@ def _text(value: JsonValue) -> str | None:
 
 
 def _count_or_none(value: JsonValue) -> int | None:
-    """Give a count that can be one: a hub may send any number of digits."""
+    """Return a plausible count; else None: a hub may send any number of digits."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _HIGHEST_COUNT:
         return value
     return None

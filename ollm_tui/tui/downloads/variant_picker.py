@@ -147,7 +147,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     @on(OptionList.OptionHighlighted)
     def _say(self) -> None:
-        heading = heading_lines(self._offer, self._repo, self._hub.place)
+        heading = heading_lines(self._offer, self._repo, self._hub.address)
         self._write("#what", "\n".join(heading))
         self._write("#fit", fit_line(self._marked, self._judged_there))
         chosen = self._chosen

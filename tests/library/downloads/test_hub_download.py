@@ -245,7 +245,7 @@ async def test_a_token_goes_to_the_hub_alone_and_opens_what_is_gated(tmp_path: P
         with pytest.raises(AIError) as caught:
             await here.work(origin).run(here.steps.append)
         assert caught.value.status in {401, 403}
-        page = f"{here.hub.place}/{GATED}"
+        page = f"{here.hub.address}/{GATED}"
         assert caught.value.hint == f"Accept its terms at {page}, if it has any, and set HF_TOKEN."
 
 

@@ -151,7 +151,7 @@ def test_the_token_is_for_the_hub_alone(url: str, given: bool) -> None:
 
 def test_the_place_holds_no_password() -> None:
     client = HubClient(HttpFetcher(), "https://me:word@hub.example/?key=word", "t")
-    assert "word" not in client.place
+    assert "word" not in client.address
 
 
 async def test_the_token_is_sent_and_opens_what_is_private(
