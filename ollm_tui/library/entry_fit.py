@@ -28,6 +28,11 @@ USUAL_CONTEXT: Final = 8_192
 USUAL_QUANTIZATION: Final = "Q4_K_M"
 """The most widespread quantization."""
 _SPEECH: Final = "speech"
+MAX_ACTIVE_ON_CPU: Final = 9_500_000_000
+"""Active parameters; every model named 9B is within."""
+_RANKS: Final[Mapping[Verdict, int]] = MappingProxyType(
+    {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +122,6 @@ def window_of(entry: RegistryEntry) -> int | None:
     if _SPEECH in entry.purposes and "chat" not in entry.purposes:
         return 0
     return entry.context or None
-
-
-MAX_ACTIVE_ON_CPU: Final = 9_500_000_000
-"""Active parameters; every model named 9B is within."""
-_RANKS: Final[Mapping[Verdict, int]] = MappingProxyType(
-    {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
-)
 
 
 def suggestion_key(

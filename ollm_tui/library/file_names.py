@@ -7,6 +7,9 @@ from pathlib import Path
 
 SUFFIX = ".gguf"
 """The suffix of GGUF files, in upper or lower case."""
+_SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})", re.DOTALL)
+ORIGIN_ENDING = ".origin.json"
+SIDECAR_ENDINGS = (".sha256", ORIGIN_ENDING)
 
 
 def is_gguf(path: Path) -> bool:
@@ -19,9 +22,6 @@ def model_name(path: Path) -> str:
     stem = path.name[: -len(SUFFIX)] if is_gguf(path) else path.name
     shard = shard_of(stem)
     return shard.name if shard else stem
-
-
-_SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,6 @@ def problem_of_parts(parts: Collection[int], count: int) -> str | None:
         return None
     missing = next((part for part in range(1, count + 1) if part not in parts), None)
     return f"part {missing} of {count} is missing" if missing else "its parts do not fit together"
-
-
-ORIGIN_ENDING = ".origin.json"
-SIDECAR_ENDINGS = (".sha256", ORIGIN_ENDING)
 
 
 def sidecars_of(path: Path) -> Iterator[Path]:

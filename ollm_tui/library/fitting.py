@@ -20,6 +20,13 @@ WINDOW_STEP = 256
 ACTIVATIONS = 16
 PROCESS = 300_000_000
 """Bytes that the engine needs for any model: the program, the vocabulary, the driver's context."""
+LEAST_SHARE = 0.01
+"""A smaller share in graphics memory counts as none."""
+HEADROOM = 0.9
+"""The share of free memory that a recommended model may take."""
+GOOD_BITS, BEST_BITS = 4, 8
+"""Bits of the class in the name: below the first, answers get visibly worse; above the second,
+not better."""
 
 
 def cache_of(shape: ModelShape, context: int, kv_type: str = "f16") -> int:
@@ -50,33 +57,24 @@ def overhead_of(shape: ModelShape, context: int) -> int:
     return compute_of(shape, context) + PROCESS
 
 
-LEAST_SHARE = 0.01
-"""A smaller share in graphics memory counts as none."""
-HEADROOM = 0.9
-"""The share of free memory that a recommended model may take."""
-GOOD_BITS, BEST_BITS = 4, 8
-"""Bits of the class in the name: below the first, answers get visibly worse; above the second,
-not better."""
-
-
 def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16") -> Fit:
     """Return whether a model fits with a context of that many tokens.
 
     An unknown `kv_type` counts as f16.
     """
-    whole = completed(shape)
-    cache, overhead = cache_of(whole, context, kv_type), overhead_of(whole, context)
-    verdict, share = _placed(whole.weights + cache, overhead, machine)
+    shape = completed(shape)
+    cache, overhead = cache_of(shape, context, kv_type), overhead_of(shape, context)
+    verdict, share = _placed(shape.weights + cache, overhead, machine)
     return Fit(
         verdict=verdict,
-        weights=whole.weights,
+        weights=shape.weights,
         cache=cache,
         overhead=overhead,
         context=context,
         kv_type=kv_type,
         machine=machine,
         gpu_share=share,
-        is_estimate=whole.is_guess,
+        is_estimate=shape.is_guess,
     )
 
 

@@ -124,10 +124,10 @@ class FolderLibrary:
         return file
 
     def _files(self) -> dict[str, ModelFile]:
-        found = [file for folder in self._folders for file in models_in(folder)]
-        files = assign_names(found, self._names)
-        self._names = {file.path: name for name, file in files.items()}
-        return files
+        files = [file for folder in self._folders for file in models_in(folder)]
+        named = assign_names(files, self._names)
+        self._names = {file.path: name for name, file in named.items()}
+        return named
 
 
 def _is_gguf(file: ModelFile) -> bool:

@@ -51,6 +51,9 @@ TEXT_WORK, LONG_TEXT_WORK, PAIR_WORK, TENSOR_WORK = 1, 160, 60, 80
 """The cost of one of each in steps; a step takes at most about 60 ns."""
 BYTES_KEPT_A_STEP = 16
 """Limits what is kept in memory."""
+ROW = 32
+LONGEST_SHORT = 255
+_length_at = struct.Struct("<Q").unpack_from
 
 
 def read_header(path: Path) -> GGUFHeader:
@@ -290,12 +293,6 @@ def _version_reason(version: int) -> str:
     if version & 0xFFFF == 0:
         return "it is written for big-endian machines"
     return f"format version {version} is not known"
-
-
-ROW = 32
-LONGEST_SHORT = 255
-
-_length_at = struct.Struct("<Q").unpack_from
 
 
 def pass_row(window: bytes, at: int) -> int | None:

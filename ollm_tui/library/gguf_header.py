@@ -69,6 +69,7 @@ _OF_ARCHITECTURE: Mapping[bytes, str] = MappingProxyType(
 
 Raw = tuple[int, int, bytes]
 """Type (of the items, for an array), number of items (-1 for a single value), and the bytes."""
+_BOOL = 7
 
 
 class BadGGUF(Exception):
@@ -198,6 +199,3 @@ def _numbers(raw: Mapping[bytes, Raw], key: bytes) -> tuple[int, ...]:
     if kind == _BOOL and count < 0:
         return ()
     return tuple(int(value) for value in values)
-
-
-_BOOL = 7

@@ -28,6 +28,25 @@ OUTPUT_LIMIT = 64 * 1024
 
 Runner = Callable[[Sequence[str]], str | None]
 """Runs a program by its full path and returns its output, or None if it failed."""
+SYSCTL, VM_STAT = "/usr/sbin/sysctl", "/usr/bin/vm_stat"
+METAL_SHARE = 0.75
+"""About the share of memory that Metal allows the GPU, unless configured."""
+MIB = 1024 * 1024
+_PAGE_SIZE = re.compile(r"page size of ([0-9]{1,9}) bytes")
+_PAGES = re.compile(r"^Pages (free|inactive|speculative): +([0-9]{1,15})\.?$", re.MULTILINE)
+_NVIDIA_QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
+_MAX_CARD_MIB = 16 * 1024 * 1024
+"""MiB; a larger value is not plausible."""
+CARD_LIMIT = 64
+_WSL_FOLDER = "/usr/lib/wsl/lib"
+"""Where WSL has the driver's programs; often not on PATH."""
+ENGINE_DEVICES = (
+    "import xllamacpp\n"
+    "print(any(d['type'].name.endswith('GPU') for d in xllamacpp.get_device_info()))"
+)
+"""Prints whether the installed built-in engine finds a graphics processor."""
+Memory = tuple[int | None, int | None]
+"""Total and free bytes."""
 
 
 def run_program(command: Sequence[str], *, time_limit_s: float = TIME_LIMIT_S) -> str | None:
@@ -99,14 +118,6 @@ def windows_memory(kernel: Any = None) -> tuple[int | None, int | None]:
     return status.ullTotalPhys or None, status.ullAvailPhys
 
 
-SYSCTL, VM_STAT = "/usr/sbin/sysctl", "/usr/bin/vm_stat"
-METAL_SHARE = 0.75
-"""About the share of memory that Metal allows the GPU, unless configured."""
-MIB = 1024 * 1024
-_PAGE_SIZE = re.compile(r"page size of ([0-9]{1,9}) bytes")
-_PAGES = re.compile(r"^Pages (free|inactive|speculative): +([0-9]{1,15})\.?$", re.MULTILINE)
-
-
 def macos_machine(run: Runner) -> Machine:
     """Probe a Mac: its memory, and the share of it that Apple's GPUs may use."""
     total = _sysctl(run, "hw.memsize") or None
@@ -139,24 +150,16 @@ def _free(vm_stat: str) -> int | None:
     return int(size[1]) * sum(int(count) for count in pages.values())
 
 
-QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
-LARGEST = 16 * 1024 * 1024
-"""MiB; a larger value is not plausible."""
-CARD_LIMIT = 64
-WSL = "/usr/lib/wsl/lib"
-"""Where WSL has the driver's programs; often not on PATH."""
-
-
 def nvidia_gpus(run: Runner, environ: Mapping[str, str], platform: str) -> tuple[Gpu, ...]:
     """Return NVIDIA's cards; empty without a driver, or with implausible output."""
     program = _find("nvidia-smi.exe" if platform == "win32" else "nvidia-smi", environ)
-    printed = run([program, *QUERY]) if program is not None else None
+    printed = run([program, *_NVIDIA_QUERY]) if program is not None else None
     return tuple(_parse(printed or ""))
 
 
 def _find(name: str, environ: Mapping[str, str]) -> str | None:
     """Find a program in the absolute folders of PATH."""
-    for folder in (*environ.get("PATH", "").split(os.pathsep), WSL):
+    for folder in (*environ.get("PATH", "").split(os.pathsep), _WSL_FOLDER):
         path = Path(folder) / name
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
             return str(path)
@@ -182,16 +185,7 @@ def _mebibytes(text: str) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         return None
     number = int(text)
-    return number if number <= LARGEST else None
-
-
-ENGINE_DEVICES = (
-    "import xllamacpp\n"
-    "print(any(d['type'].name.endswith('GPU') for d in xllamacpp.get_device_info()))"
-)
-"""Prints whether the installed built-in engine finds a graphics processor."""
-Memory = tuple[int | None, int | None]
-"""Total and free bytes."""
+    return number if number <= _MAX_CARD_MIB else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

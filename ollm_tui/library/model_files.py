@@ -16,6 +16,8 @@ _SKIPPED = frozenset({"blobs", "refs"})
 """Folders of the Hugging Face cache: files named by checksum, and names of commits."""
 
 logger = logging.getLogger(__name__)
+_SNAPSHOTS = "snapshots"
+_REPOSITORY = "models--"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +54,17 @@ def entries_of(folder: Path) -> Iterator[tuple[tuple[str, ...], list[os.DirEntry
     pending: list[tuple[tuple[str, ...], Path]] = [((), folder)]
     left = ENTRY_LIMIT
     while pending and left > 0:
-        way, path = pending.pop(0)
+        subfolders, path = pending.pop(0)
         if len(seen) >= FOLDER_LIMIT or _is_known(path, seen):
             continue
         entries = _entries(path, left)
         left -= len(entries)
         files = [entry for entry in entries if _is_candidate(entry)]
         if files:
-            yield way, files
-        if len(way) < DEPTH_LIMIT:
+            yield subfolders, files
+        if len(subfolders) < DEPTH_LIMIT:
             inner = sorted(entry.name for entry in entries if _is_searched(entry))
-            pending += [((*way, name), path / name) for name in inner]
+            pending += [((*subfolders, name), path / name) for name in inner]
     if left <= 0 or len(seen) >= FOLDER_LIMIT:
         logger.warning("%s holds too much to be searched whole", folder)
 
@@ -117,7 +119,7 @@ class ModelFile:
     size: int
     modified_ns: int
     folder: ModelFolder
-    way: tuple[str, ...] = ()
+    subfolders: tuple[str, ...] = ()
     """The names of the folders between `folder` and the file."""
     identity: tuple[int, int] | None = None
     """Device and inode of the first file; None if unknown."""
@@ -135,13 +137,15 @@ def models_in(folder: ModelFolder) -> Iterator[ModelFile]:
     So a file that was added last does not take another's name. Blocks.
     """
     files = [
-        file for way, entries in entries_of(folder.path) for file in _group(entries, folder, way)
+        file
+        for subfolders, entries in entries_of(folder.path)
+        for file in _group(entries, folder, subfolders)
     ]
-    yield from sorted(files, key=lambda file: (bool(file.way), file.modified_ns, file.path))
+    yield from sorted(files, key=lambda file: (bool(file.subfolders), file.modified_ns, file.path))
 
 
 def _group(
-    entries: Iterable[os.DirEntry[str]], folder: ModelFolder, way: tuple[str, ...]
+    entries: Iterable[os.DirEntry[str]], folder: ModelFolder, subfolders: tuple[str, ...]
 ) -> Iterator[ModelFile]:
     """Group the parts of a split model; any other file is a model of its own."""
     parts: dict[tuple[str, int], dict[int, os.DirEntry[str]]] = {}
@@ -149,19 +153,21 @@ def _group(
         stem = Path(entry.name).stem
         shard = shard_of(stem)
         if shard is None:
-            yield _model_file(stem, [entry], folder, way)
+            yield _model_file(stem, [entry], folder, subfolders)
         else:
             parts.setdefault((shard.name, shard.count), {})[shard.part] = entry
     for (stem, count), numbered in parts.items():
         missing = problem_of_parts(numbered.keys(), count)
-        yield _model_file(stem, [numbered[n] for n in sorted(numbered)], folder, way, missing)
+        yield _model_file(
+            stem, [numbered[n] for n in sorted(numbered)], folder, subfolders, missing
+        )
 
 
 def _model_file(
     stem: str,
     entries: Sequence[os.DirEntry[str]],
     folder: ModelFolder,
-    way: tuple[str, ...],
+    subfolders: tuple[str, ...],
     problem: str | None = None,
 ) -> ModelFile:
     size = modified = 0
@@ -182,14 +188,10 @@ def _model_file(
         size=size,
         modified_ns=modified,
         folder=folder,
-        way=way,
+        subfolders=subfolders,
         identity=identity,
         problem=problem,
     )
-
-
-_SNAPSHOTS = "snapshots"
-_REPOSITORY = "models--"
 
 
 def assign_names(files: Iterable[ModelFile], before: Mapping[Path, str]) -> dict[str, ModelFile]:
@@ -222,11 +224,11 @@ def _once(files: Iterable[ModelFile]) -> Iterator[ModelFile]:
 
 def _candidates(file: ModelFile) -> Iterator[str]:
     yield file.stem
-    way = "/".join(_shown(file.way))
-    if way:
-        yield f"{way}/{file.stem}"
+    path = "/".join(_shown(file.subfolders))
+    if path:
+        yield f"{path}/{file.stem}"
     root = file.folder.owner or _readable(file.folder.path.name)
-    longest = "/".join(part for part in (root, way, file.stem) if part)
+    longest = "/".join(part for part in (root, path, file.stem) if part)
     yield longest
     number = 2
     while True:
@@ -234,9 +236,9 @@ def _candidates(file: ModelFile) -> Iterator[str]:
         number += 1
 
 
-def _shown(way: tuple[str, ...]) -> list[str]:
+def _shown(subfolders: tuple[str, ...]) -> list[str]:
     """Return folder names as a person knows them, without those of a hub's cache."""
-    parts = [_readable(part) for part in way]
+    parts = [_readable(part) for part in subfolders]
     if _SNAPSHOTS in parts:
         at = parts.index(_SNAPSHOTS)
         parts = [*parts[:at], *parts[at + 2 :]]

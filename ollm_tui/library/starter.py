@@ -30,45 +30,6 @@ PREFIX: Final = ".fetch-"
 STALE_S: Final = 24 * 3600
 """A folder without a lock counts as just created until it is that old."""
 _LOCK: Final = "lock"
-
-
-@contextmanager
-def work_folder(folder: Path) -> Iterator[Path]:
-    """Create a folder within `folder` that is deleted after the block; blocks.
-
-    Raises:
-        OSError: it cannot be created.
-    """
-    work = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
-    descriptor = None
-    try:
-        descriptor = open_lock(work / _LOCK)
-        try_lock(descriptor)
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def clear_leftovers(folder: Path) -> None:
-    """Delete the work folders of killed programs; blocks."""
-    for left in folder.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # its owner has just deleted it
-            if _is_left(left):
-                shutil.rmtree(left, ignore_errors=True)
-
-
-def _is_left(work: Path) -> bool:
-    if not (work / _LOCK).exists():
-        return time.time() - work.stat().st_mtime > STALE_S
-    descriptor = open_lock(work / _LOCK)
-    try:
-        return try_lock(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 PIECE_BYTES = 1024 * 1024
 MAX_CHECKSUM_BYTES = 4096
 """Bytes of a file with a checksum."""
@@ -337,3 +298,40 @@ def _record(target: Path, starter: Starter) -> None:
 
 def _checksum_path(path: Path) -> Path:
     return path.with_name(path.name + ".sha256")
+
+
+@contextmanager
+def work_folder(folder: Path) -> Iterator[Path]:
+    """Create a folder within `folder` that is deleted after the block; blocks.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    work = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
+    descriptor = None
+    try:
+        descriptor = open_lock(work / _LOCK)
+        try_lock(descriptor)
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Delete the work folders of killed programs; blocks."""
+    for left in folder.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # its owner has just deleted it
+            if _is_left(left):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_left(work: Path) -> bool:
+    if not (work / _LOCK).exists():
+        return time.time() - work.stat().st_mtime > STALE_S
+    descriptor = open_lock(work / _LOCK)
+    try:
+        return try_lock(descriptor)
+    finally:
+        os.close(descriptor)

@@ -11,6 +11,8 @@ from ollm_tui.library.downloads.job import Origin
 WINDOW_S = 5.0
 """Speed is measured over the last seconds: a resumed download begins with what was there."""
 SAMPLE_S = 0.1
+AddressOf: TypeAlias = Callable[[Path], Awaitable[str | None]]
+"""Returns the address to chat with the model whose first file this is; None if nothing runs it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,6 @@ class Downloader(Protocol):
 
 DownloaderFor: TypeAlias = Callable[[Origin], Downloader]
 """Returns the downloader of an origin; raises AIError if none supports it."""
-AddressOf: TypeAlias = Callable[[Path], Awaitable[str | None]]
-"""Returns the address to chat with the model whose first file this is; None if nothing runs it."""
 
 
 class SpeedMeter:

@@ -19,6 +19,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 FreeBytes: TypeAlias = Callable[[Path], int]
 _RESERVE_PERCENT: Final = 5
 _UNITS: Final = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_Arguments = TypeVarTuple("_Arguments")
+_Result = TypeVar("_Result")
 
 
 def free_bytes(folder: Path) -> int:
@@ -73,11 +76,6 @@ def size_text(size: int) -> str:
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
     return counted(size, "byte")
-
-
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_Arguments = TypeVarTuple("_Arguments")
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

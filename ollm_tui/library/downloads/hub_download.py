@@ -165,12 +165,12 @@ class _TotalProgress:
         self._sizes[at] = self._sizes[at] if self._sizes[at] is not None else step.total
         sizes = [size for size in self._sizes if size is not None]
         is_known = len(sizes) == len(self._sizes)
-        place = f"file {at + 1} of {len(self._sizes)}" if len(self._sizes) > 1 else ""
+        position = f"file {at + 1} of {len(self._sizes)}" if len(self._sizes) > 1 else ""
         self._report(
             Progress(
                 completed=sum(self._present),
                 total=sum(sizes) if is_known else None,
-                note=", ".join(part for part in (step.note, place) if part),
+                note=", ".join(part for part in (step.note, position) if part),
                 is_jump=not self._has_begun or step.is_waiting,
             )
         )

@@ -24,6 +24,23 @@ JobState: TypeAlias = Literal["queued", "running", "paused", "done", "failed", "
 that of a cancelled one is deleted."""
 
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
+JobEvent: TypeAlias = Literal["start", "finish", "fail", "interrupt", "pause", "resume", "cancel"]
+TRANSITIONS: Mapping[JobState, Mapping[JobEvent, JobState]] = MappingProxyType(
+    {
+        "queued": {"start": "running", "pause": "paused", "cancel": "cancelled"},
+        "running": {
+            "finish": "done",
+            "fail": "failed",
+            "interrupt": "queued",
+            "pause": "paused",
+            "cancel": "cancelled",
+        },
+        "paused": {"resume": "queued", "cancel": "cancelled"},
+        "failed": {"resume": "queued", "cancel": "cancelled"},
+        "done": {},
+        "cancelled": {},
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,26 +129,6 @@ class Job:
     def fraction(self) -> float | None:
         """From 0 to 1; None while the total is unknown."""
         return min(1.0, self.completed / self.total) if self.total else None
-
-
-JobEvent: TypeAlias = Literal["start", "finish", "fail", "interrupt", "pause", "resume", "cancel"]
-
-TRANSITIONS: Mapping[JobState, Mapping[JobEvent, JobState]] = MappingProxyType(
-    {
-        "queued": {"start": "running", "pause": "paused", "cancel": "cancelled"},
-        "running": {
-            "finish": "done",
-            "fail": "failed",
-            "interrupt": "queued",
-            "pause": "paused",
-            "cancel": "cancelled",
-        },
-        "paused": {"resume": "queued", "cancel": "cancelled"},
-        "failed": {"resume": "queued", "cancel": "cancelled"},
-        "done": {},
-        "cancelled": {},
-    }
-)
 
 
 def can(job: Job, event: JobEvent) -> bool:

@@ -83,7 +83,7 @@ class Watchers:
 
     @contextmanager
     def subscribed(self) -> Iterator[Watcher]:
-        """Give a reader that receives changes within the block."""
+        """Yield a reader that receives changes within the block."""
         watcher = Watcher()
         if self._is_over:
             watcher.end()

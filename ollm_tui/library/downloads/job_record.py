@@ -24,6 +24,8 @@ from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.library.urls import has_secrets, without_secrets
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
+FORMAT: Final = 1
+
 
 def mapping(value: JsonValue, what: str) -> JsonMapping:
     """Return a value that must be a mapping; `what` names it in the error."""
@@ -61,9 +63,6 @@ def seconds(record: JsonMapping, key: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ValueError(f"no {key}")  # noqa: TRY004 -- as above
     return float(value)
-
-
-FORMAT: Final = 1
 
 
 class UnsupportedFormat(ValueError):

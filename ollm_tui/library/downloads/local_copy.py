@@ -51,6 +51,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MAX_FILES: Final = 1000
 MAX_DEPTH: Final = 4
+SLICE_BYTES: Final = 8 * 1024 * 1024
 
 
 def source_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
@@ -116,9 +117,6 @@ def _with_parts(file: Path) -> list[Path]:
         if not is_file(part):
             raise AIError(ErrorCode.BAD_REQUEST, f"{clean_name(part.name)} is missing.")
     return parts
-
-
-SLICE_BYTES: Final = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,15 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
 VERSION: Final = 1
 MAX_STATE_BYTES: Final = 64 * 1024
+SLICE_BYTES: Final = 8 * 1024 * 1024
+_PIECE_BYTES: Final = 1024 * 1024
+Write: TypeAlias = Callable[[int, memoryview, int], int]
+"""Like `os.pwrite`: descriptor, data, offset."""
+MAX_UNSYNCED_BYTES: Final = 6 * 1024 * 1024
+MIN_UNSYNCED_BYTES: Final = 16 * 1024
+UNSYNCED_SHARE: Final = 40
+"""A kill loses at most one in so many bytes of a file, within the two bounds above."""
+_PRIVATE: Final = 0o600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +102,6 @@ def _text(value: JsonValue) -> str | None:
     return value if isinstance(value, str) else None
 
 
-SLICE_BYTES: Final = 8 * 1024 * 1024
-_PIECE_BYTES: Final = 1024 * 1024
-
-
 class RunningHash:
     """The SHA-256 of the first `covered` bytes of a file that is being written."""
 
@@ -134,15 +139,6 @@ class RunningHash:
         return self._hash.hexdigest()
 
 
-Write: TypeAlias = Callable[[int, memoryview, int], int]
-"""Like `os.pwrite`: descriptor, data, offset."""
-MAX_UNSYNCED_BYTES: Final = 6 * 1024 * 1024
-MIN_UNSYNCED_BYTES: Final = 16 * 1024
-UNSYNCED_SHARE: Final = 40
-"""A kill loses at most one in so many bytes of a file, within the two bounds above."""
-_PRIVATE: Final = 0o600
-
-
 class PartFile:
     """The partial file of one target, while this program is its only writer; every call blocks."""
 
@@ -168,12 +164,12 @@ class PartFile:
     def write(self, pieces: Sequence[bytes]) -> None:
         """Write pieces, and sync the file whenever enough is unsynced."""
         for piece in pieces:
-            left, place = memoryview(piece), self.written
+            left, offset = memoryview(piece), self.written
             while left:
-                count = self._write(self._descriptor, left, place)
-                left, place = left[count:], place + count
+                count = self._write(self._descriptor, left, offset)
+                left, offset = left[count:], offset + count
             self.hash.update(piece, self.written)
-            self.written = place
+            self.written = offset
         if self.written - self._synced >= self.max_unsynced_bytes():
             self.sync()
 

@@ -1,4 +1,4 @@
-"""A model that a provider's server pulls itself, and the progress of that pull as a whole."""
+"""A model that a provider's server pulls itself, and the progress of that pull as a total."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -11,6 +11,65 @@ from ollm_tui.protocol.model import ModelRef, PullProgress
 
 MAX_LAYERS = 10_000
 """No model has more layers; further ones are not counted."""
+MAY_CONTINUE: Final = "the server may continue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Puller:
+    """A provider that pulls models."""
+
+    name: str
+    """The provider's own name, not an alias."""
+    pulling: Callable[[str], AbstractAsyncContextManager[AsyncIterator[PullProgress]]]
+    """Pulls a model and yields its progress; leaving the block, by any road, stops watching."""
+    continues_alone: bool
+    """Whether the server continues when nothing watches."""
+
+
+PullerFor: TypeAlias = Callable[[str], Awaitable[Puller]]
+"""Returns the puller of a provider; raises AIError if it cannot pull."""
+
+
+class PullDownload:
+    """Watches a `ProviderPull`; the server keeps what arrived, and nothing is deleted there."""
+
+    def __init__(
+        self, origin: ProviderPull, puller_for: PullerFor, clock: Callable[[], float]
+    ) -> None:
+        self._origin = origin
+        self._puller_for = puller_for
+        self._clock = clock
+        self.pause_note = ""
+
+    async def title(self) -> str:
+        """Return the model's name at its provider.
+
+        Raises:
+            AIError: the provider does not exist, or cannot pull.
+        """
+        await self._puller_for(self._origin.provider)
+        return self._origin.model
+
+    async def run(self, report: Report) -> str | None:
+        """Watch until the server has the model; it resumes an earlier pull."""
+        puller = await self._puller_for(self._origin.provider)
+        self.pause_note = MAY_CONTINUE if puller.continues_alone else ""
+        total = PullSum(self._clock)
+        async with puller.pulling(self._origin.model) as steps:
+            async for step in steps:
+                total.add(step)
+                report(
+                    Progress(
+                        completed=total.completed,
+                        total=total.total,
+                        note=step.status,
+                        is_jump=total.is_jump,
+                    )
+                )
+        return str(ModelRef(puller.name, self._origin.model))
+
+    async def discard(self) -> None:
+        """A no-op: what arrived is the server's."""
 
 
 class PullSum:
@@ -92,68 +151,7 @@ class PullSum:
 
 
 def _layer_of(progress: PullProgress) -> str | None:
-    """Return the layer that sizes are about; empty for servers that report the whole."""
+    """Return the layer that sizes are about; empty for servers that report the total."""
     if progress.digest is None and (progress.completed is not None or progress.total is not None):
         return ""
     return progress.digest
-
-
-MAY_CONTINUE: Final = "the server may continue"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Puller:
-    """A provider that pulls models."""
-
-    name: str
-    """The provider's own name, not an alias."""
-    pulling: Callable[[str], AbstractAsyncContextManager[AsyncIterator[PullProgress]]]
-    """Pulls a model and yields its progress; leaving the block, by any road, stops watching."""
-    continues_alone: bool
-    """Whether the server continues when nothing watches."""
-
-
-PullerFor: TypeAlias = Callable[[str], Awaitable[Puller]]
-"""Returns the puller of a provider; raises AIError if it cannot pull."""
-
-
-class PullDownload:
-    """Watches a `ProviderPull`; the server keeps what arrived, and nothing is deleted there."""
-
-    def __init__(
-        self, origin: ProviderPull, puller_for: PullerFor, clock: Callable[[], float]
-    ) -> None:
-        self._origin = origin
-        self._puller_for = puller_for
-        self._clock = clock
-        self.pause_note = ""
-
-    async def title(self) -> str:
-        """Return the model's name at its provider.
-
-        Raises:
-            AIError: the provider does not exist, or cannot pull.
-        """
-        await self._puller_for(self._origin.provider)
-        return self._origin.model
-
-    async def run(self, report: Report) -> str | None:
-        """Watch until the server has the model; it resumes an earlier pull."""
-        puller = await self._puller_for(self._origin.provider)
-        self.pause_note = MAY_CONTINUE if puller.continues_alone else ""
-        whole = PullSum(self._clock)
-        async with puller.pulling(self._origin.model) as steps:
-            async for step in steps:
-                whole.add(step)
-                report(
-                    Progress(
-                        completed=whole.completed,
-                        total=whole.total,
-                        note=step.status,
-                        is_jump=whole.is_jump,
-                    )
-                )
-        return str(ModelRef(puller.name, self._origin.model))
-
-    async def discard(self) -> None:
-        """A no-op: what arrived is the server's."""

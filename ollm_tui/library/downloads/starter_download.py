@@ -44,101 +44,6 @@ POLL_S: Final = 0.25
 CLOSE_S: Final = 1.0
 GUARD: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("package_guard.py")))
 MAX_STDERR_BYTES: Final = 16 * 1024
-
-
-async def run_package_client(
-    command: Sequence[str], work: Path, watch: Callable[[int], None]
-) -> tuple[int, str]:
-    """Run a command that writes below `work`; return its exit code and the end of its stderr.
-
-    `watch` is called regularly with the number of bytes there: pip's own progress output differs
-    between versions. Leaving, by any road, ends the command and its children; so does the end of
-    this program, even when it is killed.
-
-    Raises:
-        AIError: it cannot be started.
-    """
-    process = await _started(command, work)
-    tail = _StderrTail()
-    try:
-        async with anyio.create_task_group() as group:
-            if process.stderr is not None:
-                group.start_soon(tail.read, process.stderr)
-            group.start_soon(_measure, work, watch)
-            code = await process.wait()
-            with anyio.move_on_after(CLOSE_S):
-                await tail.ended.wait()  # what it left running may hold the pipe open
-            group.cancel_scope.cancel()
-    finally:
-        await _end(process)
-    return code, tail.text
-
-
-async def _started(command: Sequence[str], work: Path) -> Process:
-    try:
-        return await anyio.open_process(
-            [*GUARD, *command],
-            stdin=subprocess.PIPE,  # its end tells the guard that this program has ended
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=_environment(work),
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise AIError(
-            ErrorCode.INTERNAL_ERROR,
-            f"{Path(command[0]).name} could not be started: {error.strerror or error}.",
-        ) from error
-
-
-def _environment(work: Path) -> Mapping[str, str]:
-    """Have temporary files lie where they are deleted, not in the system's folder."""
-    return {**os.environ, "TMPDIR": str(work), "PIP_PROGRESS_BAR": "off"}
-
-
-async def _measure(work: Path, watch: Callable[[int], None]) -> None:
-    while True:
-        await anyio.sleep(POLL_S)
-        watch(await anyio.to_thread.run_sync(_bytes_below, work))
-
-
-def _bytes_below(work: Path) -> int:
-    total = 0
-    for folder, _, names in os.walk(work):
-        for name in names:
-            with suppress(OSError):  # deleted in the meantime
-                total += (Path(folder) / name).lstat().st_size
-    return total
-
-
-async def _end(process: Process) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # its group has ended already
-        os.killpg(process.pid, signal.SIGKILL)
-    with anyio.move_on_after(CLOSE_S, shield=True):
-        await process.aclose()
-
-
-class _StderrTail:
-    """The end of a program's stderr."""
-
-    def __init__(self) -> None:
-        self._data = bytearray()
-        self.ended = anyio.Event()
-
-    @property
-    def text(self) -> str:
-        return self._data.decode("utf-8", "replace")
-
-    async def read(self, stream: ByteReceiveStream) -> None:
-        """Read until the end, so that the program never blocks on a full pipe."""
-        try:
-            async for piece in stream:
-                self._data += piece
-                del self._data[:-MAX_STDERR_BYTES]
-        finally:
-            self.ended.set()
-
-
 UNPACKING: Final = "unpacking and checking"
 CANNOT_RESUME: Final = "starting over: pip cannot resume"
 
@@ -234,3 +139,96 @@ class StarterDownload:
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(stack.close)
+
+
+async def run_package_client(
+    command: Sequence[str], work: Path, watch: Callable[[int], None]
+) -> tuple[int, str]:
+    """Run a command that writes below `work`; return its exit code and the end of its stderr.
+
+    `watch` is called regularly with the number of bytes there: pip's own progress output differs
+    between versions. Leaving, by any road, ends the command and its children; so does the end of
+    this program, even when it is killed.
+
+    Raises:
+        AIError: it cannot be started.
+    """
+    process = await _started(command, work)
+    tail = _StderrTail()
+    try:
+        async with anyio.create_task_group() as group:
+            if process.stderr is not None:
+                group.start_soon(tail.read, process.stderr)
+            group.start_soon(_measure, work, watch)
+            code = await process.wait()
+            with anyio.move_on_after(CLOSE_S):
+                await tail.ended.wait()  # what it left running may hold the pipe open
+            group.cancel_scope.cancel()
+    finally:
+        await _end(process)
+    return code, tail.text
+
+
+async def _started(command: Sequence[str], work: Path) -> Process:
+    try:
+        return await anyio.open_process(
+            [*GUARD, *command],
+            stdin=subprocess.PIPE,  # its end tells the guard that this program has ended
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=_environment(work),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise AIError(
+            ErrorCode.INTERNAL_ERROR,
+            f"{Path(command[0]).name} could not be started: {error.strerror or error}.",
+        ) from error
+
+
+def _environment(work: Path) -> Mapping[str, str]:
+    """Have temporary files lie where they are deleted, not in the system's folder."""
+    return {**os.environ, "TMPDIR": str(work), "PIP_PROGRESS_BAR": "off"}
+
+
+async def _measure(work: Path, watch: Callable[[int], None]) -> None:
+    while True:
+        await anyio.sleep(POLL_S)
+        watch(await anyio.to_thread.run_sync(_bytes_below, work))
+
+
+def _bytes_below(work: Path) -> int:
+    total = 0
+    for folder, _, names in os.walk(work):
+        for name in names:
+            with suppress(OSError):  # deleted in the meantime
+                total += (Path(folder) / name).lstat().st_size
+    return total
+
+
+async def _end(process: Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # its group has ended already
+        os.killpg(process.pid, signal.SIGKILL)
+    with anyio.move_on_after(CLOSE_S, shield=True):
+        await process.aclose()
+
+
+class _StderrTail:
+    """The end of a program's stderr."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self.ended = anyio.Event()
+
+    @property
+    def text(self) -> str:
+        return self._data.decode("utf-8", "replace")
+
+    async def read(self, stream: ByteReceiveStream) -> None:
+        """Read until the end, so that the program never blocks on a full pipe."""
+        try:
+            async for piece in stream:
+                self._data += piece
+                del self._data[:-MAX_STDERR_BYTES]
+        finally:
+            self.ended.set()

@@ -1,4 +1,4 @@
-"""One file from a server to its place: resumed, verified, renamed in one step; and its removal."""
+"""Transfers of one file: resumed, verified, renamed in one step; and deleting what arrived."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence

@@ -33,6 +33,23 @@ from ollm_tui.library.urls import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest
 
+MAX_VAIN_TRIES: Final = 5
+"""Attempts in a row that may make no progress."""
+MAX_RESTARTS: Final = 3
+FIRST_WAIT_S: Final = 1.0
+MAX_WAIT_S: Final = 30.0
+MAX_RETRY_AFTER_S: Final = 60.0
+"""If a server asks for a longer wait, the job fails and a person decides."""
+MIN_PROGRESS_BYTES: Final = 1024 * 1024
+MIN_PROGRESS_SHARE: Final = 100
+"""Less than this fraction of a file, or than the bytes above, does not count as progress."""
+BATCH_BYTES: Final = 1024 * 1024
+"""At most so much is in memory, besides what the fetcher has read ahead."""
+MAX_BATCH_S: Final = 0.2
+"""Bytes of a slow server are written and reported at least this often."""
+VERIFYING: Final = "verifying the checksum"
+WRONG_CHECKSUM: Final = "its checksum was wrong, starting over"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSource:
@@ -59,18 +76,6 @@ class TransferProgress:
     """What happens, or the last thing that a person may want to know."""
     is_waiting: bool = False
     """Whether it waits for the next attempt: no speed can be measured."""
-
-
-MAX_VAIN_TRIES: Final = 5
-"""Attempts in a row that may make no progress."""
-MAX_RESTARTS: Final = 3
-FIRST_WAIT_S: Final = 1.0
-MAX_WAIT_S: Final = 30.0
-MAX_RETRY_AFTER_S: Final = 60.0
-"""If a server asks for a longer wait, the job fails and a person decides."""
-MIN_PROGRESS_BYTES: Final = 1024 * 1024
-MIN_PROGRESS_SHARE: Final = 100
-"""Less than this fraction of a file, or than the bytes above, does not count as progress."""
 
 
 class RetryPolicy:
@@ -109,14 +114,6 @@ class RetryPolicy:
 
 def _may_pass(error: AIError) -> bool:
     return error.retryable or error.code in (ErrorCode.STREAM_INCOMPLETE, ErrorCode.TIMEOUT)
-
-
-BATCH_BYTES: Final = 1024 * 1024
-"""At most so much is in memory, besides what the fetcher has read ahead."""
-MAX_BATCH_S: Final = 0.2
-"""Bytes of a slow server are written and reported at least this often."""
-VERIFYING: Final = "verifying the checksum"
-WRONG_CHECKSUM: Final = "its checksum was wrong, starting over"
 
 
 class TransferRun:

@@ -34,6 +34,18 @@ MAX_SIBLINGS = 1000
 """With more files a repository's details may be incomplete; its tree lists all."""
 MAX_FILES_INLINE = 500
 _EXPANDED = ("downloads", "likes", "lastModified", "gated", "tags", "pipeline_tag", "gguf")
+MAX_REPLY_BYTES = 16 * 1024 * 1024
+MAX_REPLY_S = 120.0
+"""Limit for a whole reply: each piece may be in time while it never ends."""
+MAX_INLINE_BYTES = 256 * 1024
+"""A longer reply is parsed in a thread, in slices."""
+MAX_VALUES = 300_000
+"""Approximate limit of JSON values in one reply."""
+_HEADERS: Mapping[str, str] = {"accept": "application/json", "accept-encoding": "identity"}
+_NO_REPLY = frozenset(
+    {ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT, ErrorCode.STREAM_INCOMPLETE}
+)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,20 +187,6 @@ async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
     if len(files) <= MAX_FILES_INLINE:
         return variants_of(files, speech=speech)
     return await anyio.to_thread.run_sync(lambda: variants_of(files, speech=speech))
-
-
-MAX_REPLY_BYTES = 16 * 1024 * 1024
-MAX_REPLY_S = 120.0
-"""Limit for a whole reply: each piece may be in time while it never ends."""
-MAX_INLINE_BYTES = 256 * 1024
-"""A longer reply is parsed in a thread, in slices."""
-MAX_VALUES = 300_000
-"""Approximate limit of JSON values in one reply."""
-_HEADERS: Mapping[str, str] = {"accept": "application/json", "accept-encoding": "identity"}
-_NO_REPLY = frozenset(
-    {ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT, ErrorCode.STREAM_INCOMPLETE}
-)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

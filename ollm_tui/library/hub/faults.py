@@ -81,9 +81,9 @@ def _access_error(
     return None
 
 
-def file_refused(place: str, repo: str, cause: AIError, token: str | None) -> AIError:
+def file_refused(hub: str, repo: str, cause: AIError, token: str | None) -> AIError:
     """Return the error for a file that needs permission; the hint says how to get it."""
-    page = f"{place}/{clean_line(repo)[:_MAX_CHARS]}"
+    page = f"{hub}/{clean_line(repo)[:_MAX_CHARS]}"
     how = "use a token of that account" if token else "set HF_TOKEN"
     return AIError(
         cause.code,
@@ -94,24 +94,24 @@ def file_refused(place: str, repo: str, cause: AIError, token: str | None) -> AI
     )
 
 
-def unreachable(place: str, cause: AIError) -> AIError:
+def unreachable(hub: str, cause: AIError) -> AIError:
     """Return the error for no or an incomplete reply; `details["reason"]` has the cause."""
     known_hint = cause.known_code is ErrorCode.SERVICE_UNAVAILABLE and cause.hint
     what = "broke off its answer" if cause.known_code is _BROKE_OFF else "does not answer"
     return AIError(
         cause.code,
-        f"The hub at {place} {what}; {OFFLINE}.",
+        f"The hub at {hub} {what}; {OFFLINE}.",
         hint=known_hint or "Check the network connection, and HF_ENDPOINT if it is set.",
         details={**cause.details, "reason": cause.message},
         retryable=cause.retryable,
     )
 
 
-def not_a_hub(place: str, what: str) -> AIError:
+def not_a_hub(hub: str, what: str) -> AIError:
     """Return the error for a reply of something else; `what` completes "... answered with"."""
     return AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"{place} answered with {what}, not as a hub of model files.",
+        f"{hub} answered with {what}, not as a hub of model files.",
         hint="Check HF_ENDPOINT, and whether a proxy or a login page stands in between; "
         f"{OFFLINE}.",
     )

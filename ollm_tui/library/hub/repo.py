@@ -1,4 +1,4 @@
-"""`Hub`, a place with repositories of model files, and what it tells of them."""
+"""`Hub`, a server with repositories of model files, and the types that describe them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -78,7 +78,7 @@ class HubRepo:
 
 
 class Hub(Protocol):
-    """A place with repositories of model files.
+    """A server with repositories of model files.
 
     A protocol because settings that cannot be used give a hub that refuses everything.
     """

@@ -7,6 +7,35 @@ from typing import Final
 
 from ollm_tui.protocol.model import ModelCapability, ModelRef
 
+PURPOSES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "chat": "conversation and everyday questions",
+        "code": "writing and explaining programs",
+        "reasoning": "thinking before the answer: mathematics, science, logic",
+        "vision": "looking at pictures",
+        "embedding": "vectors of texts, for search",
+        "tools": "calling tools",
+        "small": "machines with little memory",
+        "multilingual": "many languages",
+        "speech": "speech to text",
+    }
+)
+_BY_TAG: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "conversational": "chat",
+        "code": "code",
+        "reasoning": "reasoning",
+        "image-text-to-text": "vision",
+        "vision": "vision",
+        "feature-extraction": "embedding",
+        "sentence-similarity": "embedding",
+        "function-calling": "tools",
+        "tool-use": "tools",
+        "multilingual": "multilingual",
+        "automatic-speech-recognition": "speech",
+    }
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryEntry:
@@ -48,36 +77,6 @@ class RegistryEntry:
     last_used_at: float | None = None
     installed: tuple[ModelRef, ...] = ()
     """Where it is installed."""
-
-
-PURPOSES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "chat": "conversation and everyday questions",
-        "code": "writing and explaining programs",
-        "reasoning": "thinking before the answer: mathematics, science, logic",
-        "vision": "looking at pictures",
-        "embedding": "vectors of texts, for search",
-        "tools": "calling tools",
-        "small": "machines with little memory",
-        "multilingual": "many languages",
-        "speech": "speech to text",
-    }
-)
-_BY_TAG: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "conversational": "chat",
-        "code": "code",
-        "reasoning": "reasoning",
-        "image-text-to-text": "vision",
-        "vision": "vision",
-        "feature-extraction": "embedding",
-        "sentence-similarity": "embedding",
-        "function-calling": "tools",
-        "tool-use": "tools",
-        "multilingual": "multilingual",
-        "automatic-speech-recognition": "speech",
-    }
-)
 
 
 def purposes_of_tags(tags: tuple[str, ...]) -> frozenset[str]:

@@ -22,6 +22,11 @@ from ollm_tui.library.registry.model_keys import (
 )
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
+_NEAR = 0.15
+"""Relative tolerance of sizes: engines round, and some count the embeddings twice."""
+KeyOf: TypeAlias = Callable[[str], str]
+_OwnerOf: TypeAlias = Callable[[str], str | None]
+
 
 def hub_entry(facts: HubFacts) -> RegistryEntry:
     """Return the entry of a repository that only the hub knows."""
@@ -96,10 +101,6 @@ def fill_gaps(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -
     )
 
 
-_NEAR = 0.15
-"""Relative tolerance of sizes: engines round, and some count the embeddings twice."""
-
-
 class RegistryIndex:
     """Entries by name; of two with one name, the first one added has it."""
 
@@ -167,10 +168,6 @@ def _repos_of_many(curated: Sequence[RegistryEntry]) -> frozenset[str]:
     """Return the repositories of several models, whose name means none of them."""
     repos = [entry.origins.get("huggingface", "").casefold() for entry in curated]
     return frozenset(repo for repo in repos if repos.count(repo) > 1)
-
-
-KeyOf: TypeAlias = Callable[[str], str]
-_OwnerOf: TypeAlias = Callable[[str], str | None]
 
 
 def merge(known: KnownModels, key_of: KeyOf = model_key) -> tuple[RegistryEntry, ...]:

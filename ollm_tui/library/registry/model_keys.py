@@ -33,14 +33,14 @@ _UNITS: Final = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 def model_key(name: str) -> str:
     """Return the key of a name; spellings of the same model share it."""
-    whole = name[:MAX_NAME_CHARS].casefold().strip()
-    text = whole.rpartition("/")[2] or whole
+    full = name[:MAX_NAME_CHARS].casefold().strip()
+    text = full.rpartition("/")[2] or full
     text = text.removesuffix(SUFFIX)
     shard = shard_of(text)
     text = shard.name if shard else text
     text = _PUBLISHER.sub("", _QUANTIZATION.sub("", text))
     words = [word.strip(".") for word in _SEPARATORS.split(_JOINTS.sub("-", text))]
-    return "-".join([word for word in words if word and word not in _NOISE]) or whole
+    return "-".join([word for word in words if word and word not in _NOISE]) or full
 
 
 def hub_repo_in(name: str) -> str | None:

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from ollm_tui.config.file_lock import open_lock, try_lock
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.decode.json_fields import objects, string, strings
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.known import HubFacts, Opinions, Rating, Use, newest
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -28,6 +30,17 @@ MAX_FILE_BYTES: Final = 32 * 1024 * 1024
 """A larger file is not ours."""
 _PATIENCE_S: Final = 5.0
 _POLL_S: Final = 0.01
+MAX_OPINIONS: Final = 2000
+"""Limit of ratings and of uses; the oldest are dropped first."""
+_VERSION: Final = 1
+_MAX_USES: Final = 10**9
+_LATEST: Final = 1e11
+"""Seconds since 1970; in the year 5138."""
+MAX_REPOS: Final = 2000
+"""Limit of repositories; those the hub named longest ago are dropped first."""
+_MAX_CHARS: Final = 300
+_MAX_TAGS: Final = 40
+_MAX_COUNT: Final = 10**18
 
 
 def read_object(path: Path) -> JsonObject:
@@ -91,14 +104,6 @@ def _wait_for(descriptor: int) -> None:
         time.sleep(_POLL_S)
 
 
-MAX_OPINIONS: Final = 2000
-"""Limit of ratings and of uses; the oldest are dropped first."""
-_VERSION: Final = 1
-_HIGHEST: Final = 10**9
-_LATEST: Final = 1e11
-"""Seconds since 1970; in the year 5138."""
-
-
 def load_opinions(path: Path) -> Opinions:
     """Read ratings and uses; whatever cannot be read is left out."""
     return _opinions(read_object(path))
@@ -119,7 +124,7 @@ def save_rating(
         ratings = {key: one for key, one in opinions.ratings.items() if key not in replaced}
         if stars is not None:
             ratings[entry_id] = Rating(stars, now)
-        return _as_json(ratings, opinions.uses)
+        return _opinions_as_json(ratings, opinions.uses)
 
     return _opinions(update_object(path, change))
 
@@ -135,12 +140,12 @@ def save_use(path: Path, address: str, now: float) -> Opinions:
         opinions = _opinions(kept)
         known = opinions.uses.get(address, Use(0, now))
         used = Use(known.count + 1, max(now, known.last_at))
-        return _as_json(opinions.ratings, {**opinions.uses, address: used})
+        return _opinions_as_json(opinions.ratings, {**opinions.uses, address: used})
 
     return _opinions(update_object(path, change))
 
 
-def _as_json(ratings: Mapping[str, Rating], uses: Mapping[str, Use]) -> JsonObject:
+def _opinions_as_json(ratings: Mapping[str, Rating], uses: Mapping[str, Use]) -> JsonObject:
     rated = sorted(ratings.items(), key=lambda one: -one[1].at)[:MAX_OPINIONS]
     used = sorted(uses.items(), key=lambda one: -one[1].last_at)[:MAX_OPINIONS]
     return {
@@ -155,12 +160,12 @@ def _opinions(kept: JsonObject) -> Opinions:
         ratings={
             key: Rating(stars, _time(record.get("at")))
             for key, record in _tables(kept.get("ratings"))
-            if 1 <= (stars := _count(record.get("stars"))) <= 5
+            if (stars := _count(record.get("stars"), 5))
         },
         uses={
             key: Use(count, _time(record.get("last_at")))
             for key, record in _tables(kept.get("uses"))
-            if (count := _count(record.get("count"))) > 0
+            if (count := _count(record.get("count"), _MAX_USES))
         },
     )
 
@@ -170,21 +175,15 @@ def _tables(value: JsonValue) -> list[tuple[str, JsonObject]]:
     return [(key, record) for key, record in pairs if key and isinstance(record, dict)]
 
 
-def _count(value: JsonValue) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _HIGHEST:
+def _count(value: JsonValue, highest: int) -> int | None:
+    """Return a plausible count; else None: a hub may send any number of digits."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= highest:
         return value
-    return 0
+    return None
 
 
 def _time(value: JsonValue) -> float:
     return float(value) if isinstance(value, int | float) and 0 <= value <= _LATEST else 0.0
-
-
-MAX_REPOS: Final = 2000
-"""Limit of repositories; those the hub named longest ago are dropped first."""
-_LONGEST: Final = 300
-_MOST_TAGS: Final = 40
-_HIGHEST_COUNT: Final = 10**18
 
 
 def load_facts(path: Path) -> dict[str, HubFacts]:
@@ -221,24 +220,24 @@ def _short(fact: HubFacts) -> HubFacts:
     """Truncate texts and lists."""
     model = fact.model
     return HubFacts(
-        HubModel(
-            repo=model.repo[:_LONGEST],
-            downloads=_count_or_none(model.downloads),
-            likes=_count_or_none(model.likes),
+        replace(
+            model,
+            repo=model.repo[:_MAX_CHARS],
+            downloads=_count(model.downloads, _MAX_COUNT),
+            likes=_count(model.likes, _MAX_COUNT),
             modified_at=_cut(model.modified_at),
             licence=_cut(model.licence),
-            gated=model.gated,
-            tags=tuple(tag[:_LONGEST] for tag in model.tags[:_MOST_TAGS]),
+            tags=tuple(tag[:_MAX_CHARS] for tag in model.tags[:_MAX_TAGS]),
             architecture=_cut(model.architecture),
-            parameters=_count_or_none(model.parameters),
-            context=_count_or_none(model.context),
+            parameters=_count(model.parameters, _MAX_COUNT),
+            context=_count(model.context, _MAX_COUNT),
         ),
         fact.at,
     )
 
 
 def _cut(text: str | None) -> str | None:
-    return None if text is None else text[:_LONGEST]
+    return None if text is None else text[:_MAX_CHARS]
 
 
 def _facts_as_json(facts: Iterable[HubFacts]) -> JsonObject:
@@ -247,54 +246,29 @@ def _facts_as_json(facts: Iterable[HubFacts]) -> JsonObject:
 
 def _one_as_json(fact: HubFacts) -> JsonObject:
     model = fact.model
-    record: JsonObject = {
-        "repo": model.repo,
-        "at": fact.at,
-        "downloads": model.downloads,
-        "likes": model.likes,
-        "modified_at": model.modified_at,
-        "licence": model.licence,
-        "gated": model.gated or None,
-        "tags": list(model.tags) or None,
-        "architecture": model.architecture,
-        "parameters": model.parameters,
-        "context": model.context,
-    }
+    record: JsonObject = {"repo": model.repo, "at": fact.at}
+    record |= asdict(model) | {"gated": model.gated or None, "tags": list(model.tags) or None}
     return {key: value for key, value in record.items() if value is not None}
 
 
-def _facts(kept: JsonObject) -> list[HubFacts]:
-    repos = kept.get("repos")
-    records = repos if isinstance(repos, list) else []
-    return [fact for one in records if isinstance(one, dict) and (fact := _one(one)) is not None]
+def _facts(stored: JsonObject) -> list[HubFacts]:
+    return [fact for one in objects(stored.get("repos")) if (fact := _one(one)) is not None]
 
 
 def _one(record: JsonObject) -> HubFacts | None:
-    repo, at = _text(record.get("repo")), record.get("at")
+    repo, at = string(record, "repo"), record.get("at")
     if repo is None or not isinstance(at, int | float) or not 0 <= at <= _LATEST:
         return None
-    tags = record.get("tags")
     model = HubModel(
         repo=repo,
-        downloads=_count_or_none(record.get("downloads")),
-        likes=_count_or_none(record.get("likes")),
-        modified_at=_text(record.get("modified_at")),
-        licence=_text(record.get("licence")),
+        downloads=_count(record.get("downloads"), _MAX_COUNT),
+        likes=_count(record.get("likes"), _MAX_COUNT),
+        modified_at=string(record, "modified_at"),
+        licence=string(record, "licence"),
         gated=record.get("gated") is True,
-        tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
-        architecture=_text(record.get("architecture")),
-        parameters=_count_or_none(record.get("parameters")),
-        context=_count_or_none(record.get("context")),
+        tags=tuple(strings(record.get("tags"))),
+        architecture=string(record, "architecture"),
+        parameters=_count(record.get("parameters"), _MAX_COUNT),
+        context=_count(record.get("context"), _MAX_COUNT),
     )
     return HubFacts(model, float(at))
-
-
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _count_or_none(value: JsonValue) -> int | None:
-    """Return a plausible count; else None: a hub may send any number of digits."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _HIGHEST_COUNT:
-        return value
-    return None
