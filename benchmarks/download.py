@@ -25,9 +25,7 @@ from pathlib import Path
 import httpx
 
 from benchmarks.stalls import watched_loop
-from ollm_tui.library.downloads.transfer import (
-    transfer,
-)
+from ollm_tui.library.downloads.transfer import transfer
 from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
 from ollm_tui.providers.fetcher import HttpFetcher
 

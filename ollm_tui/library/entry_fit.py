@@ -11,17 +11,10 @@ from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.library.fit import Fit, Verdict
-from ollm_tui.library.fitting import (
-    fit_of,
-    recommend,
-)
+from ollm_tui.library.fitting import fit_of, recommend
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.shapes import (
-    BYTES_A_PARAMETER,
-    keeps_cache,
-    shape_of_size,
-)
+from ollm_tui.library.shapes import BYTES_A_PARAMETER, keeps_cache, shape_of_size
 
 USUAL_CONTEXT: Final = 8_192
 """The default window of verdicts, in tokens; an engine takes no more by default."""

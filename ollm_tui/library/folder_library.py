@@ -7,13 +7,8 @@ from pathlib import Path
 
 from ollm_tui.config.regular_file import open_binary, real_path, why_unreadable
 from ollm_tui.library.file_names import SUFFIX, sidecars_of
-from ollm_tui.library.gguf import (
-    read_header,
-)
-from ollm_tui.library.gguf_header import (
-    BadGGUF,
-    GGUFHeader,
-)
+from ollm_tui.library.gguf import read_header
+from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
 from ollm_tui.library.model_files import (
     WHISPER_SUFFIX,
     ModelFile,

@@ -14,20 +14,8 @@ _KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         WHISPER: frozenset({WHISPER}),
         "image": frozenset(
-            {
-                "sd1",
-                "sd2",
-                "sd3",
-                "sdxl",
-                "flux",
-                "aura",
-                "hidream",
-                "cosmos",
-                "lumina2",
-                "pixart",
-                "chroma",
-                "qwen_image",
-            }
+            {"sd1", "sd2", "sd3", "sdxl", "flux", "aura", "hidream", "cosmos", "lumina2"}
+            | {"pixart", "chroma", "qwen_image"}
         ),
         "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
         "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),

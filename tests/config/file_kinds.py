@@ -189,12 +189,8 @@ def _lock(path: Path) -> None:
 
 def _model(path: Path) -> None:
     from ollm_tui.library.folder_library import FolderLibrary
-    from ollm_tui.library.gguf import (
-        read_header,
-    )
-    from ollm_tui.library.gguf_header import (
-        BadGGUF,
-    )
+    from ollm_tui.library.gguf import read_header
+    from ollm_tui.library.gguf_header import BadGGUF
 
     told = _refusal(lambda: read_header(path), BadGGUF, OSError)
     assert told is not None, "it is a model"

@@ -10,9 +10,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.rows import config_rows
-from ollm_tui.library.downloads.transfer import (
-    transfer,
-)
+from ollm_tui.library.downloads.transfer import transfer
 from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.protocol import ports
 from ollm_tui.protocol.errors import AIError

@@ -12,20 +12,14 @@ import anyio.to_thread
 
 from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.downloader import (
-    AddressOf,
-    Progress,
-    Report,
-)
+from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.downloads.part_file import remove_record
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_collisions
 from ollm_tui.library.downloads.transfer import partial_size, remove_files, transfer
 from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
-from ollm_tui.library.file_names import (
-    is_gguf,
-)
+from ollm_tui.library.file_names import is_gguf
 from ollm_tui.library.hub.faults import file_refused
 from ollm_tui.library.hub.repo import Hub, HubFile
 from ollm_tui.library.provenance import Provenance, write_provenance

@@ -27,25 +27,14 @@ from ollm_tui.config.regular_file import (
     why_unreadable,
 )
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.downloader import (
-    AddressOf,
-    Progress,
-    Report,
-)
+from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.part_file import exclusive_part
 from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.transfer import remove_whole
-from ollm_tui.library.file_names import (
-    is_gguf,
-    model_name,
-    part_stem,
-    shard_of,
-)
-from ollm_tui.library.gguf import (
-    gguf_problem,
-)
+from ollm_tui.library.file_names import is_gguf, model_name, part_stem, shard_of
+from ollm_tui.library.gguf import gguf_problem
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode
 

@@ -72,9 +72,8 @@ class DownloadQueue:
             await self._index.remove_expired(self._clocks.now())
         except Exception:
             logger.exception("Earlier downloads cannot be read")
-        await (
-            self._group.__aenter__()
-        )  # the last step: nothing is left to close if this is cancelled before
+        # The last step: nothing is left to close if this is cancelled before.
+        await self._group.__aenter__()
         self._is_open.set()
         self._keep_refreshed()
         return self

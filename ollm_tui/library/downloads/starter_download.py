@@ -18,15 +18,9 @@ import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import ByteReceiveStream, Process
 
-from ollm_tui.library.downloads.downloader import (
-    AddressOf,
-    Progress,
-    Report,
-)
+from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.job import StarterPackage
-from ollm_tui.library.file_names import (
-    model_name,
-)
+from ollm_tui.library.file_names import model_name
 from ollm_tui.library.starter import (
     STARTER,
     Starter,

@@ -34,9 +34,7 @@ from ollm_tui.library.downloads.transfer_run import (
     checked_source,
 )
 from ollm_tui.library.provenance import provenance_path
-from ollm_tui.library.urls import (
-    bare_url,
-)
+from ollm_tui.library.urls import bare_url
 from ollm_tui.protocol.fetch import Fetcher
 
 

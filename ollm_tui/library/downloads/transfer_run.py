@@ -14,10 +14,7 @@ import anyio
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.file_io import FileIO
-from ollm_tui.library.downloads.part_file import (
-    PartFile,
-    PartState,
-)
+from ollm_tui.library.downloads.part_file import PartFile, PartState
 from ollm_tui.library.downloads.range_response import (
     CHANGED,
     NO_RANGES,
@@ -27,9 +24,7 @@ from ollm_tui.library.downloads.range_response import (
     interpret,
     parse_sha256,
 )
-from ollm_tui.library.urls import (
-    bare_url,
-)
+from ollm_tui.library.urls import bare_url
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest
 

@@ -2,29 +2,21 @@
 
 import time
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import anyio.to_thread
 
-from ollm_tui.library.downloads.downloader import (
-    AddressOf,
-    Progress,
-    Report,
-)
+from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.job import UrlFile
 from ollm_tui.library.downloads.part_file import matches_record, remove_record
 from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.transfer import remove_files, transfer
 from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
-from ollm_tui.library.file_names import (
-    is_gguf,
-)
-from ollm_tui.library.gguf import (
-    gguf_problem,
-)
+from ollm_tui.library.file_names import is_gguf
+from ollm_tui.library.gguf import gguf_problem
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.provenance import Provenance, write_provenance
-from ollm_tui.library.urls import without_secrets
+from ollm_tui.library.urls import split_web, without_secrets
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
 
@@ -79,12 +71,8 @@ class UrlDownload:
         await remove_files([await anyio.to_thread.run_sync(self._target)], self._root)
 
     def _target(self) -> Path:
-        try:
-            parts = urlsplit(self._origin.url)
-            is_web = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        except ValueError:
-            is_web = False
-        name = unquote(parts.path.rpartition("/")[2]) if is_web else ""
+        parts = split_web(self._origin.url)
+        name = "" if parts is None else unquote(parts.path.rpartition("/")[2])
         if not name:
             raise AIError(
                 ErrorCode.BAD_REQUEST,

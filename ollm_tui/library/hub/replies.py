@@ -17,11 +17,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
 _LICENCE = "license:"
 _DETAILS: Mapping[str, str] = MappingProxyType(
-    {
-        "pipeline_tag": "pipeline",
-        "library_name": "library",
-        "createdAt": "created_at",
-    }
+    {"pipeline_tag": "pipeline", "library_name": "library", "createdAt": "created_at"}
 )
 _CARD_DETAILS: Mapping[str, str] = MappingProxyType(
     {

@@ -16,9 +16,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from ollm_tui.library.downloads.transfer import (
-    transfer,
-)
+from ollm_tui.library.downloads.transfer import transfer
 from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.file_host import FileHost

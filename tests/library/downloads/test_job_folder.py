@@ -23,10 +23,7 @@ from ollm_tui.library.downloads.job import (
 from ollm_tui.library.downloads.job_folder import JobFolder
 from ollm_tui.library.downloads.job_record import from_record, same_origin, to_record
 from ollm_tui.library.hub.repo import HubFile
-from ollm_tui.library.urls import (
-    has_secrets,
-    without_secrets,
-)
+from ollm_tui.library.urls import has_secrets, without_secrets
 from ollm_tui.protocol.json_types import JsonValue
 
 TEXTS = st.text(max_size=30)

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.downloads.transfer import (
-    discard,
-    partial_size,
-)
+from ollm_tui.library.downloads.transfer import discard, partial_size
 from ollm_tui.library.downloads.transfer_run import MAX_VAIN_TRIES, TransferProgress
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads.rig import IMPATIENT, Bench, bench
